@@ -31,7 +31,7 @@ def test_a_verb_that_only_looks_needs_none(sandbox: Sandbox, venv: Venv, words: 
     assert sandbox.cli(*words, "--prefix", venv.prefix).exit_code == 0
 
 
-def test_a_setting_of_the_directory_counts_and_a_wrong_one_is_named(sandbox: Sandbox, venv: Venv) -> None:
+def test_directory_settings_apply_and_an_invalid_value_is_named(sandbox: Sandbox, venv: Venv) -> None:
     settings = sandbox.root / "fastinstall.toml"
     settings.write_text('fail_on = "never"\njson = true\n')
     assert sandbox.cli("doctor", "--quick", "--prefix", venv.prefix).document["schema"] == "fastinstall.doctor/1"

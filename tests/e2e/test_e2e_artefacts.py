@@ -41,9 +41,7 @@ def venv(sandbox: Sandbox) -> Venv:
     return sandbox.venv(running(), pip=False)
 
 
-def test_a_wheel_built_elsewhere_is_set_up_without_network_or_compiler(
-    sandbox: Sandbox, venv: Venv, built: Wheelhouse
-) -> None:
+def test_a_wheel_built_elsewhere_needs_no_network_or_compiler(sandbox: Sandbox, venv: Venv, built: Wheelhouse) -> None:
     compiler, asked = sandbox.root / "cc", sandbox.root / "asked"
     compiler.write_text(f"#!/bin/sh\n: >>'{asked}'\n")
     compiler.chmod(0o755)
@@ -62,7 +60,7 @@ def test_a_wheel_built_elsewhere_is_set_up_without_network_or_compiler(
 
 
 @pytest.mark.usefixtures("built")
-def test_a_wheel_of_the_cache_is_set_up_where_nothing_could_build_it(sandbox: Sandbox, venv: Venv) -> None:
+def test_a_cached_wheel_is_set_up_without_any_build_tools(sandbox: Sandbox, venv: Venv) -> None:
     nothing = {"PATH": str(sandbox.root), "CC": None}
     planned = sandbox.cli("plan", "--prefix", venv.prefix, "--json", env=nothing)
     steps = ("create", "prepare", "build", "prove", "change", "package", "swap", "guard", "pin", "verify")
@@ -90,7 +88,7 @@ def test_a_wheel_that_is_not_what_its_sum_says_is_refused(sandbox: Sandbox, venv
     assert tree_hash(venv.prefix) == before
 
 
-def test_pip_installs_it_from_its_directory_and_finds_nothing_wrong(
+def test_pip_installs_the_built_wheel_and_doctor_finds_no_fault(
     sandbox: Sandbox, venv: Venv, built: Wheelhouse
 ) -> None:
     installed = venv.pip("install", "--no-index", "--find-links", str(built.directory), "pillow")
@@ -110,7 +108,7 @@ def test_the_wheel_names_the_kernels_that_are_in_it(built: Wheelhouse) -> None:
     assert {"resize", "reduce", "filter"} <= set(told["kernels"])
 
 
-def test_the_wheel_has_a_bill_of_what_it_is_made_from_beside_upstreams(built: Wheelhouse) -> None:
+def test_the_wheel_carries_our_sbom_beside_upstreams(built: Wheelhouse) -> None:
     with zipfile.ZipFile(built.wheel) as wheel:
         bills = [name for name in wheel.namelist() if "/sboms/" in name]
         (ours,) = (name for name in bills if name.endswith("/fastinstall.cdx.json"))
@@ -123,7 +121,7 @@ def test_the_wheel_has_a_bill_of_what_it_is_made_from_beside_upstreams(built: Wh
 
 
 @pytest.mark.usefixtures("built")  # it has downloaded everything
-def test_what_a_build_needs_is_named_where_the_wheelhouse_lacks_it(sandbox: Sandbox, venv: Venv) -> None:
+def test_a_build_input_missing_from_the_wheelhouse_is_named(sandbox: Sandbox, venv: Venv) -> None:
     before = tree_hash(venv.prefix)
     wheelhouse = sandbox.root / "sources"
     wheelhouse.mkdir()
@@ -162,7 +160,7 @@ def test_a_saved_plan_is_carried_out(sandbox: Sandbox, venv: Venv) -> None:
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
 
 
-def test_a_plan_is_stale_once_somebody_has_changed_the_environment(sandbox: Sandbox, venv: Venv) -> None:
+def test_a_plan_is_stale_once_the_environment_has_changed(sandbox: Sandbox, venv: Venv) -> None:
     plan = sandbox.root / "plan.json"
     assert sandbox.cli("plan", "-o", plan, "--prefix", venv.prefix).exit_code == 0
     assert venv.pip("install", "pillow==12.1.1").exit_code == 0

@@ -161,7 +161,7 @@ def _is_kept_where_it_was_forced(place: Place, channel: CondaChannel) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES if ALL else ENGINES[1:])
-def test_what_the_classic_recipe_leaves_behind_is_repaired_and_the_repair_undone(
+def test_classic_recipe_damage_is_repaired_and_the_repair_undone(
     new_place: NewPlace, channel: CondaChannel, engine: str
 ) -> None:
     place = new_place(engine, *OLD)

@@ -31,9 +31,7 @@ def new_scene(conda_environment: NewEnvironment, conda: RealConda, channel: Cond
     return make
 
 
-def test_a_wheel_is_told_to_be_weak_and_is_put_back_once_conda_has_swapped_it(
-    new_scene: NewScene, channel: CondaChannel
-) -> None:
+def test_a_wheel_is_called_weak_and_restored_after_condas_swap(new_scene: NewScene, channel: CondaChannel) -> None:
     scene = new_scene(*USUAL, name="an env with spaces")
     made = scene.done("setup", "--yes", "--engine", "pip")
     assert "warning: --engine pip: " in made.stderr
@@ -57,9 +55,7 @@ def test_a_wheel_is_told_to_be_weak_and_is_put_back_once_conda_has_swapped_it(
     assert tree_hash(scene.prefix) == before
 
 
-def test_without_its_guard_package_conda_swaps_the_stack_and_doctor_says_so(
-    new_scene: NewScene, channel: CondaChannel
-) -> None:
+def test_without_a_guard_package_doctor_reports_condas_swap(new_scene: NewScene, channel: CondaChannel) -> None:
     scene = new_scene(*USUAL)
     made = scene.done("setup", "--yes", "--engine", "rattler", "--no-guard")
     assert "there is no guard package" in made.stderr
@@ -75,9 +71,7 @@ def test_without_its_guard_package_conda_swaps_the_stack_and_doctor_says_so(
     assert swapped["remedy"]["command"] == f"fastinstall doctor --fix --prefix {scene.prefix}"
 
 
-def test_pips_pillow_over_condas_makes_room_with_it_and_a_pin_is_written(
-    new_scene: NewScene, channel: CondaChannel
-) -> None:
+def test_pips_pillow_over_condas_is_replaced_and_a_pin_written(new_scene: NewScene, channel: CondaChannel) -> None:
     scene = new_scene(*USUAL)
     over = ("install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", channel.wheel)
     installed = run((scene.prefix / "bin/python", "-m", "pip", *over), scene.conda.variables)
@@ -93,7 +87,7 @@ def test_pips_pillow_over_condas_makes_room_with_it_and_a_pin_is_written(
     assert tree_hash(scene.prefix) == before
 
 
-def test_a_saved_plan_is_for_the_environment_that_it_was_made_for(new_scene: NewScene) -> None:
+def test_a_saved_plan_applies_unless_the_environment_has_changed(new_scene: NewScene) -> None:
     scene = new_scene("python", "pip", "puretool=1.0")
     saved = scene.sandbox.root / "plan.json"
     scene.done("plan", "--engine", "rattler", "-o", saved)
@@ -113,9 +107,7 @@ def test_a_saved_plan_is_for_the_environment_that_it_was_made_for(new_scene: New
     assert tree_hash(scene.prefix) == before
 
 
-def test_what_would_touch_python_is_shown_and_refused_until_it_is_allowed_by_name(
-    new_scene: NewScene, channel: CondaChannel
-) -> None:
+def test_a_change_to_python_is_shown_and_needs_consent_by_name(new_scene: NewScene, channel: CondaChannel) -> None:
     scene = new_scene(f"python={channel.earlier_python}", "pip", "pillow=12.1.1")
     wants_another = CondaPackage(
         name="zlib", version="1.3.1", build="h0_9", build_number=9, depends=(f"python >{channel.earlier_python}",)

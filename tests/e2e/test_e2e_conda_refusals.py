@@ -113,7 +113,7 @@ def test_what_is_in_the_way_is_named_and_left_alone(scene: Scene, damage: Damage
         assert part.format(prefix=scene.prefix, path=path) in error, error
 
 
-def test_a_directory_in_place_of_a_record_is_refused_like_a_damaged_one(scene: Scene) -> None:
+def test_a_directory_in_place_of_a_conda_record_is_refused(scene: Scene) -> None:
     (scene.prefix / "conda-meta/imgtool-2.0-0.json").mkdir()
     try:
         error = scene.refuses()
@@ -141,7 +141,7 @@ def test_no_permission_to_write_the_records_is_refused(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(("engine", "url"), [("conda", NOWHERE), ("rattler", NOWHERE), ("rattler", NOBODY_LISTENS)])
-def test_a_channel_that_cannot_be_reached_is_told_in_the_engines_words(scene: Scene, engine: str, url: str) -> None:
+def test_an_unreachable_channel_is_reported_in_the_engines_words(scene: Scene, engine: str, url: str) -> None:
     error = scene.refuses("--engine", engine, *LINKED, "--channel", url, code=FAILED)
     assert "cannot reach a channel" in error
     assert url in error
@@ -191,7 +191,7 @@ def without_rattler(sandbox: Sandbox) -> dict[str, str]:
     return {"PYTHONPATH": str(sandbox.root)}
 
 
-def test_an_engine_that_is_not_there_is_named_with_the_command_that_brings_it(
+def test_a_missing_engine_is_named_with_the_command_to_get_it(
     scene: Scene, without_conda: Mapping[str, str | None], without_rattler: Mapping[str, str]
 ) -> None:
     extra = "-m pip install 'fastinstall[conda]'"

@@ -49,7 +49,7 @@ def everywhere(new_sandbox: NewSandbox) -> Iterator[Everywhere]:
 
 
 @pytest.mark.parametrize(("cpu", "directory"), [("Nehalem", BASELINE), ("SandyBridge", BASELINE), ("Haswell", BETTER)])
-def test_each_cpu_loads_the_copy_for_its_level_and_computes_with_it_what_this_one_does(
+def test_each_cpu_loads_its_levels_copy_and_computes_the_same(
     everywhere: Everywhere, tmp_path: Path, cpu: str, directory: str
 ) -> None:
     there, here = tmp_path / "there", tmp_path / "here"

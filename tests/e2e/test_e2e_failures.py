@@ -22,9 +22,7 @@ def venv(sandbox: Sandbox) -> Venv:
     return sandbox.venv(running(), pip=False)
 
 
-def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_interrupted(
-    sandbox: Sandbox, venv: Venv
-) -> None:
+def test_a_compiling_run_excludes_others_and_cleans_up_on_ctrl_c(sandbox: Sandbox, venv: Venv) -> None:
     before = tree_hash(venv.prefix)
     reached = sandbox.root / "reached"
     compiler = sandbox.compiler(f"touch '{reached}'; sleep 300")
@@ -73,7 +71,7 @@ def test_a_termination_at_any_later_moment_leaves_nothing_behind(sandbox: Sandbo
     assert tree_hash(venv.prefix) == before
 
 
-def test_an_interruption_while_a_new_environment_is_set_up_takes_it_away(sandbox: Sandbox) -> None:
+def test_interrupting_the_setup_of_a_new_environment_removes_it(sandbox: Sandbox) -> None:
     prefix = sandbox.root / "fast-env"
     with sandbox.started("setup", "-v", "--yes", "--new-env", prefix, "--python", running().executable) as setup:
         setup.wait_for("running real operations")

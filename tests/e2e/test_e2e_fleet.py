@@ -63,9 +63,7 @@ def _elsewhere(told: dict[str, Any], python: str) -> dict[str, Any]:
     return {**told, "interpreter": interpreter}
 
 
-def test_a_plan_from_real_facts_says_which_wheels_serve_whom_and_who_is_left_out(
-    sandbox: Sandbox, captured: Captured
-) -> None:
+def test_a_plan_from_real_facts_says_which_wheels_serve_whom(sandbox: Sandbox, captured: Captured) -> None:
     assert read_hosts(captured.directory)[1] == []
     hosts = {file.stem: json.loads(file.read_bytes()) for file in captured.directory.iterdir()}
     whole = {name: open_document(Facts, "facts", told, file=name) for name, told in hosts.items()}
@@ -98,9 +96,7 @@ def test_a_plan_from_real_facts_says_which_wheels_serve_whom_and_who_is_left_out
     assert "old" in [name for artefact in saved["artefacts"] for name in artefact["hosts"]]
 
 
-def test_a_build_makes_each_wheel_once_and_names_the_python_that_is_missing(
-    sandbox: Sandbox, captured: Captured
-) -> None:
+def test_a_build_makes_each_wheel_once_and_names_missing_pythons(sandbox: Sandbox, captured: Captured) -> None:
     told = captured.document()
     documents = {"a": told, "b": told, "c": _elsewhere(told, "3.99"), "d": '{"schema": '}
     directory = _write(sandbox.root / "hosts", documents)

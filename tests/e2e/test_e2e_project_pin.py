@@ -36,9 +36,7 @@ def uv(sandbox: Sandbox, directory: Path, *words: str) -> str:
     return done.text
 
 
-def test_a_project_is_pinned_by_the_diff_kept_by_its_sync_and_unpinned_by_its_reverse(
-    sandbox: Sandbox, project: Path
-) -> None:
+def test_a_pin_by_diff_survives_uv_sync_and_its_reverse_unpins(sandbox: Sandbox, project: Path) -> None:
     prefix = project / ".venv"
     done = sandbox.cli("setup", "--yes", "--pin", "--prefix", prefix, env=VARIABLES)
     assert done.exit_code == 0, done.text

@@ -192,7 +192,7 @@ def test_no_secret_is_said(scene: Scene) -> None:
                 assert form not in result.text.encode(), f"{doing} says {name}"
 
 
-def test_no_secret_is_written_and_the_search_finds_those_that_were_planted(scene: Scene) -> None:
+def test_no_secret_is_written_and_planted_ones_are_found(scene: Scene) -> None:
     home = scene.sandbox.root / "home"
     planted = {home / ".config" / "pip" / "pip.conf": {"pip.conf"}, home / ".netrc": {"netrc"}}
     found: dict[Path, set[str]] = {}
@@ -211,7 +211,7 @@ def test_what_is_shown_is_still_of_use(scene: Scene) -> None:
     assert "https://***@host/simple and ***" in scene.said["bug"].stderr
 
 
-def test_what_is_made_to_be_shared_names_neither_home_nor_user_nor_machine(scene: Scene) -> None:
+def test_shareable_output_names_no_home_user_or_machine(scene: Scene) -> None:
     shared = scene.said["inspect"].stdout
     for word in (str(scene.sandbox.root / "home"), USER, os.uname().nodename):
         assert not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", shared)

@@ -116,7 +116,7 @@ def _build(sandbox: Sandbox, directory: Path, path: str) -> Result:
     return sandbox.cli("build", "--set", "-o", directory, "--json", env={"PATH": path})
 
 
-def test_a_set_has_a_wheel_for_each_python_that_is_here_and_names_the_others(built: Set) -> None:
+def test_a_set_has_a_wheel_per_python_and_names_missing_pythons(built: Set) -> None:
     Draft202012Validator(json_schema(WheelSet, name="set")).validate(built.told)
     sums = (built.directory / "SHA256SUMS").read_text()
     for python in built.pythons:

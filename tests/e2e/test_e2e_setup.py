@@ -87,7 +87,7 @@ def test_it_is_the_newest_pillow_with_the_kernels(fast: Fast) -> None:
 
 
 @pytest.mark.main
-def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fast) -> None:
+def test_doctor_passes_and_knows_no_advisory_against_the_newest(fast: Fast) -> None:
     result = fast.cli("doctor", "--json")
     assert result.exit_code == 0, result.text
     found = [(finding["check"], finding["status"]) for finding in result.document["findings"]]
@@ -150,7 +150,7 @@ def test_a_second_setup_has_nothing_to_do_and_changes_no_byte(fast: Fast) -> Non
     assert tree_hash(fast.venv.prefix) == before
 
 
-def test_asking_for_the_newest_pillow_finds_it_in_place_and_changes_no_byte(fast: Fast) -> None:
+def test_asking_for_the_newest_pillow_changes_no_byte(fast: Fast) -> None:
     before = tree_hash(fast.venv.site_packages)
     for words in (("pillow>=13",), ("--upgrade", "pillow")):
         install = fast.install(*words)
@@ -167,7 +167,7 @@ def test_installing_what_depends_on_pillow_keeps_ours(fast: Fast) -> None:
     assert fast.cli("doctor").exit_code == 0
 
 
-def test_a_python_that_the_newest_pillow_is_not_for_gets_an_older_one_with_that_risk_allowed(sandbox: Sandbox) -> None:
+def test_an_old_python_gets_an_older_pillow_once_risk_is_allowed(sandbox: Sandbox) -> None:
     python = of_version("3.10")
     if python is None:
         pytest.skip("there is no Python 3.10")
@@ -185,7 +185,7 @@ def test_a_python_that_the_newest_pillow_is_not_for_gets_an_older_one_with_that_
 
 
 @pytest.mark.slow
-def test_a_pillow_of_a_later_version_is_replaced_only_with_each_risk_allowed(sandbox: Sandbox) -> None:
+def test_a_later_pillow_is_replaced_only_with_each_risk_allowed(sandbox: Sandbox) -> None:
     venv = sandbox.venv(running())
     assert venv.pip("install", STOCK).exit_code == 0
     before = tree_hash(venv.prefix)
@@ -243,9 +243,7 @@ def test_a_new_environment_is_made_for_it(sandbox: Sandbox) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not ALL, reason="a build of its own for an old Python: --every-row")
 @pytest.mark.parametrize("python", [python for python in outdated() if python.version >= (3, 8)][-1:], ids=str)
-def test_a_python_too_old_for_the_pip_of_fastinstall_gets_an_older_release_by_its_own_pip(
-    sandbox: Sandbox, python: Python
-) -> None:
+def test_a_python_too_old_for_our_pip_builds_with_its_own_pip(sandbox: Sandbox, python: Python) -> None:
     venv = sandbox.venv(python)
     words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # the kernels begin later than this Python ends
     built = sandbox.cli("build", "-o", sandbox.root / "wheels", "--prefix", venv.prefix, "--json", *words)

@@ -84,7 +84,7 @@ def test_a_swap_is_named_warned_about_once_and_repaired_offline(ours: Ours, tool
 
 
 @pytest.mark.main
-def test_everything_is_undone_to_the_byte_behind_a_removal_and_a_repair(ours: Ours) -> None:
+def test_rollback_past_a_removal_and_a_repair_is_byte_exact(ours: Ours) -> None:
     venv = ours.venv
     assert venv.pip("uninstall", "-y", "pillow").exit_code == 0
     assert ours.cli("doctor").exit_code == 3
@@ -94,7 +94,7 @@ def test_everything_is_undone_to_the_byte_behind_a_removal_and_a_repair(ours: Ou
     assert tree_hash(venv.prefix) == ours.before
 
 
-def test_a_rollback_over_what_another_tool_has_put_there_needs_that_risk_allowed(ours: Ours) -> None:
+def test_rollback_over_another_tools_files_needs_consent(ours: Ours) -> None:
     venv = ours.venv
     assert venv.pip("install", "--force-reinstall", "pillow").exit_code == 0
     swapped = tree_hash(venv.prefix)

@@ -76,9 +76,7 @@ def test_what_the_build_tells_is_by_its_schema(brought: Brought) -> None:
     assert brought.told["directory"] == str(brought.tool)
 
 
-def test_where_only_the_tool_s_own_environment_is_active_the_build_is_for_its_base_python(
-    brought: Brought, sandbox: Sandbox
-) -> None:
+def test_in_the_tools_own_venv_a_build_targets_its_base_python(brought: Brought, sandbox: Sandbox) -> None:
     done = sandbox.cli("build", "-o", brought.directory, *STOCK, "--json", env={"VIRTUAL_ENV": sys.prefix})
 
     assert done.exit_code == 0, done.text
@@ -116,9 +114,7 @@ def test_the_index_of_the_stack_does_not_offer_it(brought: Brought) -> None:
     assert json.loads((brought.directory / "simple/index.json").read_text())["projects"] == [{"name": "pillow"}]
 
 
-def test_a_bare_interpreter_sets_up_and_examines_without_an_index(
-    brought: Brought, unpacked: Path, sandbox: Sandbox
-) -> None:
+def test_bare_python_runs_setup_and_doctor_without_an_index(brought: Brought, unpacked: Path, sandbox: Sandbox) -> None:
     _set_up(brought, running(), unpacked, sandbox)
 
 
@@ -128,7 +124,7 @@ def test_every_interpreter_at_hand_does(brought: Brought, sandbox: Sandbox) -> N
         _set_up(brought, python, _unpacked(brought, python, sandbox.root / f"tool-{python}"), sandbox)
 
 
-def test_a_second_time_it_comes_out_of_the_cache_and_what_is_damaged_is_replaced(
+def test_a_second_run_uses_the_cache_and_replaces_damaged_wheels(
     brought: Brought, unpacked: Path, sandbox: Sandbox
 ) -> None:
     damaged = next(brought.tool.glob("rich-*.whl"))

@@ -80,7 +80,7 @@ def test_nothing_of_the_system_is_needed_and_any_path_will_do(sandbox: Sandbox, 
 
 
 @pytest.mark.slow
-def test_where_only_an_index_is_reached_the_way_out_is_told_before_anything_is_fetched(
+def test_with_only_an_index_the_remedy_precedes_any_download(
     sandbox: Sandbox, namespace: tuple[str, ...], tmp_path: Path
 ) -> None:
     hosts, cache = tmp_path / "hosts", sandbox.cache_without("downloads", "wheels", "headers")

@@ -23,7 +23,7 @@ def space(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def test_files_that_uv_has_linked_from_its_cache_are_never_written_through(space: Path, given: Materials) -> None:
+def test_files_linked_from_uvs_cache_are_never_written_through(space: Path, given: Materials) -> None:
     scene = make_scene("bare", space, given)
     cache = scene.live / "uv"
     words = ("pip", "install", "--link-mode", "hardlink", "--offline", "--no-index", "--find-links", given.published)
@@ -45,7 +45,7 @@ def test_files_that_uv_has_linked_from_its_cache_are_never_written_through(space
     assert picture(cache) == cached
 
 
-def test_an_environment_of_a_lower_layer_is_set_up_and_comes_back(space: Path, given: Materials) -> None:
+def test_an_environment_in_a_lower_layer_is_set_up_and_restored(space: Path, given: Materials) -> None:
     def scenario() -> None:
         scene = make_scene("published", space, given)
         before = picture(scene.prefix)

@@ -36,7 +36,7 @@ def shell(line: str, variables: Mapping[str, str]) -> "subprocess.CompletedProce
         (">/dev/full", ExitCode.FAILED_UNCHANGED),
     ],
 )
-def test_streams_that_lead_nowhere_change_no_exit_code_but_a_result_that_is_lost_does(
+def test_only_a_result_lost_to_a_full_disk_changes_the_exit_code(
     redirected: str, code: ExitCode, sandbox: Sandbox
 ) -> None:
     done = shell(f"{PROGRAM} doctor --list {redirected}", sandbox.variables())

@@ -43,7 +43,7 @@ def stage(
         yield stage_of(make_scene(request.param, space / "scene", given))
 
 
-def test_a_death_at_a_boundary_of_the_live_tree_is_made_good_by_the_next_command(stage: Stage) -> None:
+def test_the_next_command_repairs_a_kill_at_a_live_tree_boundary(stage: Stage) -> None:
     turns = cycle(TURNS) if ALL else _mostly_cheap(stage)
     boundaries = acts(stage) if ALL else list(_one_of_each_kind(acts(stage)))[:: STRIDE.get(stage.scene.name, 1)]
     deaths = [die_at(stage, boundary.number, turn) for boundary, turn in zip(boundaries, turns, strict=False)]

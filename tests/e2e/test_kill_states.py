@@ -54,7 +54,7 @@ def filmed(
         yield Filmed(scene=scene, film=taken, pool=Pool(space / "pool"))
 
 
-def test_every_disk_that_a_death_leaves_comes_back_as_before_or_as_meant(filmed: Filmed) -> None:
+def test_any_disk_state_after_a_kill_recovers_to_before_or_after(filmed: Filmed) -> None:
     found = list(judged(filmed.scene, filmed.film, filmed.pool))
     lost = [f"{each.frame}: {each.unlike[:5]}" for each in found if each.verdict is Verdict.LOST]
     assert lost == []

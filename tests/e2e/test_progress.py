@@ -30,7 +30,7 @@ LINES = "compiling Pillow\nwarning: something is odd"
 SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
 
-def test_a_terminal_shows_a_bar_with_counts_and_how_long_it_took_and_is_left_as_it_was(sandbox: Sandbox) -> None:
+def test_a_terminal_shows_a_progress_bar_and_is_left_as_it_was(sandbox: Sandbox) -> None:
     with _program(sandbox, "slowly") as shown:
         shown.expect("%, about 20 s left: compiling Pillow, 21/84")
         assert any(row.startswith("[....................]  ") for row in shown.rows)

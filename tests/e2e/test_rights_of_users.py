@@ -79,7 +79,7 @@ def test_others_can_use_what_root_has_set_up(scene: Scene, mask: int) -> None:
     assert looks(scene.prefix) == before
 
 
-def test_doctor_names_what_others_cannot_read_and_its_remedies_work(scene: Scene) -> None:
+def test_doctor_names_what_others_cannot_read_and_its_fixes_work(scene: Scene) -> None:
     assert scene.enact().exit_code == ExitCode.OK
     for repair in ("paste", "fix"):
         subprocess.run(("chmod", "-R", "go-rwx", packages(scene) / "PIL", packages(scene) / "pillow.libs"), check=True)

@@ -147,7 +147,7 @@ def untouched(scene: Scene) -> Iterator[Mapping[str, object]]:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.words)
-def test_an_ordinary_command_says_nothing_of_ours_and_writes_nothing(
+def test_an_ordinary_command_prints_and_writes_nothing_of_ours(
     scene: Scene, untouched: Mapping[str, object], command: Command
 ) -> None:
     done = scene.shell(command.words)
@@ -157,7 +157,7 @@ def test_an_ordinary_command_says_nothing_of_ours_and_writes_nothing(
     assert list((scene.sandbox.root / "tmp").glob("fastinstall-*")) == []
 
 
-def test_where_the_imports_of_a_start_are_told_ours_is_one_at_most_and_the_form_is_the_usual(scene: Scene) -> None:
+def test_importtime_lists_only_the_guard_in_the_usual_format(scene: Scene) -> None:
     done = scene.shell("python -X importtime -c pass")
     assert all(line.startswith("import time:") for line in done.stderr.splitlines()), done.stderr
     ours = {line.split("|")[-1].strip() for line in done.stderr.splitlines() if "fastinstall" in line}

@@ -89,7 +89,7 @@ def _digest(content: bytes) -> str:
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def test_a_wheel_that_was_named_for_one_run_is_offered_to_no_other(scene: Scene) -> None:
+def test_a_wheel_named_for_one_run_is_offered_to_no_other_run(scene: Scene) -> None:
     taken = scene.cli("setup", *OFFLINE, "--wheelhouse", scene.wheelhouse, at=scene.one)
     assert (taken.exit_code, taken.payload) == (0, True), taken.text
 
@@ -123,7 +123,7 @@ def test_a_refused_wheel_leaves_nothing_behind(scene: Scene, built: Path) -> Non
     assert scene.list_files() == set()
 
 
-def test_the_environment_that_it_was_named_for_is_repaired_without_wheelhouse_and_network(scene: Scene) -> None:
+def test_its_environment_is_repaired_with_no_wheelhouse_or_index(scene: Scene) -> None:
     taken = scene.cli("setup", *OFFLINE, "--wheelhouse", scene.wheelhouse, at=scene.one)
     assert taken.exit_code == 0, taken.text
     shutil.rmtree(scene.wheelhouse)
@@ -136,7 +136,7 @@ def test_the_environment_that_it_was_named_for_is_repaired_without_wheelhouse_an
     assert (elsewhere.exit_code, elsewhere.payload) == (6, False), elsewhere.text
 
 
-def test_a_receipt_that_is_carried_elsewhere_brings_no_wheel_along(scene: Scene) -> None:
+def test_a_receipt_copied_elsewhere_brings_no_wheel_along(scene: Scene) -> None:
     taken = scene.cli("setup", *OFFLINE, "--wheelhouse", scene.wheelhouse, at=scene.one)
     assert taken.exit_code == 0, taken.text
     shutil.rmtree(scene.wheelhouse)

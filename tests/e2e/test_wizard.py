@@ -28,9 +28,7 @@ def empty(sandbox: Sandbox) -> Venv:
 
 
 @pytest.mark.main
-def test_what_was_found_and_what_will_change_stand_within_the_edges_on_stderr_and_cancel_changes_nothing(
-    sandbox: Sandbox, empty: Venv
-) -> None:
+def test_the_overview_fits_on_stderr_and_cancel_changes_nothing(sandbox: Sandbox, empty: Venv) -> None:
     before, results = tree_hash(empty.prefix), sandbox.root / "results"
     with _setup(sandbox, empty, stdout=results) as shown:
         found = shown.expect("CPU ")
@@ -58,9 +56,7 @@ def test_what_was_found_and_what_will_change_stand_within_the_edges_on_stderr_an
 
 
 @pytest.mark.main
-def test_ctrl_c_at_the_menu_changes_nothing_and_ctrl_d_is_ignored_and_a_flag_takes_the_colours_away(
-    sandbox: Sandbox, empty: Venv
-) -> None:
+def test_the_menu_obeys_ctrl_c_and_no_color_and_ignores_ctrl_d(sandbox: Sandbox, empty: Venv) -> None:
     before = tree_hash(empty.prefix)
     with _setup(sandbox, empty, "--no-color") as shown:
         shown.expect(MENU)
@@ -71,7 +67,7 @@ def test_ctrl_c_at_the_menu_changes_nothing_and_ctrl_d_is_ignored_and_a_flag_tak
     assert tree_hash(empty.prefix) == before
 
 
-def test_after_a_resize_the_menu_and_what_follows_fit_the_terminal(sandbox: Sandbox, empty: Venv) -> None:
+def test_the_menu_and_later_screens_fit_a_resized_terminal(sandbox: Sandbox, empty: Venv) -> None:
     with _setup(sandbox, empty) as shown:
         shown.expect(MENU)
         shown.expect("Cancel change nothing")
@@ -90,7 +86,7 @@ def test_after_a_resize_the_menu_and_what_follows_fit_the_terminal(sandbox: Sand
         assert 40 < max(map(len, plan.splitlines())) <= 50, plan
 
 
-def test_a_dead_end_is_explained_and_leads_back_to_what_was_answered(sandbox: Sandbox, empty: Venv) -> None:
+def test_a_dead_end_is_explained_and_leads_back_to_the_answers(sandbox: Sandbox, empty: Venv) -> None:
     with _setup(sandbox, empty) as shown:
         person = Person(shown=shown)
         person.chooses(MENU, "Customize")
@@ -108,7 +104,7 @@ def test_a_dead_end_is_explained_and_leads_back_to_what_was_answered(sandbox: Sa
         assert shown.words.count("Change ") == 1, "the plan was shown twice"
 
 
-def test_recipes_stand_side_by_side_and_a_risk_is_accepted_by_name_or_not_at_all(sandbox: Sandbox) -> None:
+def test_recipes_are_compared_and_risks_accepted_only_by_name(sandbox: Sandbox) -> None:
     stock = _with_stock_pillow(sandbox)
     before = tree_hash(stock.prefix)
     with _setup(sandbox, stock) as shown:
@@ -135,9 +131,7 @@ def test_recipes_stand_side_by_side_and_a_risk_is_accepted_by_name_or_not_at_all
 
 
 @pytest.mark.slow
-def test_it_can_be_interrupted_at_work_and_ends_with_what_changed_and_the_flags_that_ask_for_the_same(
-    sandbox: Sandbox, short_root: Path
-) -> None:
+def test_work_can_be_interrupted_and_ends_with_changes_and_flags(sandbox: Sandbox, short_root: Path) -> None:
     stock = _with_stock_pillow(sandbox, short_root / "env")
     before = tree_hash(stock.prefix)
     with _setup(sandbox, stock, changes=FORK) as shown:
@@ -157,7 +151,7 @@ def test_it_can_be_interrupted_at_work_and_ends_with_what_changed_and_the_flags_
     assert stock.run("-c", "import PIL; assert '.post' in PIL.__version__, PIL.__version__").exit_code == 0
 
 
-def test_a_frozen_conda_environment_is_declined_before_any_question(sandbox: Sandbox, empty: Venv) -> None:
+def test_a_frozen_conda_environment_is_refused_before_questions(sandbox: Sandbox, empty: Venv) -> None:
     (empty.prefix / "conda-meta").mkdir()
     (empty.prefix / "conda-meta" / "history").touch()
     (empty.prefix / "conda-meta" / "frozen").touch()
@@ -171,7 +165,7 @@ def test_a_frozen_conda_environment_is_declined_before_any_question(sandbox: San
 
 
 @pytest.mark.usefixtures("empty")
-def test_where_the_active_environment_cannot_be_changed_another_one_is_offered(sandbox: Sandbox) -> None:
+def test_if_the_active_environment_is_frozen_another_is_offered(sandbox: Sandbox) -> None:
     frozen = sandbox.venv(running(), name="frozen", pip=False)
     (frozen.prefix / "conda-meta").mkdir()
     for name in ("history", "frozen"):
@@ -211,9 +205,7 @@ def test_where_no_environment_is_active_one_can_be_made_or_named(sandbox: Sandbo
     assert not (sandbox.root / "fast-env").exists()
 
 
-def test_where_two_environments_are_active_it_asks_which_and_another_one_can_be_taken(
-    sandbox: Sandbox, empty: Venv
-) -> None:
+def test_with_two_active_environments_the_wizard_asks_which(sandbox: Sandbox, empty: Venv) -> None:
     other = sandbox.venv(running(), name="other", pip=False)
     active = {"VIRTUAL_ENV": str(empty.prefix), "CONDA_PREFIX": str(other.prefix)}
     with terminal("setup", variables=sandbox.variables(active), directory=sandbox.root) as shown:
@@ -226,7 +218,7 @@ def test_where_two_environments_are_active_it_asks_which_and_another_one_can_be_
         assert shown.end() == 5
 
 
-def test_in_continuous_integration_nothing_is_asked_and_the_command_is_given(sandbox: Sandbox, empty: Venv) -> None:
+def test_in_ci_nothing_is_asked_and_the_command_is_shown(sandbox: Sandbox, empty: Venv) -> None:
     # The imports are told, so that it shows that the library that asks is not even loaded.
     # The terminal is wide, or it would break the command at its edge, wherever the sandbox's path happens to end.
     variables = sandbox.variables({"CI": "true", "PYTHONPROFILEIMPORTTIME": "1"})

@@ -21,7 +21,7 @@ def prefix(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
     return conda_environment(sandbox.root / "env", *USUAL)
 
 
-def test_it_leads_by_py_rattler_to_a_package_of_condas_and_to_the_flags_that_ask_for_the_same(
+def test_py_rattler_links_a_conda_package_and_flags_are_shown(
     sandbox: Sandbox, conda: RealConda, channel: CondaChannel, prefix: Path
 ) -> None:
     variables = sandbox.variables(conda.variables)

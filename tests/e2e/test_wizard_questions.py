@@ -51,9 +51,7 @@ NARROW = """\
 
 
 @pytest.mark.parametrize(("columns", "screens"), [(80, WIDE), (60, NARROW)])
-def test_a_question_is_one_question_while_it_waits_and_when_it_is_answered(
-    tmp_path: Path, columns: int, screens: str
-) -> None:
+def test_a_question_shows_once_while_waiting_and_once_answered(tmp_path: Path, columns: int, screens: str) -> None:
     variables = {"LC_ALL": "C.UTF-8", "HOME": str(tmp_path)}
     with python_in_terminal(
         "-c", ASKS, str(columns), variables=variables, directory=tmp_path, columns=columns

@@ -37,7 +37,7 @@ def place(sandbox: Sandbox, short_root: Path) -> Path:
     [("usual", 80, {}), ("plain", 80, PLAIN), ("narrow", 60, ASCII)],
     ids=["usual", "plain lines", "60 columns, ASCII, no colour"],
 )
-def test_it_leads_from_the_environments_to_a_plan_by_reviewed_screens(
+def test_reviewed_screens_lead_from_the_environments_to_a_plan(
     sandbox: Sandbox, place: Path, name: str, columns: int, changes: dict[str, str]
 ) -> None:
     cache = sandbox.cache_without("speed", "wheels")

@@ -88,7 +88,7 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
     return Scene(run=run, build_context=build_context, step=_step(official), official=path, heard=heard)
 
 
-def test_the_kernel_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene: Scene, tmp_path: Path) -> None:
+def test_a_failing_kernel_is_left_out_and_the_rest_is_proven(scene: Scene, tmp_path: Path) -> None:
     damaged = _damaged(scene.official, tmp_path, *BLUR)
     built = make_proven_wheel(
         scene.step,
@@ -109,9 +109,7 @@ def test_what_is_proven_once_is_not_proven_again(scene: Scene) -> None:
     assert scene.heard == []
 
 
-def test_where_no_kernel_is_to_blame_nothing_is_built_and_the_failure_names_the_operation(
-    scene: Scene, tmp_path: Path
-) -> None:
+def test_with_no_kernel_to_blame_the_failure_names_the_operation(scene: Scene, tmp_path: Path) -> None:
     damaged = _damaged(scene.official, tmp_path, *CROP)
     with pytest.raises(UnprovenError, match="crop") as caught:
         make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.build_context, scene.run)
@@ -119,7 +117,7 @@ def test_where_no_kernel_is_to_blame_nothing_is_built_and_the_failure_names_the_
     assert any("crop/" in line for line in caught.value.details)
 
 
-def test_a_recipe_without_kernels_is_not_held_against_the_official_wheel_here(scene: Scene, tmp_path: Path) -> None:
+def test_a_recipe_without_kernels_skips_the_official_comparison(scene: Scene, tmp_path: Path) -> None:
     plain = replace(scene.run, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
     damaged = _damaged(scene.official, tmp_path, *BLUR)
     built = make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.build_context, plain)

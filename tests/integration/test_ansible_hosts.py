@@ -57,7 +57,7 @@ def test_nobody_listens_on_a_machine_that_is_off(machines: Network) -> None:
     assert "Connection refused" in _ssh(machines, "off", "true")
 
 
-def test_nothing_of_the_machines_is_left_when_the_tests_are_killed(sandbox: Sandbox) -> None:
+def test_killed_tests_leave_no_machine_processes_behind(sandbox: Sandbox) -> None:
     paths = os.pathsep.join((*sys.path, str(Path(__file__).parent.parent)))
     argv = (sys.executable, "-c", ALONE, sandbox.root, sandbox.cache)
     variables = {**sandbox.variables(), "PYTHONPATH": paths}

@@ -140,7 +140,7 @@ def _full(module: str) -> str:
     return module if "." in module else f"fastinstall.stack.{module}"
 
 
-def test_a_look_ahead_tells_the_plan_and_the_difference_and_does_nothing(told: Scene) -> None:
+def test_check_mode_shows_the_plan_and_diff_and_changes_nothing(told: Scene) -> None:
     look = told.results["look"]
     assert look["status"] == "changed"
     assert look["plan"]["schema"] == "fastinstall.plan/1"
@@ -157,7 +157,7 @@ def test_a_setup_changes_something_once(told: Scene) -> None:
     assert again["plan"]["verify"] is None
 
 
-def test_checks_pass_on_it_and_fail_with_their_report_where_it_is_damaged(told: Scene) -> None:
+def test_checks_pass_and_on_damage_fail_with_their_report(told: Scene) -> None:
     well, ill = told.results["check"], told.results["check the damaged"]
     assert well["status"] == "ok"
     assert well["report"]["status"] in {"ok", "hint"}
@@ -167,7 +167,7 @@ def test_checks_pass_on_it_and_fail_with_their_report_where_it_is_damaged(told: 
     assert told.results["repair"]["status"] == "changed"
 
 
-def test_facts_are_those_that_inspect_tells_and_a_look_ahead_writes_no_file(told: Scene) -> None:
+def test_facts_match_inspect_and_check_mode_writes_no_file(told: Scene) -> None:
     facts = told.results["facts"]["ansible_facts"]["fastinstall"]
     assert facts["schema"] == "fastinstall.facts/1"
     assert json.loads(told.facts.read_text(encoding="utf-8")) == facts
@@ -199,13 +199,13 @@ def test_a_failure_has_the_words_of_fastinstall(
     assert hint in failed.get("hint", "")
 
 
-def test_fastinstall_was_unpacked_once_and_compiles_itself_but_once(told: Scene) -> None:
+def test_fastinstall_was_unpacked_once_and_compiled_only_once(told: Scene) -> None:
     (root,) = told.tools.iterdir()
     assert list(root.glob("lib/python3*/site-packages/fastinstall/cli/__pycache__/main.*.pyc"))
     assert root.stat().st_mode & 0o077 == 0
 
 
-def test_an_old_python_takes_one_that_is_late_enough_or_says_what_it_needs(told: Scene) -> None:
+def test_an_old_python_finds_a_newer_one_or_says_what_it_needs(told: Scene) -> None:
     old = next((path for path in _pythons() if _version_of(path) < (3, 11)), None)
     if old is None:
         pytest.skip("no Python before 3.11 is on this machine")

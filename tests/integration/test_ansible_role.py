@@ -121,7 +121,7 @@ def test_hosts_without_index_or_compiler_are_set_up_and_healthy(scene: Scene, ro
 
 
 @pytest.mark.parametrize("host", TOLD)
-def test_a_host_with_something_wrong_is_named_with_the_reason_and_left_as_it_was(
+def test_a_faulty_host_is_named_with_the_reason_and_unchanged(
     scene: Scene, rolled_out: tuple[Played, Trees], host: str
 ) -> None:
     played, after = rolled_out
@@ -138,7 +138,7 @@ def test_a_host_gets_the_wheels_that_fit_it_and_no_others(scene: Scene, rolled_o
     assert len([name for name in there if name.startswith("pyyaml-")]) == 1
 
 
-def test_root_by_sudo_leaves_nothing_in_the_hands_of_who_logged_in(scene: Scene, rolled_out: object) -> None:
+def test_under_sudo_nothing_installed_belongs_to_the_login_user(scene: Scene, rolled_out: object) -> None:
     del rolled_out
     disk = scene.controller.network.disk("web3")
     assert _owners(disk / "env") == _owners(disk / WHEELS) == {0}
@@ -146,9 +146,7 @@ def test_root_by_sudo_leaves_nothing_in_the_hands_of_who_logged_in(scene: Scene,
     assert {path.name for path in (disk / PERSON).iterdir()} <= {".ansible", "images", ".cache", ".local"}
 
 
-def test_an_ordinary_user_gets_an_environment_of_their_own_without_root(
-    scene: Scene, by_oneself: tuple[Controller, Played]
-) -> None:
+def test_a_user_gets_their_own_environment_without_root(scene: Scene, by_oneself: tuple[Controller, Played]) -> None:
     _, played = by_oneself
     assert played.exit_code == 0, played.text
     (report,) = (outcome.result["report"] for outcome in played.of("web3") if SET_UP in outcome.task)
@@ -159,7 +157,7 @@ def test_an_ordinary_user_gets_an_environment_of_their_own_without_root(
 
 
 @pytest.mark.skipif(not ALL, reason="what a host with something wrong says is shown above: --every-row")
-def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
+def test_another_users_environment_is_refused_and_left_unchanged(
     scene: Scene, by_oneself: tuple[Controller, Played]
 ) -> None:
     controller, _ = by_oneself
@@ -172,7 +170,7 @@ def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
 
 
 @pytest.mark.skipif(not ALL, reason="the others show most of it: --every-row")
-def test_an_ordinary_user_changes_nothing_twice_rolls_back_and_makes_an_environment_of_root(
+def test_a_user_can_repeat_roll_back_and_set_up_as_root_too(
     scene: Scene, by_oneself: tuple[Controller, Played]
 ) -> None:
     controller, _ = by_oneself
@@ -193,14 +191,14 @@ def test_a_second_run_changes_nothing(repeated: Played) -> None:
     assert repeated.statuses(SET_UP) == dict.fromkeys(HEALTHY, "ok")
 
 
-def test_a_wheel_that_has_changed_on_a_host_is_noticed_by_its_hash_and_sent_again(repeated: Played) -> None:
+def test_a_changed_wheel_on_a_host_is_noticed_by_hash_and_resent(repeated: Played) -> None:
     (shipped,) = (outcome for outcome in repeated.of("web3") if SHIP in outcome.task)
     assert shipped.status == "changed"
     (sent,) = shipped.result["missing"]
     assert sent.startswith("pillow-")
 
 
-def test_the_rollout_stops_where_more_hosts_fail_than_are_allowed(scene: Scene, repeated: object) -> None:
+def test_the_rollout_stops_when_more_hosts_fail_than_allowed(scene: Scene, repeated: object) -> None:
     """The whole playbook: first comes a host that is set up already, then one with an old CPU, and nobody after it."""
     del repeated
     hosts = {"fleet_hosts": "web1:old-cpu:web2", "fleet_serial": 1, "fleet_max_fail_percentage": 0}

@@ -97,7 +97,7 @@ class CutOff(shipping.ActionModule):  # type: ignore[misc]
         return {"rc": self._exit_code, "stdout": "", "stderr": "sh: 1: /usr/bin/python3: not found"}
 
 
-def test_a_host_without_python_is_told_however_early_its_shell_is_gone() -> None:
+def test_a_host_without_python_is_named_if_its_shell_exits_early() -> None:
     result = CutOff(127)._asked({}, {})
     assert (result["failed"], result["hint"]) == (True, shipping._PYTHON)
 

@@ -37,9 +37,7 @@ def place(new_sandbox: NewSandbox) -> Iterator[tuple[Network, Fleet]]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_it_plays_the_role_and_nothing_a_second_time_and_puts_it_back(
-    version: str, place: tuple[Network, Fleet]
-) -> None:
+def test_the_role_runs_then_changes_nothing_then_rolls_back(version: str, place: tuple[Network, Fleet]) -> None:
     hosts, fleet = place
     python = of_version(VERSIONS[version])
     require_system(python is not None, f"Python {VERSIONS[version]}")

@@ -53,7 +53,7 @@ def test_the_level_of_the_linkers_note_is_read(tmp_path: Path, level: str) -> No
     assert file.isa_needed == level.replace("baseline", "v1")
 
 
-def test_a_truncated_real_library_is_an_elf_error_or_a_whole_answer(small: Path, tmp_path: Path) -> None:
+def test_a_truncated_library_gives_an_elf_error_or_a_full_answer(small: Path, tmp_path: Path) -> None:
     path = tmp_path / small.name
     whole = small.read_bytes()
     path.write_bytes(whole)

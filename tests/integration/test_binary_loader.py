@@ -98,7 +98,7 @@ def test_system_libraries_are_found_through_the_loaders_cache(tree: Path) -> Non
     assert compare(core) == []
 
 
-def test_a_library_linked_without_default_directories_does_not_find_the_systems(tree: Path) -> None:
+def test_a_library_linked_nodefaultlib_finds_no_system_library(tree: Path) -> None:
     # a library of glibc that no Python is linked to: what the program has is found whatever the library says
     core = compile_library(tree / "core.so", flags=("-l:libresolv.so.2", "-Wl,-z,nodefaultlib"))
     (library,) = resolve_libraries(core, main=Path(sys.executable))

@@ -78,7 +78,7 @@ def test_versions_are_those_of_the_script(library: Path) -> None:
     assert read_versions(compile_library(library.with_name("libnone.so"))) == SymbolVersions()
 
 
-def test_a_programs_copy_of_data_is_a_definition_and_an_address_that_it_lends_is_not(program: Path) -> None:
+def test_copied_data_is_a_definition_and_a_plt_address_is_not(program: Path) -> None:
     assert find_definitions(program, "shared") == (Definition(name="shared", version="OLD_1", oldest=False),)
     assert find_definitions(program, "copy") == ()
     assert references(program)["copy"] == Reference(name="copy", version="OLD_1", library="libone.so.1")
@@ -105,7 +105,7 @@ def test_the_real_loader_binds_as_foreseen(library: Path, plain: Path, tmp_path:
     assert results == [1, 6]
 
 
-def test_a_definition_is_found_where_and_only_where_dlsym_finds_one() -> None:
+def test_a_definition_is_found_exactly_where_dlsym_finds_one() -> None:
     handle = ctypes.CDLL("libz.so.1")
     path = next(Path(line.split()[-1]) for line in Path("/proc/self/maps").read_text().splitlines() if "/libz." in line)
     for name in ("inflate", "deflateInit_", "crc32", "gzopen64", "no_such_name"):

@@ -160,7 +160,7 @@ def _prefix(result: Result) -> str:
     return str(prefix)
 
 
-def test_an_activated_environment_is_no_reason_to_make_another_one(checkout: Checkout) -> None:
+def test_an_active_environment_does_not_cause_another_to_be_made(checkout: Checkout) -> None:
     before = checkout.run()
     active = checkout.sandbox.root / "active"
     assert run((BASE, "-m", "venv", "--without-pip", active), checkout.variables()).exit_code == 0
@@ -187,7 +187,7 @@ def test_the_program_learns_how_it_was_called(checkout: Checkout) -> None:
     assert shlex.split(again.stdout) == ["sh", str(checkout.root / "bootstrap.sh")]
 
 
-def test_the_whole_proof_runs_from_the_checkout_and_gets_its_arguments(checkout: Checkout) -> None:
+def test_the_whole_proof_runs_from_a_checkout_with_its_arguments(checkout: Checkout) -> None:
     (checkout.root / "whole_proof").mkdir()
     (checkout.root / "whole_proof" / "__main__.py").write_text("import sys; print(*sys.argv[1:])\n")
     proven = run(("sh", checkout.root / "bootstrap.sh", "prove", "NAME", "--json"), checkout.variables(offline=True))
@@ -227,7 +227,7 @@ def test_a_python_without_all_wheels_is_not_the_first_choice(script: str, checko
     assert _prefix(checkout.run(other, home=home)).startswith(str(home))
 
 
-def test_a_package_without_a_wheel_for_this_python_is_named_as_the_reason(checkout: Checkout) -> None:
+def test_a_package_without_a_wheel_for_this_python_is_named(checkout: Checkout) -> None:
     wheel = write_wheel(checkout.wheels, "needed", "2", "cp30-cp30-manylinux_2_17_x86_64")
     line = f"needed==2 --hash=sha256:{sha256(wheel)}\n# "
     with checkout.changed("requirements/tool.txt", "needed", f"{line}needed"):
@@ -249,7 +249,7 @@ def test_an_index_that_cannot_be_reached_is_named_as_the_reason(checkout: Checko
     assert "no wheel" not in failed.stderr
 
 
-def test_a_later_version_that_cannot_be_installed_says_what_still_runs(checkout: Checkout) -> None:
+def test_a_version_that_cannot_be_installed_says_what_still_runs(checkout: Checkout) -> None:
     before = _prefix(checkout.run())
     with checkout.changed("fastinstall/__init__.py", "1.0", "2.0"):
         result = checkout.run(offline=True)

@@ -76,7 +76,7 @@ def module(tmp_path: Path) -> Path:
     return source
 
 
-def test_it_needs_no_program_of_the_machine_and_makes_what_an_old_glibc_loads(clang: Clang, module: Path) -> None:
+def test_clang_needs_no_system_program_and_targets_an_old_glibc(clang: Clang, module: Path) -> None:
     made = clang.link(module)
     assert exported(made) == {"copy"}
     needed = [name for names in read_versions(made).needed.values() for name in names]
@@ -95,7 +95,7 @@ def test_it_makes_the_same_bytes_in_another_place(clang: Clang, module: Path, tm
     assert str(clang.program.parent).encode() not in made[0]
 
 
-def test_level_and_switches_are_marked_though_its_linker_does_neither(clang: Clang, module: Path) -> None:
+def test_level_and_switches_are_marked_without_linker_support(clang: Clang, module: Path) -> None:
     require_system(Path("/usr/bin/qemu-x86_64").exists(), "qemu-user")
     source = module.with_name("marks.s")
     source.write_text(mark_text("x86-64-v3", "clang 22 -O3 -march=x86-64-v3"))
@@ -111,9 +111,7 @@ def test_level_and_switches_are_marked_though_its_linker_does_neither(clang: Cla
     assert "loaded" in said["Haswell"]
 
 
-def test_a_static_library_is_archived_by_its_own_archiver_and_stays_hidden(
-    clang: Clang, module: Path, tmp_path: Path
-) -> None:
+def test_clang_archives_a_static_library_that_stays_hidden(clang: Clang, module: Path, tmp_path: Path) -> None:
     version = clang.run("--version").partition("\n")[0]
     compiler = Compiler(command=(str(clang.program),), version=version, accepts=())
     library = build_static(library_order(tmp_path, library_sdist(tmp_path), compiler=compiler))
@@ -122,16 +120,14 @@ def test_a_static_library_is_archived_by_its_own_archiver_and_stays_hidden(
     assert exported(clang.link(module, library.archive)) == {"three"}
 
 
-def test_it_finds_a_library_of_this_machine_and_echoes_what_is_not_there(clang: Clang) -> None:
+def test_clang_finds_a_system_library_and_echoes_a_missing_one(clang: Clang) -> None:
     found = Path(clang.run("-print-file-name=libc.so.6").strip())
     assert found.is_absolute()
     assert found.exists()
     assert clang.run("-print-file-name=libnone.so.7") == "libnone.so.7\n"
 
 
-def test_it_leaves_nothing_in_a_temporary_directory_that_is_not_a_build_s(
-    clang: Clang, module: Path, tmp_path: Path
-) -> None:
+def test_clang_leaves_files_only_in_a_builds_temporary_directory(clang: Clang, module: Path, tmp_path: Path) -> None:
     ours, others = tmp_path / "fastinstall-build-1", tmp_path / "tmp"
     for directory in (ours, others):
         directory.mkdir()

@@ -91,7 +91,7 @@ def core_of(built: Built, tree: Path) -> Path:
     return tree / "PIL" / f"_imaging{built.request.interpreter.extension_suffix}"
 
 
-def test_the_core_asks_for_the_wheel_s_own_libraries_by_their_own_names(built: Built, tree: Path) -> None:
+def test_the_core_needs_the_bundled_libraries_by_their_own_names(built: Built, tree: Path) -> None:
     needed = read_dynamic(core_of(built, tree)).needed
     bundled = [name for name in needed if (tree / "pillow.libs" / name).is_file()]
     links = {built.request.recipe.libraries[name].link for name in built.request.step.libraries} - {"z"}
@@ -120,7 +120,7 @@ def test_the_core_has_the_kernels_and_is_optimised_and_marked(built: Built, tree
     assert read_dynamic(core).isa_needed == LEVEL
 
 
-def test_every_kernel_and_every_rule_of_tuning_finds_its_functions(built: Built) -> None:
+def test_every_kernel_and_tuning_rule_finds_its_functions(built: Built) -> None:
     assert not [event for event in built.events if isinstance(event, Noted) and "is not used" in event.message]
 
 
@@ -163,7 +163,7 @@ def test_it_works_with_every_codec_of_the_official_wheel(environment: Path) -> N
     assert done.stdout.split() == ["True"] * 4
 
 
-def test_each_defect_of_the_fork_shows_on_it_and_not_on_the_official_wheel(
+def test_each_fork_defect_shows_there_not_in_the_official_wheel(
     built: Built, environment: Path, tmp_path: Path
 ) -> None:
     assert built.request.base_wheel is not None

@@ -94,7 +94,7 @@ def call_on(source: Path, tmp_path: Path, request: BuildRequest) -> None:
     )
 
 
-def test_a_backend_works_with_them_and_sees_nothing_that_is_installed(tmp_path: Path, source: Path) -> None:
+def test_a_backend_sees_its_requirements_and_nothing_installed(tmp_path: Path, source: Path) -> None:
     (source / "backend.py").write_text(
         f"import importlib.util\nassert importlib.util.find_spec('pytest') is None\n{BACKEND}"
     )
@@ -168,7 +168,7 @@ def test_offline_what_was_fetched_serves_at_any_age(tmp_path: Path, source: Path
     assert fetch_requirements(replace(request, offline=True), source) == first
 
 
-def test_where_the_index_cannot_be_reached_what_is_there_serves_with_a_warning(tmp_path: Path, source: Path) -> None:
+def test_an_unreachable_index_falls_back_to_the_cache_and_warns(tmp_path: Path, source: Path) -> None:
     events: list[Event] = []
     request = request_from_index(tmp_path, tool_wheel(tmp_path, "1.0"), emit=events.append)
     first = fetch_requirements(request, source)
@@ -188,7 +188,7 @@ def test_a_damaged_wheel_is_fetched_again(tmp_path: Path, source: Path) -> None:
 
 
 @pytest.mark.parametrize("offline", [True, False])
-def test_what_cannot_be_had_is_an_error_with_the_command_that_helps(
+def test_an_unavailable_requirement_fails_with_a_helpful_command(
     tmp_path: Path, source: Path, *, offline: bool
 ) -> None:
     with pytest.raises(FailedError, match="the build requires tiny-tool>=1") as caught:

@@ -64,7 +64,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(request=request, result=build_wheel(request), events=tuple(events))
 
 
-def test_linked_to_the_system_the_core_bears_no_path_and_the_wheel_no_policy(built: Built, tmp_path: Path) -> None:
+def test_a_system_linked_core_has_no_rpath_and_a_linux_tag(built: Built, tmp_path: Path) -> None:
     core = core_of(built.result, tmp_path)
     assert built.result.wheel.name.endswith("-linux_x86_64.whl")
     assert (core.rpath, core.runpath) == (None, None)
@@ -72,13 +72,13 @@ def test_linked_to_the_system_the_core_bears_no_path_and_the_wheel_no_policy(bui
     assert core.isa_needed == "x86-64-v3"
 
 
-def test_the_user_s_flags_do_not_reach_the_compiler_and_that_is_said(built: Built) -> None:
+def test_user_compiler_flags_are_ignored_and_a_notice_says_so(built: Built) -> None:
     (log,) = (built.request.cache / "logs").iterdir()
     assert "-DSTRAY" not in log.read_text()
     assert any("CFLAGS" in event.message for event in built.events if isinstance(event, Noted))
 
 
-def test_a_build_leaves_its_wheel_its_result_and_its_log_and_nothing_else(built: Built) -> None:
+def test_a_build_leaves_only_its_wheel_its_result_and_its_log(built: Built) -> None:
     (log,) = (built.request.cache / "logs").iterdir()
     entry = built.result.wheel.parent.relative_to(built.request.cache).as_posix()
     expected = [f"{entry}/{built.result.wheel.name}", f"{entry}/result.json", f"logs/{log.name}"]
@@ -86,7 +86,7 @@ def test_a_build_leaves_its_wheel_its_result_and_its_log_and_nothing_else(built:
     assert list((built.request.cache / "tmp").iterdir()) == []
 
 
-def test_a_second_build_comes_from_the_cache_and_compiles_nothing(built: Built) -> None:
+def test_a_second_build_comes_from_the_cache_without_compiling(built: Built) -> None:
     events: list[Event] = []
     second = build_wheel(replace(built.request, emit=events.append))
     assert (built.result.from_cache, second.from_cache) == (False, True)
@@ -94,9 +94,7 @@ def test_a_second_build_comes_from_the_cache_and_compiles_nothing(built: Built) 
     assert not [event for event in events if isinstance(event, Progressed)]
 
 
-def test_a_damaged_wheel_in_the_cache_is_noticed_and_built_again_with_the_same_bytes(
-    built: Built, tmp_path: Path
-) -> None:
+def test_a_damaged_cached_wheel_is_rebuilt_with_the_same_bytes(built: Built, tmp_path: Path) -> None:
     shutil.copytree(built.request.cache, tmp_path / "cache")
     wheel = tmp_path / "cache" / built.result.wheel.relative_to(built.request.cache)
     wheel.write_bytes(wheel.read_bytes()[:-1])
@@ -115,7 +113,7 @@ def test_without_a_base_wheel_auditwheel_bundles_and_tags(tmp_path: Path) -> Non
     assert entry.features == {"ZLIB (PNG/ZIP)": "", "LIBTIFF": None}
 
 
-def test_linked_to_an_environment_the_core_finds_its_libraries_relative_to_itself(tmp_path: Path) -> None:
+def test_an_environment_linked_core_has_an_origin_relative_rpath(tmp_path: Path) -> None:
     prefix = tmp_path / "environment"
     (prefix / "include").mkdir(parents=True)
     (prefix / "lib").mkdir()
@@ -134,7 +132,7 @@ def test_linked_to_an_environment_the_core_finds_its_libraries_relative_to_itsel
     assert all(str(prefix).encode() not in path.read_bytes() for path in (tmp_path / "core").rglob("*.so"))
 
 
-def test_an_environment_without_the_library_is_refused_with_the_command_that_brings_it(tmp_path: Path) -> None:
+def test_a_missing_library_is_refused_with_the_command_to_add_it(tmp_path: Path) -> None:
     prefix = tmp_path / "environment"
     (prefix / "lib").mkdir(parents=True)
     request = tiny_request(tmp_path, tiny_sdist(tmp_path), link=LinkMode.ENV, library_prefix=prefix)
@@ -170,7 +168,7 @@ def test_a_core_that_does_not_bear_its_level_is_refused(tmp_path: Path) -> None:
         audit_core(core, (), ("-Wl,-z,x86-64-v3",))
 
 
-def test_a_missing_header_is_named_with_its_packages_before_anything_is_compiled(tmp_path: Path) -> None:
+def test_before_compiling_a_missing_header_and_package_are_named(tmp_path: Path) -> None:
     request = tiny_request(tmp_path, tiny_sdist(tmp_path), libraries=("zlib", "tiff"))
     with pytest.raises(FailedError, match=r"no_tiff_here\.h \(tiff\)") as caught:
         build_wheel(request)
@@ -229,7 +227,7 @@ def test_the_precompiled_header_is_used_and_changes_no_byte(tmp_path: Path) -> N
     assert (source / "quick.o").read_bytes() == (source / "plain.o").read_bytes()
 
 
-def test_headers_of_another_jpeg_abi_are_copied_with_the_right_number(tmp_path: Path) -> None:
+def test_copied_headers_of_another_jpeg_abi_get_the_right_number(tmp_path: Path) -> None:
     """Ubuntu's headers say 80, and the library of the official wheels is 62."""
     foreign = tmp_path / "foreign"
     foreign.mkdir()
@@ -249,7 +247,7 @@ def test_headers_of_another_jpeg_abi_are_copied_with_the_right_number(tmp_path: 
         assert matching_headers(request, headers, "libjpeg.so.8", version, tmp_path / "unused") == ()
 
 
-def test_headers_of_another_libjpeg_turbo_say_the_library_s_version(tmp_path: Path) -> None:
+def test_copied_libjpeg_turbo_headers_state_the_librarys_version(tmp_path: Path) -> None:
     """Pillow reports it, and the official wheel brings a later one than Debian's headers describe."""
     foreign = tmp_path / "foreign"
     foreign.mkdir()

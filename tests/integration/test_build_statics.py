@@ -141,7 +141,7 @@ def test_a_configure_that_fails_is_an_error_with_what_it_said(tmp_path: Path) ->
     assert any("unknown word --other" in line for line in caught.value.details)
 
 
-def test_a_configure_that_waits_in_vain_is_an_error_with_that_reason(
+def test_a_configure_that_hangs_fails_with_the_timeout_as_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static_libraries, "_SECONDS", 0.5)
@@ -151,9 +151,7 @@ def test_a_configure_that_waits_in_vain_is_an_error_with_that_reason(
     assert caught.value.details == ("no answer within 0.5 s: killed", "stderr: harmless")
 
 
-def test_a_configure_that_works_for_longer_than_the_limit_is_not_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_configure_still_busy_past_the_limit_is_not_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As under an emulator, where it takes twenty times as long."""
     monkeypatch.setattr(static_libraries, "_SECONDS", 0.5)
     busy = "i=0\nwhile [ $i -lt 1500000 ]; do i=$((i + 1)); done\n"
@@ -225,7 +223,7 @@ def test_zlib_ng_chooses_its_code_by_the_cpu(zlib_ng: StaticLibrary, tmp_path: P
 
 
 @pytest.mark.slow
-def test_zlib_ng_in_a_module_is_bound_inside_whatever_libz_is_loaded(zlib_ng: StaticLibrary, tmp_path: Path) -> None:
+def test_zlib_ng_in_a_module_binds_inside_despite_another_libz(zlib_ng: StaticLibrary, tmp_path: Path) -> None:
     module = compiled(zlib_ng, MODULE, tmp_path / "module.so", "-shared", "-fPIC")
     exported = {line.split()[-1] for line in said("nm", "-D", "--defined-only", module).splitlines()}
     assert exported == {"version_inside"}

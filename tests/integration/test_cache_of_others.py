@@ -66,9 +66,7 @@ def refusal(cache: Path, **variables: str) -> RefusedError:
 @needs_root
 @pytest.mark.parametrize("user", [0, BOB])
 @pytest.mark.parametrize("whose", PLACES)
-def test_a_cache_is_refused_where_a_part_of_its_path_or_an_entry_is_anothers(
-    shared: Path, whose: str, user: int
-) -> None:
+def test_a_cache_path_or_entry_owned_by_another_user_is_refused(shared: Path, whose: str, user: int) -> None:
     for name in PLACES:
         make(shared / name, EVE if name == whose else user)
     with acting_as(user):
@@ -87,7 +85,7 @@ def test_nothing_is_made_below_a_directory_of_another(shared: Path) -> None:
 
 
 @needs_root
-def test_a_link_of_another_is_refused_wherever_it_stands_on_the_way(shared: Path) -> None:
+def test_another_users_link_anywhere_on_the_path_is_refused(shared: Path) -> None:
     make(shared / "mine/fastinstall", 0)
     (shared / "theirs").symlink_to("mine")
     os.chown(shared / "theirs", EVE, -1, follow_symlinks=False)
@@ -96,7 +94,7 @@ def test_a_link_of_another_is_refused_wherever_it_stands_on_the_way(shared: Path
 
 
 @needs_root
-def test_a_room_of_the_cache_may_be_a_link_but_not_to_a_place_of_another(shared: Path) -> None:
+def test_a_cache_subdirectory_may_be_a_link_but_not_to_anothers(shared: Path) -> None:
     make(shared / "disk/toolchains", 0)
     make(shared / "x/toolchains", EVE)
     make(shared / "cache", 0)
@@ -107,7 +105,7 @@ def test_a_room_of_the_cache_may_be_a_link_but_not_to_a_place_of_another(shared:
     assert f"{shared / 'x/toolchains'} " in refusal(shared / "cache").message
 
 
-def test_a_cache_may_be_a_link_to_another_disk_and_lie_in_a_directory_for_everybody(shared: Path) -> None:
+def test_a_cache_may_be_a_link_in_a_directory_open_to_everybody(shared: Path) -> None:
     (shared / "elsewhere").mkdir()
     (shared / "cache").symlink_to("elsewhere")
     assert open_cache(shared / "cache", {}) == shared / "cache"
@@ -121,7 +119,7 @@ def test_the_cache_of_the_user_who_called_sudo_is_refused(tmp_path: Path) -> Non
     assert "sudo -H" in (error.hint or "")
 
 
-def test_an_open_cache_is_refused_and_the_place_that_the_hint_names_is_taken(shared: Path) -> None:
+def test_an_open_cache_is_refused_and_the_hinted_place_is_taken(shared: Path) -> None:
     error = refusal(shared)
     named = Path((error.hint or "").partition("FASTINSTALL_CACHE_DIR=")[2].split()[0])
     assert open_cache(named, {}) == named
@@ -136,13 +134,13 @@ def test_the_hint_names_no_place_below_that_of_another(shared: Path) -> None:
     assert str(shared / "x") not in hint
 
 
-def test_an_open_cache_behind_a_door_that_is_closed_to_others_is_taken(shared: Path) -> None:
+def test_an_open_cache_inside_a_private_directory_is_accepted(shared: Path) -> None:
     make(shared / "door/cache", os.geteuid(), 0o777)
     (shared / "door").chmod(0o700)
     assert open_cache(shared / "door/cache", {}) == shared / "door/cache"
 
 
-def test_a_directory_of_the_users_own_group_is_taken_and_one_of_a_shared_group_is_not(shared: Path) -> None:
+def test_the_users_own_group_is_accepted_but_a_shared_one_is_not(shared: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory to a group")
     make(shared / "own", 0, 0o775)
@@ -153,7 +151,7 @@ def test_a_directory_of_the_users_own_group_is_taken_and_one_of_a_shared_group_i
 
 
 @needs_root
-def test_the_program_refuses_such_a_cache_before_it_fetches_or_runs_anything(shared: Path) -> None:
+def test_anothers_cache_is_refused_before_any_download_or_run(shared: Path) -> None:
     make(shared / "x", EVE)
     program(make(shared / "x/fastinstall/toolchains/clang-1", EVE))
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(shared / "home"), "XDG_CACHE_HOME": str(shared / "x"), "CI": "1"}
@@ -174,7 +172,7 @@ def clang(shared: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["cc", "ar", "ziglang/zig", "ziglang/lib/include/stddef.h"])
-def test_a_compiler_that_is_not_what_was_unpacked_is_unpacked_again(shared: Path, clang: Path, name: str) -> None:
+def test_a_compiler_that_was_altered_is_unpacked_again(shared: Path, clang: Path, name: str) -> None:
     program = COMPILER.prepare(clang, make(shared / "cache", os.geteuid()), ignore)
     altered = program.parent / name
     altered.parent.mkdir(parents=True, exist_ok=True)
@@ -193,7 +191,7 @@ def test_a_compiler_that_somebody_put_in_its_place_is_not_run(shared: Path, clan
 
 
 @needs_root
-def test_what_a_compiler_keeps_for_itself_is_not_taken_from_another_user(shared: Path, clang: Path) -> None:
+def test_a_compilers_own_cache_is_not_taken_from_another_user(shared: Path, clang: Path) -> None:
     kept = COMPILER.prepare(clang, make(shared / "cache", 0), ignore).parent / "cache/o/crt1.o"
     kept.parent.mkdir(parents=True)
     kept.write_text("planted")

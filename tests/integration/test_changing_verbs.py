@@ -47,7 +47,7 @@ def make_file(file: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["PIL/_imaging.so", "pillow.libs/libwebp.so.7", "Pillow.libs/libwebp.so.7"])
-def test_a_program_with_files_that_were_moved_aside_or_deleted_is_named(tmp_path: Path, name: str) -> None:
+def test_a_program_using_files_moved_aside_or_deleted_is_named(tmp_path: Path, name: str) -> None:
     file = make_file(tmp_path / "lib/python3.11/site-packages" / name)
     with holding(file) as pid:
         assert find_outdated_programs(tmp_path) == (), "what is in place is what the next import gets"
@@ -81,7 +81,7 @@ def importing(venv: Venv) -> Iterator[int]:
         process.communicate("\n")
 
 
-def test_programs_with_the_earlier_pillow_are_named_after_a_repair_and_a_rollback(environments: Environments) -> None:
+def test_a_repair_and_a_rollback_name_programs_on_the_old_pillow(environments: Environments) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
     with importing(venv) as first:
         (venv.site_packages / "PIL/Image.py").unlink()

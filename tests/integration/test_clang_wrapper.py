@@ -54,7 +54,7 @@ def test_it_compiles_for_the_machine_that_is_meant(native: Say, foreign: Say) ->
     assert f"{FOREIGN.target}.2.27" in foreign("-c", "x.c")
 
 
-def test_headers_and_libraries_of_this_machine_are_none_of_another(native: Say, foreign: Say) -> None:
+def test_a_foreign_target_gets_no_host_headers_or_libraries(native: Say, foreign: Say) -> None:
     of_this = ("-I/usr/include", "-I/usr/include/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-L/lib64")
     assert {*of_this, "/usr/include"} <= {*native(*of_this, "x.c")}
     told = foreign(*of_this, "-I/usr/include/python3.11", "-L/private/link", "x.c")

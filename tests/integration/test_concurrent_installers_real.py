@@ -128,7 +128,7 @@ def test_two_of_ours_at_once_are_one_too_many(environments: Environments) -> Non
     assert f"process {os.getpid()} is working on this environment" in second.stderr
 
 
-def test_what_changes_between_observation_and_swap_is_refused_by_name(
+def test_a_change_between_observing_and_swap_is_refused_by_name(
     environments: Environments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     venv, theirs = swapped(environments), []
@@ -139,7 +139,7 @@ def test_what_changes_between_observation_and_swap_is_refused_by_name(
     assert len(JournalStore(venv.prefix).transactions()) == 1
 
 
-def test_a_reinstallation_after_the_swap_stays_and_what_was_before_is_kept(
+def test_a_reinstall_after_the_swap_stays_and_old_files_are_kept(
     environments: Environments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     venv, theirs = swapped(environments), []
@@ -195,9 +195,7 @@ for line in sys.stdin:
 """
 
 
-def test_a_process_that_holds_the_old_files_open_goes_on_across_a_swap_and_a_rollback(
-    environments: Environments, tmp_path: Path
-) -> None:
+def test_a_process_holding_old_files_survives_swap_and_rollback(environments: Environments, tmp_path: Path) -> None:
     venv, sandbox = swapped(environments), environments.sandbox
     program = _VIEWER.format(image=str(tmp_path / "image.png"))
     argv = (venv.python, "-c", program)

@@ -91,7 +91,7 @@ def _warning(prefix: Prefix, story: str, command: str = "doctor --fix", program:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_healthy_stack_is_activated_in_silence_and_nothing_is_left_behind(prefix: Prefix, shell: str) -> None:
+def test_a_healthy_stack_activates_silently_and_leaves_nothing(prefix: Prefix, shell: str) -> None:
     done = prefix.activate(shell)
     assert (done.returncode, done.stderr) == (0, "")
     assert "activated\n" in done.stdout
@@ -171,7 +171,7 @@ def test_without_the_programs_that_it_asks_it_is_silent(prefix: Prefix, shell: s
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_stack_that_conda_alone_installed_is_judged_by_its_record(tmp_path: Path, shell: str) -> None:
+def test_a_stack_installed_only_by_conda_is_judged_by_its_record(tmp_path: Path, shell: str) -> None:
     prefix = Prefix(directory=tmp_path / "env")
     prefix.write("conda-meta/fastinstall-guard-1-0.json", b"{}")
     record = prefix.write("conda-meta/pillow-13.0.0-simd_v2v3_py311_0.json", b"{}")
@@ -215,7 +215,7 @@ def test_what_a_bash_is_set_to_does_not_matter(prefix: Prefix, options: str) -> 
         assert "was removed" in prefix.activate("bash", script).stderr
 
 
-def test_a_glob_that_fails_a_bash_command_does_not_fail_the_activation(prefix: Prefix) -> None:
+def test_failglob_in_bash_does_not_fail_the_activation(prefix: Prefix) -> None:
     script = 'shopt -s failglob; set -eu; . "$1"; echo activated'
     assert prefix.activate("bash", script).stdout == "activated\n"
 

@@ -33,7 +33,7 @@ def clobbered(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
     return conda_environment(prefix, "libjpeg-turbo=2.1.5.1", "jpeg", "libtiff=4.5.1")
 
 
-def test_what_py_rattler_reinstalls_replaces_and_removes_comes_back(
+def test_py_rattlers_reinstall_replace_and_remove_are_undone(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
     means = CondaTools(variables=sandbox.variables(), cache=sandbox.root / "cache", offline=True)

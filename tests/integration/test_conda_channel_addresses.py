@@ -139,7 +139,7 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
         ("channel_alias: [\n", DocumentError, r"settings\.yml: .*not YAML: .* line 2"),
     ],
 )
-def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(
+def test_a_forbidden_channel_or_bad_condarc_is_refused_by_name(
     sandbox: Sandbox, condarc: str, error: type[FastinstallError], words: str
 ) -> None:
     with _noting_proxy() as (proxy, afar):
@@ -150,7 +150,7 @@ def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(
         assert afar == []
 
 
-def test_a_toolchain_comes_from_the_private_server_and_from_another_one_anew(sandbox: Sandbox) -> None:
+def test_a_private_servers_toolchain_is_not_reused_for_another(sandbox: Sandbox) -> None:
     _private_channel(sandbox, "t/tk-1/team")
     step = CondaToolchain(channels=("team",), packages=("private-tool",), libraries=(), reason="of the test")
     with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:

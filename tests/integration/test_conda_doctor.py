@@ -85,7 +85,7 @@ def test_a_fresh_environment_with_our_packages_gives_no_alarm(
     assert "files match " in libraries
 
 
-def test_the_recipe_leaves_two_owners_as_its_last_line_writes_conda_s_pillow_over_pips(classic: Examined) -> None:
+def test_the_recipes_last_line_leaves_pillow_with_two_owners(classic: Examined) -> None:
     owner = classic.said("pillow-owner", "error")
     for package in ("conda's pillow 9.5.0", "pillow-simd 12.1.1"):
         assert package in owner["message"]
@@ -97,7 +97,7 @@ def test_the_recipe_leaves_two_owners_as_its_last_line_writes_conda_s_pillow_ove
     assert owner["remedy"]["command"] == f"fastinstall setup --prefix {classic.prefix}"
 
 
-def test_the_recipe_leaves_the_headers_and_the_name_of_libjpeg_to_the_ijg(classic: Examined) -> None:
+def test_the_recipe_leaves_libjpegs_headers_and_name_to_the_ijg(classic: Examined) -> None:
     (loaded,) = (found for found in classic.findings if found["check"] == "jpeg-library")
     headers = classic.said("conda-records", "warning")
     assert loaded["message"].startswith("the core loads IJG libjpeg 9e, not libjpeg-turbo")
@@ -108,7 +108,7 @@ def test_the_recipe_leaves_the_headers_and_the_name_of_libjpeg_to_the_ijg(classi
     assert (classic.prefix / "lib/libjpeg.so").readlink() == Path("libjpeg.so.9")
 
 
-def test_a_libtiff_of_the_systems_is_named_where_conda_s_was_removed(
+def test_the_systems_libtiff_is_named_where_condas_was_removed(
     conda_environment: NewEnvironment, conda: RealConda, sandbox: Sandbox
 ) -> None:
     require_system(find_library("tiff") == "libtiff.so.6", "libtiff.so.6")
@@ -119,7 +119,7 @@ def test_a_libtiff_of_the_systems_is_named_where_conda_s_was_removed(
     assert "conda's libtiff is not installed: " in lines(tiff)
 
 
-def test_pip_over_conda_is_told_and_so_is_what_pip_then_uninstalls(
+def test_pip_over_conda_is_reported_and_so_is_pips_uninstall(
     conda_environment: NewEnvironment, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
     prefix = conda_environment(sandbox.root / "env", *USUAL)

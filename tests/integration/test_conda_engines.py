@@ -104,9 +104,7 @@ def engine(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> CondaEng
 
 
 @both
-def test_a_preview_shows_packages_that_are_yet_to_be_made_and_changes_nothing(
-    engine: CondaEngine, usual: Path, ours: Ours
-) -> None:
+def test_a_preview_shows_unmade_packages_and_changes_nothing(engine: CondaEngine, usual: Path, ours: Ours) -> None:
     before = tree_hash(usual)
     planned = tuple(replace(each, url="", sha256="") for each in ours.both)
     change = engine.preview(CondaRequest(prefix=usual, ours=planned))
@@ -226,7 +224,7 @@ def test_both_engines_leave_the_same_records(linked_by: Callable[[CondaInstaller
 
 
 @both
-def test_a_package_of_the_same_name_and_other_content_is_not_taken_from_a_cache(
+def test_a_same_named_package_with_other_content_is_not_reused(
     engine: CondaEngine, sandbox: Sandbox, usual: Path
 ) -> None:
     for word in ("first", "second"):
@@ -238,7 +236,7 @@ def test_a_package_of_the_same_name_and_other_content_is_not_taken_from_a_cache(
 
 
 @both
-def test_a_package_that_was_altered_since_it_was_chosen_is_not_linked(
+def test_a_package_altered_since_it_was_chosen_is_not_linked(
     engine: CondaEngine, sandbox: Sandbox, usual: Path, ours: Ours
 ) -> None:
     scratch = sandbox.root / "scratch"

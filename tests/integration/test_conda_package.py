@@ -54,7 +54,7 @@ def rattler_prefix(
         yield rattler_environment([stack.url, channel.url], sandbox.root / "env", specs, unpacked)
 
 
-def test_what_rattler_links_works_and_is_what_both_worlds_say_it_is(
+def test_what_rattler_links_works_and_pip_and_conda_agree_on_it(
     rattler_prefix: Path, sandbox: Sandbox, stack: PackedStack
 ) -> None:
     assert builds(rattler_prefix)["pillow"] == f"{stack.package.version} {stack.package.build}"
@@ -100,7 +100,7 @@ def test_rattler_keeps_and_defends_it(
         rattler_environment(urls, rattler_prefix, (f"pillow={channel.newer_pillow}",), unpacked)
 
 
-def test_a_processor_without_the_level_is_refused_by_both_solvers(
+def test_both_solvers_refuse_a_cpu_without_the_level(
     conda: RealConda, sandbox: Sandbox, stack: PackedStack, channel: CondaChannel
 ) -> None:
     lacking = planned(stack.wheel, "x86-64-v3")
@@ -114,7 +114,7 @@ def test_a_processor_without_the_level_is_refused_by_both_solvers(
     assert _refused_by_rattler([url, channel.url], "haswell") == ""
 
 
-def test_the_best_build_that_the_processor_can_run_is_taken_by_both_solvers(
+def test_both_solvers_pick_the_best_build_the_cpu_can_run(
     conda: RealConda, sandbox: Sandbox, stack: PackedStack, channel: CondaChannel
 ) -> None:
     several = [planned(stack.wheel, *levels) for levels in (("x86-64-v2",), BOTH, ("x86-64-v3",), ("x86-64-v4",))]
@@ -158,7 +158,7 @@ def test_a_library_with_an_absolute_run_path_is_refused(small_wheel: Path, tmp_p
         pack_stack(wheel, planned(wheel, "x86-64-v3"), interpreter(), tmp_path / "channel")
 
 
-def test_a_library_that_looks_outside_of_the_environment_is_refused(small_wheel: Path, tmp_path: Path) -> None:
+def test_a_library_that_looks_outside_the_environment_is_refused(small_wheel: Path, tmp_path: Path) -> None:
     outside = "$ORIGIN/../../../../../lib"
     wheel = _repacked(small_wheel, tmp_path, lambda tree: patchelf("--set-rpath", outside, _module(tree)))
     with pytest.raises(FailedError, match="which exists only here"):

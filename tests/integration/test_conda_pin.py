@@ -105,7 +105,7 @@ def _transactions(prefix: Path) -> list[str]:
     return [info.id for info in JournalStore(prefix).transactions()]
 
 
-def test_the_guard_package_goes_and_comes_back_with_a_note_for_conda(
+def test_guard_package_removal_and_return_are_noted_for_conda(
     conda: RealConda, place: tuple[Sandbox, tuple[str, str]], unpacked: Path
 ) -> None:
     sandbox, channels = place

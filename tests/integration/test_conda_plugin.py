@@ -74,7 +74,7 @@ def _lines(result: Result) -> list[str]:
     return [line for line in result.stderr.splitlines() if line.startswith(("fastinstall: ", "hint: "))]
 
 
-def test_a_swap_is_told_before_with_its_cause_and_after_with_its_repair_and_json_is_untouched(plugin: Plugged) -> None:
+def test_a_swap_is_explained_before_and_after_and_json_is_intact(plugin: Plugged) -> None:
     prefix = plugin.make("swapped")
     done = plugin.on(prefix, "install", "--yes", "--json", "viewer", "puretool")
     assert done.exit_code == 0, done.text
@@ -93,7 +93,7 @@ def test_a_swap_is_told_before_with_its_cause_and_after_with_its_repair_and_json
 
 
 @pytest.mark.parametrize("spec", ["viewer", "pillow=13"])
-def test_a_solve_that_fails_because_of_the_guard_package_is_explained(plugin: Plugged, spec: str) -> None:
+def test_a_solve_that_fails_because_of_the_guard_is_explained(plugin: Plugged, spec: str) -> None:
     prefix = plugin.make(f"unsolved-{spec}", "fastinstall-guard")
     refused = plugin.on(prefix, "install", "--yes", spec)
     assert refused.exit_code == 1
@@ -111,7 +111,7 @@ def test_a_solve_that_fails_because_of_the_guard_package_is_explained(plugin: Pl
         assert "feature:/linux-64::__archspec==1=" in refused.text, "docs/how-to/conda.md quotes this"
 
 
-def test_what_leaves_the_stack_alone_and_environments_that_are_not_ours_are_passed_in_silence(plugin: Plugged) -> None:
+def test_untouched_stacks_and_foreign_environments_pass_silently(plugin: Plugged) -> None:
     prefix = plugin.make("kept")
     kept = plugin.on(prefix, "install", "--yes", "--quiet", "puretool", "painter")
     assert (kept.exit_code, kept.stderr) == (0, "")
@@ -123,7 +123,7 @@ def test_what_leaves_the_stack_alone_and_environments_that_are_not_ours_are_pass
     assert "pillow" in {record["name"] for record in foreign.document["actions"]["LINK"]}
 
 
-def test_what_an_environment_says_of_itself_never_steers_the_terminal(plugin: Plugged) -> None:
+def test_escape_codes_in_a_receipt_never_reach_the_terminal(plugin: Plugged) -> None:
     prefix = plugin.make("steering", "python")
     receipt = json.loads((prefix / RECEIPT).read_text())
     (prefix / RECEIPT).write_text(json.dumps({**receipt, "version": "13\x1b]0;x\x07", "stack_version": "13\x1b]0;x"}))
@@ -169,7 +169,7 @@ def test_conda_doctor_tells_what_our_quick_checks_find(plugin: Plugged) -> None:
     assert "fastinstall" not in plugin.on(prefix, "doctor").text
 
 
-def test_the_command_line_runs_below_conda_on_the_environment_that_conda_means(plugin: Plugged) -> None:
+def test_conda_fastinstall_runs_on_the_environment_conda_means(plugin: Plugged) -> None:
     prefix = plugin.make("commanded", "python")
     version = plugin.run("fastinstall", "--version")
     assert (version.exit_code, version.stdout) == (0, f"fastinstall {__version__}\n")

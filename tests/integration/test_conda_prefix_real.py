@@ -49,7 +49,7 @@ def _clashes(conda: Conda) -> dict[str, CondaClash]:
 
 
 @pytest.mark.parametrize("thorough", [True, False])
-def test_an_environment_as_an_engine_left_it_has_nothing_to_complain_of(usual: Path, *, thorough: bool) -> None:
+def test_an_environment_fresh_from_an_engine_has_no_problems(usual: Path, *, thorough: bool) -> None:
     conda = _observe(usual, thorough=thorough)
     assert [claim.dist.rsplit("-", 2)[0] for claim in conda.claims] == ["libjpeg-turbo", "libtiff", "pillow"]
     assert not any(claim.missing or claim.altered for claim in conda.claims)
@@ -73,7 +73,7 @@ def test_packages_are_what_py_rattler_reads(usual: Path) -> None:
         assert package.sha256 == record.sha256.hex()
 
 
-def test_a_library_that_conda_gave_to_another_package_is_held_by_that_one(
+def test_a_library_conda_gave_to_another_package_belongs_to_it(
     conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
     prefix = conda_environment(sandbox.root / "env", *OLD)
@@ -116,7 +116,7 @@ def test_pips_wheel_over_condas_package_is_another_claimant(
     assert _clashes(found)[core] == CondaClash(path=core, claimants=(pillow.dist, simd), holder=simd)
 
 
-def test_the_conda_executable_is_found_with_its_version_and_its_settings(usual: Path, conda: RealConda) -> None:
+def test_the_conda_executable_is_found_with_version_and_settings(usual: Path, conda: RealConda) -> None:
     tool = find_conda(conda.variables, usual)
     assert tool is not None
     assert (tool.command, tool.version, tool.found_by) == ((str(conda.executable),), conda.version, "CONDA_EXE")

@@ -66,7 +66,7 @@ def test_the_guard_of_the_recipe_keeps_the_stack(
         rattler_environment(urls[1:], prefix, (f"pillow={channel.newer_pillow}",), unpacked)
 
 
-def test_each_level_is_numbered_and_named_as_fastinstall_itself_does() -> None:
+def test_each_level_is_numbered_and_named_as_in_fastinstall() -> None:
     variants = VariantConfig.from_file(RECIPES / "pillow/variants.yaml")
     rendered = [
         each.recipe.to_dict() for each in Stage0Recipe.from_file(RECIPES / "pillow/recipe.yaml").render(variants)

@@ -88,7 +88,7 @@ def test_python_is_its_own_base_and_runs_its_packages(usual: Path, sandbox: Sand
     assert run((usual / "bin/pip", "check"), sandbox.variables()).stdout == "No broken requirements found.\n"
 
 
-def test_todays_pillow_works_with_the_libraries_of_its_environment(usual: Path, sandbox: Sandbox) -> None:
+def test_todays_pillow_works_with_its_environments_libraries(usual: Path, sandbox: Sandbox) -> None:
     _version, *libraries = python(usual, "-c", LOADED, sandbox=sandbox).stdout.split()
     assert libraries == [f"{usual}/lib/libjpeg.so.62", f"{usual}/lib/libtiff.so.6"]
     others = "from PIL import _avif, _imagingcms, _imagingft, _imagingmath, _imagingmorph, _webp"
@@ -141,7 +141,7 @@ def test_the_names_of_libjpeg_belong_to_whoever_came_last(
     assert "libjpeg-turbo" not in names[1].read_text(errors="replace")
 
 
-def test_the_classic_recipe_leaves_two_owners_and_the_names_of_another_libjpeg(
+def test_classic_recipe_leaves_two_owners_and_another_libjpeg(
     conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
     old = conda_environment(sandbox.root / "old", *OLD)

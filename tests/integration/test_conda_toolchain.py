@@ -56,7 +56,7 @@ def _workshop(sandbox: Sandbox, heard: list[Event]) -> Run:
     )
 
 
-def test_it_compiles_with_the_headers_of_the_packages_and_is_made_once(
+def test_the_toolchain_uses_package_headers_and_is_made_once(
     sandbox: Sandbox, channel: CondaChannel, compilers: str
 ) -> None:
     heard: list[Event] = []
@@ -80,7 +80,7 @@ def test_it_compiles_with_the_headers_of_the_packages_and_is_made_once(
     assert [event.message for event in heard if isinstance(event, Noted) and "used again" in event.message]
 
 
-def test_a_compiler_package_without_a_compiler_is_refused_by_name(sandbox: Sandbox) -> None:
+def test_a_compiler_package_with_no_compiler_is_refused_by_name(sandbox: Sandbox) -> None:
     empty = local_channel(sandbox.root / "empty", CondaPackage(name="c-compiler", version="1.9.0", build="h1234567_0"))
     step = CondaToolchain(channels=(empty,), packages=("c-compiler",), libraries=(), reason="of the test")
     with pytest.raises(FailedError, match="no C compiler"):

@@ -23,7 +23,7 @@ FROM_FILES = ("pillow-owner", "pillow-files", "simd-active", "build-flags", "swa
 NEHALEM = Path(__file__).parents[1] / "cases/machines/nehalem-server/proc/cpuinfo"
 
 
-def test_libjpegs_that_only_versions_keep_apart_work_and_others_die_as_doctor_says(environments: Environments) -> None:
+def test_only_libjpegs_with_symbol_versions_work_side_by_side(environments: Environments) -> None:
     said = {}
     for damage in (library_damages.second_jpeg_with_versions, library_damages.second_jpeg_without_versions):
         scene = Scene(sandbox=environments.sandbox, venv=environments.copy("linked"), parts=environments)
@@ -69,7 +69,7 @@ def test_a_damage_is_named_and_nothing_else_is_blamed(environments: Environments
         assert set(quick) <= grave
 
 
-def test_a_libjpeg_that_is_preloaded_is_told_from_files_alone_too(environments: Environments) -> None:
+def test_a_preloaded_libjpeg_is_detected_from_files_alone_too(environments: Environments) -> None:
     scene = Scene(sandbox=environments.sandbox, venv=environments.copy("stock"), parts=environments)
     variables = library_damages.preloaded(scene)
     findings = examined(environments.sandbox, "--quick", "--prefix", scene.venv.prefix, variables=variables)

@@ -36,7 +36,7 @@ def _known_environment(sandbox: Sandbox, name: str) -> Path:
     return prefix
 
 
-def test_every_environment_is_reported_and_one_without_its_interpreter_is_told(
+def test_every_environment_is_reported_even_with_no_interpreter(
     sandbox: Sandbox,
 ) -> None:
     whole, gone = _known_environment(sandbox, "whole"), _known_environment(sandbox, "gone")
@@ -60,7 +60,7 @@ def test_every_environment_is_reported_and_one_without_its_interpreter_is_told(
     assert (survey["status"], result.exit_code) == ("error", ExitCode.FINDINGS)
 
 
-def test_one_that_holds_up_whoever_reads_it_keeps_the_others_from_nothing(sandbox: Sandbox) -> None:
+def test_an_environment_that_blocks_readers_stops_no_other(sandbox: Sandbox) -> None:
     whole = _known_environment(sandbox, "whole")
     for kind in ("fifo", "zeros", "directory"):
         prefix = _known_environment(sandbox, kind)
@@ -80,7 +80,7 @@ def test_one_that_holds_up_whoever_reads_it_keeps_the_others_from_nothing(sandbo
     assert result.exit_code == ExitCode.FINDINGS
 
 
-def test_one_that_our_own_bug_keeps_from_being_judged_is_told_and_stops_nothing(
+def test_our_bug_on_one_environment_is_reported_and_others_go_on(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefixes = [_known_environment(sandbox, name) for name in ("a", "b")]
@@ -97,7 +97,7 @@ def test_one_that_our_own_bug_keeps_from_being_judged_is_told_and_stops_nothing(
     assert "RecursionError: maximum" in survey.unobservable[0].problem
 
 
-def test_many_environments_are_shared_among_processes_and_reported_in_order(sandbox: Sandbox) -> None:
+def test_environments_examined_in_parallel_are_reported_in_order(sandbox: Sandbox) -> None:
     first = _known_environment(sandbox, "0")
     for number in range(1, 9):
         (first.parent / str(number)).mkdir()
@@ -183,7 +183,7 @@ def test_where_none_is_known_all_is_well(sandbox: Sandbox) -> None:
     assert (result.document["status"], result.document["reports"]) == ("ok", [])
 
 
-def test_a_check_that_there_is_none_of_is_refused_even_where_no_environment_is_known(sandbox: Sandbox) -> None:
+def test_an_unknown_check_is_refused_even_with_no_environment(sandbox: Sandbox) -> None:
     assert _all(sandbox, "swaped").exit_code == ExitCode.USAGE
 
 

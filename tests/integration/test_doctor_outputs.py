@@ -7,7 +7,7 @@ from support.sandbox import Sandbox
 from fastinstall.core.errors import ExitCode
 
 
-def test_a_broken_environment_and_one_that_is_gone_are_told_in_a_line(sandbox: Sandbox) -> None:
+def test_quiet_doctor_prints_a_line_per_broken_environment(sandbox: Sandbox) -> None:
     place = "home/.virtualenvs"
     broken = sandbox.venv(running(), tool="uv", name=f"{place}/broken", pip=False)
     install(broken.site_packages, "pillow", "13.0.0", PIL_FILES)  # its core is no ELF file

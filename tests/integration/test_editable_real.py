@@ -27,7 +27,7 @@ def _make_checkout(directory: Path) -> Path:
     return directory
 
 
-def test_an_editable_pillow_is_told_as_one_and_a_plan_says_that_it_goes(sandbox: Sandbox) -> None:
+def test_an_editable_pillow_is_named_and_its_removal_announced(sandbox: Sandbox) -> None:
     venv, checkout = sandbox.venv(running()), _make_checkout(sandbox.root / "my pillow")
     assert venv.pip("install", "--quiet", "--editable", str(checkout)).exit_code == 0
     for options in ((), ("--quick",)):

@@ -36,7 +36,7 @@ def test_the_page_shows_the_file(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
-def test_every_step_is_a_sound_script_and_every_command_of_ours_is_one(file: Path, tmp_path: Path) -> None:
+def test_every_example_step_is_sound_shell_with_valid_commands(file: Path, tmp_path: Path) -> None:
     script = tmp_path / "steps.sh"
     lines = ("#!/bin/bash", "TOOL=tool FASTINSTALL=fastinstall", *(step["run"] for step in _steps(file)))
     script.write_text("\n".join(lines))

@@ -39,14 +39,14 @@ def test_a_healthy_environment_gives_no_alarm(environments: Environments, kind: 
     assert operations.startswith("all ")
 
 
-def test_zlib_ng_that_is_claimed_and_not_loaded_is_told_without_alarm(environments: Environments) -> None:
+def test_zlib_ng_claimed_but_not_loaded_is_named_without_alarm(environments: Environments) -> None:
     findings = examined(environments.sandbox, "--prefix", environments.copy("stock").prefix)
     (told,) = messages(findings, "features", "hint")
     assert "PIL.features says zlib_ng" in told
     assert "but zlib 1." in told
 
 
-def test_packages_with_a_libjpeg_of_their_own_are_no_reason_for_alarm(environments: Environments) -> None:
+def test_packages_bundling_their_own_libjpeg_raise_no_alarm(environments: Environments) -> None:
     venv = environments.copy("stock")
     succeeds(venv.uv("install", "--no-deps", *BESIDE))
     assert list(venv.site_packages.glob("torchvision.libs/libjpeg*"))
@@ -56,7 +56,7 @@ def test_packages_with_a_libjpeg_of_their_own_are_no_reason_for_alarm(environmen
     assert duplicates.startswith("one libjpeg")
 
 
-def test_the_pillow_of_debian_s_own_python_gives_no_alarm_and_is_left_alone(environments: Environments) -> None:
+def test_the_pillow_of_debians_python_is_no_alarm_and_untouched(environments: Environments) -> None:
     packages = _pillow_of_debian()
     before = tree_hash(packages)
     findings = examined(environments.sandbox, "--python", DEBIAN)

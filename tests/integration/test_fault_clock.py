@@ -45,7 +45,7 @@ def _thrice(store: JournalStore, name: str) -> list[dict[str, tuple[object, ...]
 
 
 @pytest.mark.parametrize("name", CLOCKS)
-def test_setups_are_listed_and_undone_in_the_order_in_which_they_were_made(tmp_path: Path, name: str) -> None:
+def test_setups_are_listed_and_undone_in_the_order_of_creation(tmp_path: Path, name: str) -> None:
     store, expected = make_environment(tmp_path / "env"), [each.id for each in _stamps(name)]
     looks = _thrice(store, name)
     assert [info.id for info in store.transactions()] == expected[::-1]
@@ -55,7 +55,7 @@ def test_setups_are_listed_and_undone_in_the_order_in_which_they_were_made(tmp_p
 
 
 @pytest.mark.parametrize("name", CLOCKS)
-def test_the_way_back_to_the_first_setup_leads_through_all_later_ones(tmp_path: Path, name: str) -> None:
+def test_rolling_back_to_an_earlier_setup_undoes_all_later_ones(tmp_path: Path, name: str) -> None:
     store, expected = make_environment(tmp_path / "env"), [each.id for each in _stamps(name)]
     looks = _thrice(store, name)
     assert rollback(store, to=expected[1]).ids == (expected[2], expected[1])
@@ -89,9 +89,7 @@ def test_what_was_interrupted_last_is_undone_and_nothing_else(tmp_path: Path, na
     assert picture(store.prefix) == looks[2]
 
 
-def test_a_clock_that_goes_back_while_a_setup_runs_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_going_back_during_a_setup_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = make_environment(tmp_path / "env")
     before = picture(store.prefix)
     moments = iter((NOW, NOW - timedelta(days=1)))
@@ -111,7 +109,7 @@ def test_a_clock_that_goes_back_while_a_setup_runs_changes_nothing(
     assert picture(store.prefix) == before
 
 
-def test_a_name_that_is_taken_ends_as_before_and_the_earlier_setup_can_still_be_undone(tmp_path: Path) -> None:
+def test_a_taken_name_changes_nothing_and_undo_still_works(tmp_path: Path) -> None:
     """The same second, and the same random digits."""
     store = make_environment(tmp_path / "env")
     before = picture(store.prefix)

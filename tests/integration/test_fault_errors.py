@@ -71,7 +71,7 @@ def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Pictu
     return f"damaged, and with the next command {'after' if now == after else 'before'}"
 
 
-def test_a_death_in_an_undoing_that_could_not_be_announced_does_not_swap_twice(scenery: Path) -> None:
+def test_a_kill_during_an_unannounced_undo_does_not_swap_twice(scenery: Path) -> None:
     """The disk is full, so the journal takes no line; then the process is killed as well."""
     model = make_environment(scenery / "model/env")
     passed = boundaries_of(lambda: set_up(model), model.prefix)

@@ -41,7 +41,7 @@ _GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602
 _NOBODY = 65534
 
 
-def test_a_prefix_that_is_mounted_read_only_before_the_swap_is_as_before_with_the_next_command(tmp_path: Path) -> None:
+def test_a_prefix_remounted_read_only_before_the_swap_recovers(tmp_path: Path) -> None:
     def scenario() -> None:
         store = make_environment(_mounted(tmp_path / "env"))
         before = picture(store.prefix)
@@ -57,7 +57,7 @@ def test_a_prefix_that_is_mounted_read_only_before_the_swap_is_as_before_with_th
     in_own_mounts(scenario)
 
 
-def test_a_prefix_that_is_mounted_read_only_after_the_swap_is_as_before_with_the_next_command(tmp_path: Path) -> None:
+def test_a_prefix_remounted_read_only_after_the_swap_recovers(tmp_path: Path) -> None:
     def scenario() -> None:
         store = make_environment(_mounted(tmp_path / "env"))
         before = picture(store.prefix)
@@ -77,7 +77,7 @@ def test_a_prefix_that_is_mounted_read_only_after_the_swap_is_as_before_with_the
     in_own_mounts(scenario)
 
 
-def test_what_is_read_only_from_the_start_is_refused_and_a_rollback_there_too(tmp_path: Path) -> None:
+def test_setup_and_rollback_fail_cleanly_on_a_read_only_prefix(tmp_path: Path) -> None:
     def scenario() -> None:
         store = make_environment(_mounted(tmp_path / "env"))
         before = picture(store.prefix)
@@ -154,9 +154,7 @@ def test_an_environment_is_reached_through_a_link(tmp_path: Path, way: str) -> N
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_a_package_that_is_a_link_makes_room_and_what_it_leads_to_is_not_touched(
-    tmp_path: Path, *, inside: bool
-) -> None:
+def test_a_linked_package_makes_room_and_its_target_is_untouched(tmp_path: Path, *, inside: bool) -> None:
     """As Debian's packages and checkouts that are installed editable have it."""
     store = make_environment(tmp_path / "env")
     package, checkout = store.prefix / SITE / "PIL", (store.prefix if inside else tmp_path) / "checkout"
@@ -174,7 +172,7 @@ def test_a_package_that_is_a_link_makes_room_and_what_it_leads_to_is_not_touched
 
 
 @pytest.mark.parametrize("linked", [SITE, "lib", "share", "share/fastinstall"])
-def test_what_leads_out_of_the_environment_is_refused_before_anything_is_made(tmp_path: Path, linked: str) -> None:
+def test_a_link_out_of_the_prefix_is_refused_before_any_change(tmp_path: Path, linked: str) -> None:
     store = make_environment(tmp_path / "env", share=True)
     outside = tmp_path / "outside"
     if (store.prefix / linked).exists():
@@ -189,7 +187,7 @@ def test_what_leads_out_of_the_environment_is_refused_before_anything_is_made(tm
 
 
 @pytest.mark.parametrize("name", ["setup", "all kinds of acts", "rollback of all kinds", "retire", "forget"])
-def test_files_that_are_linked_into_a_cache_are_never_written_through(tmp_path: Path, name: str) -> None:
+def test_files_linked_into_a_cache_are_never_written_through(tmp_path: Path, name: str) -> None:
     verb = VERBS[name]
     store = verb.scene(tmp_path / "env")
     cache = tmp_path / "cache"

@@ -31,9 +31,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", _SETS_UP)
-def test_what_is_interrupted_is_as_before_and_a_second_interruption_does_not_cut_that_short(
-    scenery: Path, name: str
-) -> None:
+def test_an_interruption_is_undone_despite_a_second_interruption(scenery: Path, name: str) -> None:
     verb = VERBS[name]
     model = verb.scene(scenery / "model" / "env")
     passed = boundaries_of(lambda: verb.act(model), model.prefix)
@@ -47,9 +45,7 @@ def test_what_is_interrupted_is_as_before_and_a_second_interruption_does_not_cut
 
 
 @pytest.mark.parametrize("name", _UNDOES)
-def test_an_undoing_that_is_interrupted_is_at_its_end_with_the_next_command_at_the_latest(
-    scenery: Path, name: str
-) -> None:
+def test_an_interrupted_undo_is_finished_by_the_next_command(scenery: Path, name: str) -> None:
     verb = VERBS[name]
     model = verb.scene(scenery / "model" / "env")
     passed = boundaries_of(lambda: verb.act(model), model.prefix)

@@ -11,7 +11,7 @@ VERSION = str(running())
 ABI = f"cp{VERSION.replace('.', '')}{'t' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''}"
 
 
-def test_an_interpreter_is_found_behind_whatever_only_bears_its_name(tmp_path: Path) -> None:
+def test_an_interpreter_is_found_behind_fakes_with_its_name(tmp_path: Path) -> None:
     name = f"python{VERSION}{'t' if ABI.endswith('t') else ''}"
     shims, directories, real = tmp_path / "shims", tmp_path / "directories", tmp_path / "real"
     for directory in (shims, directories / name, real):
@@ -26,7 +26,7 @@ def test_an_interpreter_is_found_behind_whatever_only_bears_its_name(tmp_path: P
     assert interpreter_with("cp399", "3.99", (running().executable,), variables) is None
 
 
-def test_those_that_pyenv_and_uv_keep_are_found_though_they_are_not_on_path(tmp_path: Path) -> None:
+def test_pyenv_and_uv_interpreters_not_on_path_are_found(tmp_path: Path) -> None:
     name = f"python{VERSION}{'t' if ABI.endswith('t') else ''}"
     for number, root in enumerate((".pyenv/versions", ".local/share/uv/python")):
         home = tmp_path / str(number)

@@ -12,7 +12,7 @@ from fastinstall.observe.recipes import load_recipe
 VERSION = "12.1.1.post0"
 
 
-def test_its_kernels_are_known_by_their_symbols_and_by_their_defects(sandbox: Sandbox) -> None:
+def test_the_forks_kernels_are_known_by_symbols_and_by_defects(sandbox: Sandbox) -> None:
     venv = sandbox.venv(running(), pip=False)
     fork = load_recipe("pillow-simd", (recipes_directory(),))
     functions = "".join(f"int {symbol}(int a) {{ return a; }}\n" for symbol in fork.expect.symbols)

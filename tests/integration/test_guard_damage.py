@@ -60,7 +60,7 @@ def test_a_damaged_file_breaks_nothing_and_leaves_no_traceback(swapped: Guarded,
 
 
 @pytest.mark.parametrize("kind", ["fifo", "zeros", "directory", "socket"])
-def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(swapped: Guarded, kind: str) -> None:
+def test_a_non_file_is_neither_waited_for_nor_read_forever(swapped: Guarded, kind: str) -> None:
     metadata = next(swapped.site.glob("pillow-*.dist-info"))
     places = (
         *(swapped.site / name for name in (GUARD_STATE, CORE, "PIL/_version.py")),
@@ -91,7 +91,7 @@ def test_what_others_wrote_steers_no_terminal(swapped: Guarded) -> None:
 
 
 @pytest.mark.parametrize("part", ["fastinstall_guard.pth", "_fastinstall_guard/__pycache__"])
-def test_what_python_itself_reads_first_may_be_reported_and_breaks_nothing(swapped: Guarded, part: str) -> None:
+def test_damage_to_files_python_reads_first_breaks_nothing(swapped: Guarded, part: str) -> None:
     place = swapped.site / part
     for file in sorted(place.iterdir()) if place.is_dir() else [place]:
         whole = file.read_bytes()
@@ -171,7 +171,7 @@ def test_a_broken_locale_does_not_hinder_it(swapped: Guarded, locale: str) -> No
     assert (result.returncode, len(warnings(result))) == (0, 1)
 
 
-def test_a_directory_that_was_deleted_under_it_does_not_hinder_it(own: Guarded) -> None:
+def test_the_guard_works_in_a_deleted_working_directory(own: Guarded) -> None:
     script = 'mkdir "$1" && cd "$1" && rmdir "$1" && exec "$0" -c "import PIL"'
     argv = ("sh", "-c", script, own.python, own.temporary / "gone")
     assert own.execute(argv).stderr == ""

@@ -44,7 +44,7 @@ def test_a_pil_of_pythonpath_is_told_with_its_place(guarded: Guarded, tmp_path: 
     assert guarded.run("-I", "-c", "import PIL", PYTHONPATH=str(tmp_path / "other")).stderr == ""
 
 
-def test_a_module_beside_the_program_is_told_where_it_is_a_link_too(guarded: Guarded, tmp_path: Path) -> None:
+def test_a_module_beside_the_program_is_reported_via_a_link_too(guarded: Guarded, tmp_path: Path) -> None:
     scripts = tmp_path / "scripts"
     scripts.mkdir()
     (scripts / "PIL.py").write_text("__version__ = 'other'\n")
@@ -56,7 +56,7 @@ def test_a_module_beside_the_program_is_told_where_it_is_a_link_too(guarded: Gua
     assert warnings(guarded.run(elsewhere)) == told
 
 
-def test_a_pil_in_the_working_directory_is_told_of_code_and_modules(guarded: Guarded, tmp_path: Path) -> None:
+def test_a_pil_in_the_cwd_is_reported_for_dash_c_and_dash_m(guarded: Guarded, tmp_path: Path) -> None:
     place = _put_other(guarded.temporary)
     (guarded.temporary / "module.py").write_text(IMPORT)
     (tmp_path / "program.py").write_text(IMPORT)

@@ -189,7 +189,7 @@ def test_our_own_metadata_is_no_culprit(own: Guarded) -> None:
     assert own.run("-c", "import PIL").stderr.splitlines()[0].endswith(" was replaced with Pillow 12.0.0")
 
 
-def test_metadata_that_was_left_behind_does_not_tell_who_removed_it(own: Guarded) -> None:
+def test_leftover_metadata_does_not_say_who_removed_the_package(own: Guarded) -> None:
     own.swap(tool="uv")
     (own.site / "PIL").rename(own.prefix / "elsewhere")
     result = own.run("-c", "import PIL")
@@ -197,7 +197,7 @@ def test_metadata_that_was_left_behind_does_not_tell_who_removed_it(own: Guarded
     assert result.stderr.splitlines()[0].endswith(" was removed")
 
 
-def test_a_process_without_pip_that_replaces_it_is_silent_until_the_next_import(own: Guarded) -> None:
+def test_replacing_without_pip_is_silent_until_the_next_import(own: Guarded) -> None:
     code = f"import os; os.system('echo more >> {own.site / CORE}')"
     assert own.run("-c", code).stderr == ""
     assert own.run("-c", "import PIL").stderr.startswith(WARNING)
@@ -209,7 +209,7 @@ def test_the_finder_leaves_with_the_first_import(own: Guarded) -> None:
     assert own.run("-c", code).stdout == "1\n"
 
 
-def test_seen_from_a_virtual_environment_on_top_it_names_its_own_prefix(own: Guarded) -> None:
+def test_from_a_venv_on_top_the_guard_names_its_own_prefix(own: Guarded) -> None:
     own.swap()
     above = "import site, sys; sys.base_prefix, sys.prefix = sys.argv[1], '/on/top'; site.addsitedir(sys.argv[2])"
     result = own.run("-S", "-c", f"{above}; import PIL", own.prefix, own.site)
@@ -232,7 +232,7 @@ def test_an_entry_point_leaves_a_damaged_guard_alone(entered: Guarded, damage: s
     assert entered.run("-c", "import PIL").stderr == ""
 
 
-def test_a_start_imports_no_module_of_the_library_that_it_would_not_import_anyway(guarded: Guarded) -> None:
+def test_startup_imports_no_extra_standard_library_module(guarded: Guarded) -> None:
     code = "import sys; print(*sorted(sys.modules))"
     modules = guarded.run("-c", code).stdout.split()
     (guarded.site / "fastinstall_guard.pth").write_text("# any such file is decoded by utf-8-sig\n")

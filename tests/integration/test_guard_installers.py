@@ -117,7 +117,7 @@ def test_the_script_of_pip_says_it_once(guarded: Guarded, template: Guarded, whe
     assert len(warnings(guarded.execute((script, "install", "-U", "pillow"), offline(wheels)))) == 1
 
 
-def test_a_pip_that_hands_over_to_another_interpreter_says_it_once(
+def test_a_pip_that_hands_over_to_another_interpreter_warns_once(
     guarded: Guarded, template: Guarded, wheels: Path
 ) -> None:
     for caller in (guarded, template):
@@ -185,7 +185,7 @@ def test_a_later_pip_does_not_repeat_it_and_an_import_does(guarded: Guarded, whe
     assert len(warnings(guarded.run("-c", "import PIL"))) == 1
 
 
-def test_a_pip_that_puts_ours_back_is_silent_and_so_is_the_next_import(guarded: Guarded, wheels: Path) -> None:
+def test_a_pip_that_restores_ours_and_the_next_import_are_silent(guarded: Guarded, wheels: Path) -> None:
     pip(guarded, wheels, "install", "-U", "pillow")
     assert warnings(pip(guarded, wheels, "install", "pillow==12.1.1+simd.v3")) == []
     assert guarded.run("-c", "import PIL").stderr == ""

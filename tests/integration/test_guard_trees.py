@@ -107,12 +107,12 @@ def test_a_pool_of_workers_tells_it_once(guarded: Guarded, tmp_path: Path, metho
 
 
 @pytest.mark.parametrize("how", ["spawn", "emptied", "fork"])
-def test_the_workers_of_a_master_that_is_older_than_the_swap_tell_it_once(guarded: Guarded, how: str) -> None:
+def test_workers_of_a_master_older_than_the_swap_warn_once(guarded: Guarded, how: str) -> None:
     result = guarded.run("-c", OLDER_MASTER, how, change_of(guarded))
     assert (result.returncode, len(warnings(result))) == (0, 1), result.stderr
 
 
-def test_a_master_that_was_called_by_its_name_alone_is_known_to_its_workers(own: Guarded) -> None:
+def test_a_master_started_by_bare_name_is_known_to_its_workers(own: Guarded) -> None:
     path = f"{own.python.parent}:{os.environ['PATH']}"
     command = ("env", "python", "-c", OLDER_MASTER, "spawn", change_of(own))
     assert len(warnings(own.execute(command, {"PATH": path}))) == 1
@@ -125,7 +125,7 @@ def test_the_python_of_another_environment_is_another_tree(own: Guarded, tmp_pat
     assert len(warnings(other.run("-c", code, own.python))) == 2
 
 
-def test_a_child_of_a_process_that_told_it_is_silent_and_the_next_tree_is_not(own: Guarded) -> None:
+def test_each_process_tree_warns_once_and_children_are_silent(own: Guarded) -> None:
     own.swap()
     code = "import subprocess, sys, PIL; subprocess.run([sys.executable, '-c', 'import PIL'], check=True)"
     for _ in range(2):
@@ -143,7 +143,7 @@ for _ in range(2):
     assert len(warnings(own.run("-c", code))) == 2
 
 
-def test_the_stamp_of_a_tree_that_ended_silences_no_later_one_and_goes(own: Guarded) -> None:
+def test_a_stale_stamp_silences_no_later_tree_and_is_removed(own: Guarded) -> None:
     own.swap()
     stamps = own.temporary / f"fastinstall-guard-{os.getuid()}"
     stamps.mkdir(mode=0o700)
@@ -153,7 +153,7 @@ def test_the_stamp_of_a_tree_that_ended_silences_no_later_one_and_goes(own: Guar
     assert not stamps.exists()
 
 
-def test_a_killed_master_leaves_one_stamp_until_the_next_tree_speaks(own: Guarded) -> None:
+def test_a_killed_master_leaves_one_stamp_until_the_next_warning(own: Guarded) -> None:
     own.swap()
     for _ in range(3):
         killed = own.run("-c", "import os, signal, PIL; os.kill(os.getpid(), signal.SIGKILL)")
@@ -186,7 +186,7 @@ def test_the_workers_of_pytest_tell_it_once(own: Guarded, tmp_path: Path) -> Non
     assert len(read_events(own.prefix)) == 1
 
 
-def test_the_workers_of_gunicorn_tell_it_once_although_the_master_is_older(own: Guarded, gunicorn: Path) -> None:
+def test_gunicorns_workers_warn_once_despite_an_older_master(own: Guarded, gunicorn: Path) -> None:
     shutil.copytree(gunicorn, own.site, dirs_exist_ok=True)
     (own.temporary / "served.py").write_text(APPLICATION)
     # A worker that starts as the master ends misses the signal, and is killed once the time for it is over.

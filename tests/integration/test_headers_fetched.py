@@ -85,7 +85,7 @@ def test_headers_that_are_as_they_were_stay(sandbox: Sandbox, tmp_path: Path) ->
     assert unpack_headers(package, tmp_path)[0].stat().st_ino == before
 
 
-def test_they_come_from_another_address_where_the_first_has_them_no_more(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_headers_come_from_a_mirror_if_the_first_address_is_gone(sandbox: Sandbox, tmp_path: Path) -> None:
     package = read_header_packages().artefacts()["xcb"]
     moved = replace(package, url=f"{package.url}.gone", mirrors=(package.url,))
 
@@ -94,7 +94,7 @@ def test_they_come_from_another_address_where_the_first_has_them_no_more(sandbox
     assert path.read_bytes() == _fetch("xcb", sandbox.cache).read_bytes()
 
 
-def test_offline_those_of_the_cache_and_the_wheelhouse_are_on_offer(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_offline_headers_come_from_the_cache_and_the_wheelhouse(sandbox: Sandbox, tmp_path: Path) -> None:
     cache, wheelhouse = tmp_path / "cache", tmp_path / "wheels"
     wheelhouse.mkdir()
     _fetch("zlib", cache)

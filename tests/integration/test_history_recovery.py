@@ -48,7 +48,7 @@ def test_a_recovery_leaves_a_finished_setup_alone(place: Place, words: tuple[str
     assert [each.id for each in JournalStore(place.prefix).transactions()] == [STAMPS[0].id]
 
 
-def test_ending_what_was_interrupted_is_nothing_to_do_the_second_time(place: Place) -> None:
+def test_ending_an_interrupted_run_a_second_time_does_nothing(place: Place) -> None:
     set_up(place, STAMPS[0])
     before = tree_hash(place.prefix)
     open_transaction(place, STAMPS[1])
@@ -64,7 +64,7 @@ def test_ending_what_was_interrupted_stands_alone(place: Place, other: tuple[str
 
 
 @pytest.mark.parametrize("to", [(), ("--to", STAMPS[0].id)], ids=["last", "named"])
-def test_a_rollback_that_died_at_its_end_is_finished_by_the_same_command(place: Place, to: tuple[str, ...]) -> None:
+def test_rerunning_a_rollback_killed_at_its_end_finishes_it(place: Place, to: tuple[str, ...]) -> None:
     before = tree_hash(place.prefix)
     set_up(place, STAMPS[0])
     after = place.prefix.with_name("kept")
@@ -104,7 +104,7 @@ def interrupting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("words", [("rollback",), ("rollback", "--interrupted")], ids=" ".join)
-def test_an_interruption_when_the_recovery_is_done_says_so_and_is_no_failure(
+def test_an_interruption_after_the_recovery_says_so_and_succeeds(
     place: Place,
     words: tuple[str, ...],
     request: pytest.FixtureRequest,
@@ -118,7 +118,7 @@ def test_an_interruption_when_the_recovery_is_done_says_so_and_is_no_failure(
 
 
 @pytest.mark.parametrize("words", [("rollback", "--to", STAMPS[0].id), ("rollback", "--forget")], ids=" ".join)
-def test_an_interruption_behind_a_recovery_says_that_this_holds_and_how_to_go_on(
+def test_an_interruption_after_a_recovery_says_how_to_continue(
     place: Place,
     words: tuple[str, ...],
     request: pytest.FixtureRequest,
@@ -181,7 +181,7 @@ def _looks(held: Place) -> dict[str, str]:
 
 @pytest.mark.parametrize("harm", [_reinstalled, _damaged])
 @pytest.mark.parametrize("verb", ["doctor --fix", "setup"])
-def test_a_repair_is_undone_together_with_the_setup_that_it_repaired(
+def test_a_repair_is_undone_together_with_the_setup_it_repaired(
     place: Place,
     harm: Callable[[Place], None],
     verb: str,
@@ -203,7 +203,7 @@ def test_a_repair_is_undone_together_with_the_setup_that_it_repaired(
     assert harmed != before
 
 
-def test_the_state_before_a_repair_comes_back_where_it_is_named_and_it_is_said_what_that_is(place: Place) -> None:
+def test_a_rollback_to_before_a_repair_says_what_state_that_is(place: Place) -> None:
     _write(place.site_packages, PIL)
     _swap(place, STAMPS[0], "setup", "one")
     _reinstalled(place)
@@ -227,7 +227,7 @@ def test_a_setup_over_one_that_is_intact_is_undone_alone(place: Place, verb: str
     assert _looks(place) == between
 
 
-def test_repairs_of_repairs_are_undone_with_what_was_done_to_guards_in_between(place: Place) -> None:
+def test_repairs_of_repairs_are_undone_with_guard_work_between(place: Place) -> None:
     _write(place.site_packages, PIL)
     before = _looks(place)
     _swap(place, STAMPS[0], "setup", "one")

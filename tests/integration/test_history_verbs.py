@@ -39,7 +39,7 @@ LOOKING = {
 }
 
 
-def test_verbs_that_look_tell_what_was_interrupted_and_change_nothing(place: Place) -> None:
+def test_read_only_verbs_name_an_interruption_and_change_nothing(place: Place) -> None:
     open_transaction(place, STAMPS[0])
     before = tree_hash(place.prefix)
     for words, code in LOOKING.values():
@@ -53,7 +53,7 @@ def test_verbs_that_look_tell_what_was_interrupted_and_change_nothing(place: Pla
     assert tree_hash(place.prefix) == before
 
 
-def test_where_there_is_no_guard_its_removal_asks_nothing_and_changes_nothing(place: Place) -> None:
+def test_removing_an_absent_guard_asks_and_changes_nothing(place: Place) -> None:
     before = tree_hash(place.prefix)
     told = place.cli("guard", "remove")
     assert (told.exit_code, told.stdout) == (ExitCode.OK, "start-up guard: not installed\n"), told.text
@@ -82,7 +82,7 @@ def test_verbs_that_change_finish_or_undo_it_first_and_say_so(place: Place) -> N
         assert tree_hash(place.prefix) == before
 
 
-def test_a_refusal_behind_that_says_in_json_and_in_silence_what_was_changed(place: Place) -> None:
+def test_json_and_quiet_refusals_still_say_what_recovery_changed(place: Place) -> None:
     for flag in ("--json", "--quiet"):
         open_transaction(place, STAMPS[0])
         refused = place.cli("guard", "install", "--yes", flag)
@@ -141,7 +141,7 @@ def test_the_beginning_of_a_name_is_enough_where_no_other_has_it(place: Place) -
     assert tree_hash(place.prefix) == before
 
 
-def test_giving_up_the_way_back_is_shown_agreed_to_and_frees_what_was_said(place: Place) -> None:
+def test_forgetting_needs_consent_and_frees_what_was_announced(place: Place) -> None:
     for stamp in STAMPS:
         set_up(place, stamp)
     before = tree_hash(place.site_packages)
@@ -158,7 +158,7 @@ def test_giving_up_the_way_back_is_shown_agreed_to_and_frees_what_was_said(place
     assert place.cli("rollback", "--yes").exit_code == ExitCode.OK
 
 
-def test_where_the_way_back_is_gone_that_is_said_with_what_can_still_be_done(place: Place) -> None:
+def test_a_lost_way_back_is_reported_with_what_can_still_be_done(place: Place) -> None:
     set_up(place, STAMPS[0])
     shutil.rmtree(place.prefix / "share/fastinstall/tx")
     before = tree_hash(place.prefix)
@@ -203,7 +203,7 @@ def test_a_damaged_journal_is_told_and_put_away_without_a_loss(place: Place, dam
 
 
 @pytest.mark.parametrize("content", ["{", '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'])
-def test_a_receipt_that_cannot_be_read_is_told_and_its_setup_can_be_undone(place: Place, content: str) -> None:
+def test_an_unreadable_receipt_is_reported_and_its_setup_undone(place: Place, content: str) -> None:
     before = tree_hash(place.prefix)
     set_up(place, STAMPS[0])
     (place.prefix / "share/fastinstall/receipt.json").write_text(content)
@@ -218,9 +218,7 @@ def test_a_receipt_that_cannot_be_read_is_told_and_its_setup_can_be_undone(place
     assert tree_hash(place.prefix) == before
 
 
-def test_an_interruption_when_all_is_done_says_so_and_is_no_failure(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_after_all_is_done_says_so_and_succeeds(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     before = tree_hash(place.prefix)
     for stamp in STAMPS[:2]:
         set_up(place, stamp)
@@ -256,9 +254,7 @@ def _of_another_machine(place: Place) -> None:
 
 
 @pytest.mark.parametrize("gone", [_links_to_nowhere, _removed, _of_another_machine])
-def test_without_its_interpreter_an_environment_is_listed_and_rolled_back(
-    place: Place, gone: Callable[[Place], None]
-) -> None:
+def test_without_an_interpreter_a_venv_is_listed_and_rolled_back(place: Place, gone: Callable[[Place], None]) -> None:
     before = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
     for stamp in STAMPS[:2]:
         set_up(place, stamp)

@@ -49,7 +49,7 @@ def _write_page_file(sandbox: Sandbox, *changes: tuple[str, str]) -> Path:
     return file
 
 
-def test_the_file_takes_the_wheel_and_the_tool_from_a_wheelhouse_and_asks_no_index(sandbox: Sandbox) -> None:
+def test_the_dockerfile_uses_a_wheelhouse_and_asks_no_index(sandbox: Sandbox) -> None:
     wheelhouse(sandbox)
     unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "XDG_CONFIG_DIRS": "/nonexistent"}
     settings = {
@@ -64,7 +64,7 @@ def test_the_file_takes_the_wheel_and_the_tool_from_a_wheelhouse_and_asks_no_ind
 
 
 @pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
-def test_the_file_builds_from_a_clone_and_leaves_the_compiler_behind(sandbox: Sandbox) -> None:
+def test_a_dockerfile_build_from_a_clone_drops_the_compiler(sandbox: Sandbox) -> None:
     fragment = PAGE.read_text(encoding="utf-8").partition("```text\nCOPY fastinstall")[2].partition("```")[0]
     file = _write_page_file(sandbox, ("COPY wheelhouse /wheelhouse\n", f"COPY fastinstall{fragment}"))
     cloned = run(("git", "clone", "--quiet", "--depth=1", ROOT.as_uri(), sandbox.root / "fastinstall"), os.environ)

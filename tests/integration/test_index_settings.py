@@ -8,7 +8,7 @@ from support.journal.environments import in_own_mounts
 _OF_THE_HOUSE = "[global]\ncert = /etc/house.pem\nconstraint = /etc/house.txt\n[install]\nuser = true\n"
 
 
-def test_of_the_settings_of_all_users_the_tests_obey_only_how_the_index_is_reached(tmp_path: Path) -> None:
+def test_tests_take_only_index_access_from_global_pip_settings(tmp_path: Path) -> None:
     file = tmp_path / "pip.conf"
     file.write_text(_OF_THE_HOUSE)
 

@@ -102,7 +102,7 @@ def releases(index: PackageIndex) -> Releases:
     return index.releases(recipe(), INTERPRETER)
 
 
-def test_an_index_offers_sources_and_official_wheels_with_their_hashes(server: SimpleIndex) -> None:
+def test_an_index_offers_sdists_and_official_wheels_with_hashes(server: SimpleIndex) -> None:
     found = releases(asking(server.url))
 
     assert [each.filename for each in found.sources] == [SDIST]
@@ -134,7 +134,7 @@ def test_yanked_files_are_not_offered(server: SimpleIndex) -> None:
         releases(asking(server.url))
 
 
-def test_a_wrong_hash_fails_with_both_hashes_and_the_environment_as_it_was(server: SimpleIndex, tmp_path: Path) -> None:
+def test_a_wrong_hash_fails_with_both_hashes_and_changes_nothing(server: SimpleIndex, tmp_path: Path) -> None:
     server.offer("pillow-simd", {SDIST: CONTENT}, sha256="0" * 64)
     index = asking(server.url)
 
@@ -208,7 +208,7 @@ def test_a_redirect_to_a_login_page_is_named_with_where_it_led(server: SimpleInd
     assert "hunter22" not in caught.value.message
 
 
-def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: SimpleIndex, tmp_path: Path) -> None:
+def test_an_unreachable_index_is_not_needed_if_all_is_cached(server: SimpleIndex, tmp_path: Path) -> None:
     index = replace(asking(server.url), cache=tmp_path)
     settings = PipSettings(index_url=server.url, proxy="http://127.0.0.1:9", timeout=PATIENCE)
     unreachable = PackageIndex(settings=settings)
@@ -220,7 +220,7 @@ def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: Si
     assert releases(replace(index, offline=True)).sources
 
 
-def test_a_distribution_that_the_index_does_not_have_is_named_with_what_was_asked(server: SimpleIndex) -> None:
+def test_a_distribution_the_index_lacks_is_named_with_the_query(server: SimpleIndex) -> None:
     del server.answers["/simple/pillow-simd/"]
 
     with pytest.raises(FailedError, match="sdist of pillow-simd") as failed:
@@ -252,7 +252,7 @@ def test_a_download_that_breaks_off_is_begun_again(server: SimpleIndex, tmp_path
     assert server.asked.count(path) == 2
 
 
-def test_a_file_is_kept_as_stored_even_if_the_server_calls_it_encoded(server: SimpleIndex, tmp_path: Path) -> None:
+def test_a_file_is_kept_as_stored_even_if_declared_encoded(server: SimpleIndex, tmp_path: Path) -> None:
     server.answers[f"/files/{SDIST}"] = content_answer(CONTENT, "application/x-tar", Content_Encoding="gzip")
     index = asking(server.url)
 
@@ -278,7 +278,7 @@ def encrypted(server: SimpleIndex, tmp_path: Path) -> Iterator[tuple[SimpleIndex
         yield index, PipSettings(index_url=f"https://{index.host}/simple", certificate=certificate)
 
 
-def test_no_redirect_leads_from_an_encrypted_index_to_a_page_that_anybody_could_write(
+def test_no_redirect_leads_from_https_to_an_untrusted_http_page(
     server: SimpleIndex, encrypted: tuple[SimpleIndex, PipSettings]
 ) -> None:
     index, settings = encrypted
@@ -329,16 +329,14 @@ def test_an_index_offers_no_files_of_this_machine(server: SimpleIndex, tmp_path:
     assert [each.filename for each in releases(asking(server.url)).sources] == [SDIST]
 
 
-def test_a_trusted_index_leads_to_no_other_one_without_encryption(server: SimpleIndex) -> None:
+def test_a_trusted_index_leads_to_no_other_one_without_https(server: SimpleIndex) -> None:
     server.answers["/simple/pillow-simd/"] = status_answer(302, Location="http://index.invalid/simple/pillow-simd/")
 
     with pytest.raises(RefusedError, match=r"http://index\.invalid/simple/pillow-simd/: neither HTTPS"):
         releases(asking(server.url))
 
 
-def test_credentials_are_used_for_pages_and_files_and_kept_out_of_artefacts(
-    server: SimpleIndex, tmp_path: Path
-) -> None:
+def test_credentials_reach_pages_and_files_but_never_artefacts(server: SimpleIndex, tmp_path: Path) -> None:
     server.credentials = "user:hunter2"
     index = asking(server.url_with_credentials)
 
@@ -359,7 +357,7 @@ def test_credentials_are_kept_out_of_messages(server: SimpleIndex, answer: Answe
     assert "hunter2" not in repr((failed.value.message, failed.value.hint, failed.value.details))
 
 
-def test_a_missing_password_is_a_failure_that_says_where_to_put_it(server: SimpleIndex) -> None:
+def test_a_missing_password_fails_and_says_where_to_put_it(server: SimpleIndex) -> None:
     server.credentials = "user:hunter2"
 
     with pytest.raises(FailedError, match="401 Unauthorized") as failed:
@@ -368,7 +366,7 @@ def test_a_missing_password_is_a_failure_that_says_where_to_put_it(server: Simpl
     assert ".netrc" in (failed.value.hint or "")
 
 
-def test_an_extra_index_that_forbids_what_it_does_not_have_is_passed_over(server: SimpleIndex) -> None:
+def test_an_extra_index_answering_403_for_a_project_is_skipped(server: SimpleIndex) -> None:
     with serving() as extra:
         extra.answers["/simple/pillow-simd/"] = status_answer(403)
         found = releases(asking(server.url, extra_index_urls=(extra.url,)))
@@ -399,9 +397,7 @@ def test_certificates_that_cannot_be_used_are_named(tmp_path: Path, content: str
         releases(index)
 
 
-def test_a_directory_laid_out_as_an_index_and_a_directory_of_files_are_asked_too(
-    server: SimpleIndex, tmp_path: Path
-) -> None:
+def test_a_local_index_and_a_directory_of_files_are_asked_too(server: SimpleIndex, tmp_path: Path) -> None:
     page = tmp_path / "simple" / "pillow" / "index.html"
     page.parent.mkdir(parents=True)
     later = WHEEL.replace("12.1.1", "12.2.0")
@@ -427,7 +423,7 @@ def test_no_index_leaves_the_index_alone(server: SimpleIndex, tmp_path: Path) ->
     assert [each.filename for each in found.sources] == [SDIST]
 
 
-def test_offline_the_wheelhouse_alone_is_asked_and_its_files_are_copied(server: SimpleIndex, tmp_path: Path) -> None:
+def test_offline_only_the_wheelhouse_is_asked_and_files_copied(server: SimpleIndex, tmp_path: Path) -> None:
     house = tmp_path / "house with spaces é"
     house.mkdir()
     (house / SDIST).write_bytes(CONTENT)
@@ -455,9 +451,7 @@ def test_offline_what_was_downloaded_before_is_on_offer(server: SimpleIndex, tmp
     assert offline.fetch(source, tmp_path, ignore) == path
 
 
-def test_offline_what_came_from_an_index_that_pip_is_not_configured_for_is_not_on_offer(
-    server: SimpleIndex, tmp_path: Path
-) -> None:
+def test_offline_a_file_of_an_unconfigured_index_is_not_offered(server: SimpleIndex, tmp_path: Path) -> None:
     online = asking(server.url)
     online.fetch(releases(online).sources[0], tmp_path, ignore)
     other = PackageIndex(settings=PipSettings(), offline=True, cache=tmp_path)
@@ -468,7 +462,7 @@ def test_offline_what_came_from_an_index_that_pip_is_not_configured_for_is_not_o
     assert [line for line in caught.value.details if SDIST in line and server.url in line]
 
 
-def test_a_file_of_a_wheelhouse_is_in_the_cache_for_this_process_alone(tmp_path: Path) -> None:
+def test_a_wheelhouse_file_is_in_the_cache_for_this_process_only(tmp_path: Path) -> None:
     house, cache = tmp_path / "house", tmp_path / "cache"
     house.mkdir()
     (house / SDIST).write_bytes(CONTENT)
@@ -481,9 +475,7 @@ def test_a_file_of_a_wheelhouse_is_in_the_cache_for_this_process_alone(tmp_path:
     assert not (cache / "downloads").exists()
 
 
-def test_offline_a_file_named_by_an_online_plan_is_taken_from_the_wheelhouse(
-    server: SimpleIndex, tmp_path: Path
-) -> None:
+def test_offline_a_planned_file_is_taken_from_the_wheelhouse(server: SimpleIndex, tmp_path: Path) -> None:
     source = releases(asking(server.url)).sources[0]
     (tmp_path / SDIST).write_bytes(CONTENT)
     offline = PackageIndex(settings=PipSettings(), wheelhouse=tmp_path, offline=True)
@@ -491,7 +483,7 @@ def test_offline_a_file_named_by_an_online_plan_is_taken_from_the_wheelhouse(
     assert offline.fetch(source, tmp_path / "cache", ignore).read_bytes() == CONTENT
 
 
-def test_offline_a_missing_file_is_a_failure_that_says_how_to_bring_it(server: SimpleIndex, tmp_path: Path) -> None:
+def test_offline_a_missing_file_fails_and_says_how_to_get_it(server: SimpleIndex, tmp_path: Path) -> None:
     source = releases(asking(server.url)).sources[0]
     offline = PackageIndex(settings=PipSettings(), offline=True)
 
@@ -562,7 +554,7 @@ def test_what_goes_in_is_looked_up_at_the_same_time(server: SimpleIndex) -> None
     assert len(asking(server.url).releases(LINKING, INTERPRETER).sources) == 1
 
 
-def test_an_ingredient_that_the_index_does_not_have_is_no_failure(server: SimpleIndex) -> None:
+def test_an_ingredient_missing_from_the_index_is_no_failure(server: SimpleIndex) -> None:
     server.offer("pillow", {UPSTREAM: CONTENT})
 
     found = asking(server.url).releases(LINKING, INTERPRETER)
@@ -580,7 +572,7 @@ def test_of_several_recipes_each_distribution_is_looked_up_once(server: SimpleIn
     assert [each.filename for each in found["pillow-fast"].sources] == [UPSTREAM]
 
 
-def test_offline_the_ingredients_come_from_the_wheelhouse_and_the_cache(server: SimpleIndex, tmp_path: Path) -> None:
+def test_offline_ingredients_come_from_the_wheelhouse_and_cache(server: SimpleIndex, tmp_path: Path) -> None:
     server.offer("pillow", {UPSTREAM: CONTENT})
     cache, house = tmp_path / "cache", tmp_path / "house"
     online = asking(server.url)
@@ -594,7 +586,7 @@ def test_offline_the_ingredients_come_from_the_wheelhouse_and_the_cache(server: 
     assert [each.filename for each in (*found.sources, *found.statics["jpeg"])] == [UPSTREAM, LINKED]
 
 
-def test_a_wheel_of_ours_is_taken_by_the_recipe_that_built_it_and_by_no_other(tmp_path: Path) -> None:
+def test_our_wheel_is_taken_only_by_the_recipe_that_built_it(tmp_path: Path) -> None:
     wheel = tmp_path / WHEEL.replace("12.1.1", "12.1.1+simd.v3")
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("pillow-12.1.1+simd.v3.dist-info/METADATA", "Name: pillow")
@@ -611,7 +603,7 @@ def test_a_wheel_of_ours_is_taken_by_the_recipe_that_built_it_and_by_no_other(tm
     assert f"{wheel.name}: the recipe 'pillow-fast'" in skipped
 
 
-def test_the_real_index_of_pips_settings_has_pillow_simd_and_official_wheels(tmp_path: Path) -> None:
+def test_the_real_index_has_pillow_simd_and_official_wheels(tmp_path: Path) -> None:
     index = PackageIndex(settings=pip_settings(Path(sys.executable), os.environ))
 
     found = releases(index)

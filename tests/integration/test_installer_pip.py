@@ -55,7 +55,7 @@ def test_the_targets_own_configuration_is_read(prefix: Path) -> None:
     assert settings.find_links == ("/srv/wheels",)
 
 
-def test_a_configuration_that_pip_cannot_read_is_a_failure_with_pips_words(prefix: Path, tmp_path: Path) -> None:
+def test_a_configuration_pip_cannot_read_fails_in_pips_words(prefix: Path, tmp_path: Path) -> None:
     broken = tmp_path / "pip.conf"
     broken.write_text("no section\n")
 

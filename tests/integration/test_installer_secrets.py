@@ -32,7 +32,7 @@ def _settings(index: SimpleIndex) -> PipSettings:
     return PipSettings(index_url=f"http://{quote(CREDENTIALS, safe=':')}@{index.host}/simple")
 
 
-def test_a_redirection_to_another_server_takes_no_credentials_along(
+def test_a_redirect_to_another_server_carries_no_credentials(
     indexes: tuple[SimpleIndex, SimpleIndex], tmp_path: Path
 ) -> None:
     own, other = indexes
@@ -51,7 +51,7 @@ def test_a_redirection_to_another_server_takes_no_credentials_along(
     assert heard == [None, None]
 
 
-def test_an_address_that_was_saved_without_its_token_is_looked_up_again(
+def test_an_address_saved_without_its_token_is_looked_up_again(
     indexes: tuple[SimpleIndex, SimpleIndex], tmp_path: Path
 ) -> None:
     own, _ = indexes

@@ -30,7 +30,7 @@ def test_a_package_that_is_there_stays_as_it_is() -> None:
 
 
 @root_only
-def test_an_installation_that_fails_shows_the_last_lines_and_the_command() -> None:
+def test_a_failed_installation_shows_its_last_lines_and_command() -> None:
     with pytest.raises(FailedError, match=INSTALL[-1]) as failed:
         install_packages("apt", INSTALL[-1:], ignore)
 

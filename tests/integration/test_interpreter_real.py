@@ -56,7 +56,7 @@ def test_the_answer_without_site_is_what_python_itself_says(tmp_path: Path, vers
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_interpreter_outside_any_environment_answers_for_itself(version: str) -> None:
+def test_an_interpreter_outside_any_environment_describes_itself(version: str) -> None:
     base = Path(_what_python_itself_says(_python(version))[1]) / "bin" / f"python{version}"
     observed, told = observe_interpreter(base), _what_python_itself_says(base)
     if observed.externally_managed is not None:  # its packages are elsewhere than what pip would install
@@ -70,7 +70,7 @@ def test_the_pip_inside_is_told(tmp_path: Path) -> None:
     assert observe_interpreter(python).pip_version == "26.0"
 
 
-def test_a_marked_interpreter_is_externally_managed_but_not_its_virtual_environments(tmp_path: Path) -> None:
+def test_a_marked_python_is_externally_managed_its_venvs_are_not(tmp_path: Path) -> None:
     python = Path("/usr/bin/python3")
     markers = list(Path("/usr/lib").glob("python3*/EXTERNALLY-MANAGED"))
     if not python.exists() or not markers:
@@ -151,7 +151,7 @@ def test_the_variables_of_the_shell_do_not_lead_astray(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("kind", ["directory", "zeros", "fifo"])
-def test_a_pyvenv_cfg_that_is_no_file_is_named_before_the_interpreter_is_asked(tmp_path: Path, kind: str) -> None:
+def test_a_non_file_pyvenv_cfg_is_named_before_python_is_run(tmp_path: Path, kind: str) -> None:
     python = tmp_path / "env/bin/python"
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)

@@ -58,7 +58,7 @@ def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None
     assert all_ended(1)
 
 
-def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
+def test_an_interruption_at_any_moment_removes_a_new_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(carry_out, "hold_environment_lock", nullcontext)  # which looks at all processes of the machine

@@ -157,7 +157,7 @@ def test_without_a_dispatcher_all_is_required_and_certain(tmp_path: Path, flags:
     assert (found.contains, found.confidence) == ((), Confidence.CERTAIN)
 
 
-def test_lzcnt_on_a_cpu_that_does_not_know_it_gives_another_number_and_no_signal(tmp_path: Path) -> None:
+def test_lzcnt_on_a_cpu_without_it_is_wrong_but_raises_no_signal(tmp_path: Path) -> None:
     program = compile_c(LZCNT, tmp_path / "program", "-mlzcnt")
     known, unknown = machine("Haswell", tmp_path), machine("core2duo", tmp_path)
     scan = scan_isa(program)

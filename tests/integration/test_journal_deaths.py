@@ -61,7 +61,7 @@ def nothing(_store: JournalStore) -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_setup_that_dies_leaves_the_environment_as_it_was_or_as_it_should_be(scenery: Path) -> None:
+def test_a_killed_setup_leaves_an_environment_as_before_or_after(scenery: Path) -> None:
     scene = Scene(scenery, nothing)
     before, after = _pictures(scene, set_up)
     outcomes = set()
@@ -79,7 +79,7 @@ def test_a_setup_that_dies_leaves_the_environment_as_it_was_or_as_it_should_be(s
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_setup_over_ours_with_the_same_content_dies_as_harmlessly(scenery: Path) -> None:
+def test_a_killed_setup_over_identical_content_is_as_harmless(scenery: Path) -> None:
     scene = Scene(scenery, set_up)
     before, after = _pictures(scene, set_up_again)
     outcomes = set()
@@ -96,7 +96,7 @@ def test_a_setup_over_ours_with_the_same_content_dies_as_harmlessly(scenery: Pat
 
 
 @pytest.mark.usefixtures("kernel")
-def test_a_rollback_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: Path) -> None:
+def test_a_killed_rollback_has_not_begun_or_is_completed(scenery: Path) -> None:
     scene = Scene(scenery, set_up)
     after, before = _pictures(scene, rollback)
     outcomes = set()
@@ -129,7 +129,7 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
         assert list(steps_of(cut))
 
 
-def test_what_a_cut_off_rollback_has_restored_is_not_mistaken_for_an_intruder(scenery: Path) -> None:
+def test_files_restored_by_a_cut_rollback_are_not_called_foreign(scenery: Path) -> None:
     scene = Scene(scenery, set_up)
     restored = tuple(f"{SITE}/{name}" for name in ("PIL", "pillow.libs", "pillow-13.0.0.dist-info"))
     _, before = _pictures(scene, rollback)

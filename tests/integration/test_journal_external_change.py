@@ -57,7 +57,7 @@ def test_the_engine_does_its_work(store: JournalStore) -> None:
     assert info.held_bytes > 0
 
 
-def test_a_rollback_brings_back_every_file_record_link_mode_and_time(store: JournalStore) -> None:
+def test_a_rollback_restores_files_records_links_modes_and_times(store: JournalStore) -> None:
     before = picture(store.prefix)
     change_and_commit(store)
     assert rollback(store).lost == ()
@@ -97,14 +97,14 @@ def test_what_nobody_asked_for_is_a_failure_and_goes_again(store: JournalStore) 
     assert picture(store.prefix, times=False) == before
 
 
-def test_a_package_that_is_not_there_is_told_before_anything_happens(store: JournalStore) -> None:
+def test_an_absent_package_is_reported_before_anything_happens(store: JournalStore) -> None:
     before = picture(store.prefix)
     with pytest.raises(FailedError, match=r"turbo-3\.0-0 is not installed"), open_in(store) as transaction:
         change_in(store, transaction, FakeEngine(), CondaChange(unlinked=(NEW,)))
     assert picture(store.prefix) == before
 
 
-def test_a_record_that_cannot_be_read_is_told_before_anything_happens(store: JournalStore) -> None:
+def test_an_unreadable_record_is_named_before_anything_happens(store: JournalStore) -> None:
     (store.prefix / "conda-meta/jpeg-9e-0.json").write_text("{")
     with pytest.raises(FailedError, match=r"jpeg-9e-0\.json: cannot be read"), open_in(store) as transaction:
         change_in(store, transaction, FakeEngine())
@@ -140,7 +140,7 @@ def test_pins_changed_since_are_their_owners(store: JournalStore) -> None:
     assert (store.prefix / "conda-meta/pinned").read_text() == "numpy 2.*\n"
 
 
-def test_a_file_that_a_user_changed_since_refuses_a_rollback_and_is_named(store: JournalStore) -> None:
+def test_a_file_changed_by_a_user_blocks_a_rollback_and_is_named(store: JournalStore) -> None:
     change_and_commit(store)
     (store.prefix / "lib/libjpeg.so").write_text("my own build")
     before = picture(store.prefix)
@@ -178,7 +178,7 @@ def test_bytecode_that_python_wrote_since_goes_with_its_module(store: JournalSto
     assert live(store.prefix) == {path: (*look[:2], None) for path, look in before.items() if path != "share"}
 
 
-def test_another_version_installed_since_refuses_and_by_force_moves_aside_whole(store: JournalStore) -> None:
+def test_a_later_version_blocks_rollback_or_is_forced_aside(store: JournalStore) -> None:
     before = {path: (*look[:2], None) for path, look in picture(store.prefix).items()}
     change_and_commit(store)
     later = FakeEngine(contents_of={**CONTENTS, "turbo-4.0-0": {"lib/libjpeg.so": "turbo 4", "lib/four": "4"}})
@@ -193,7 +193,7 @@ def test_another_version_installed_since_refuses_and_by_force_moves_aside_whole(
     assert after == {path: look for path, look in before.items() if path != "share"}
 
 
-def test_by_force_a_package_comes_back_whole_with_what_the_engine_had_left_as_it_was(store: JournalStore) -> None:
+def test_a_forced_rollback_restores_files_the_engine_left_alone(store: JournalStore) -> None:
     """Both versions have the same file; a third one, installed since, has not."""
     same = {"turbo-3.0-0": CONTENTS["turbo-2.0-0"], "turbo-4.0-0": {"lib/four": ""}}
     linked = store.prefix / "lib/libturbojpeg.so.0"
@@ -211,7 +211,7 @@ def test_by_force_a_package_comes_back_whole_with_what_the_engine_had_left_as_it
     assert not (store.prefix / "lib/four").exists()
 
 
-def test_moves_and_stretches_on_the_same_files_are_undone_in_the_reverse_order(store: JournalStore) -> None:
+def test_moves_and_engine_changes_are_undone_in_reverse_order(store: JournalStore) -> None:
     before = picture(store.prefix)
     with open_in(store) as transaction:
         write_tree(transaction.stage, {"a/lib": "first", "b/lib": "second", "b/turbo": "third", "made": "made"})
@@ -251,7 +251,7 @@ def test_an_environment_without_a_history_ends_without_one(tmp_path: Path) -> No
     assert picture(store.prefix) == before
 
 
-def test_a_wreck_over_which_a_user_installed_is_refused_and_named(
+def test_recovery_over_a_users_later_install_is_refused_by_name(
     store: JournalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process died when conda had unlinked; the user then installed another version by hand."""

@@ -33,7 +33,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def test_a_change_that_dies_anywhere_leaves_the_environment_as_before_or_as_after(scenery: Path) -> None:
+def test_a_change_killed_anywhere_ends_as_before_or_as_after(scenery: Path) -> None:
     numbers = iter(range(10_000))
     before, after = _pictures(make_conda_environment(scenery / "whole" / "env"), _change)
     outcomes = set()
@@ -50,7 +50,7 @@ def test_a_change_that_dies_anywhere_leaves_the_environment_as_before_or_as_afte
 
 
 @pytest.mark.parametrize("stride", [EACH, 5], ids=["exchange", "three renames"])
-def test_a_rollback_that_dies_anywhere_has_not_begun_or_is_brought_to_its_end(
+def test_a_rollback_killed_anywhere_has_not_begun_or_completes(
     scenery: Path, stride: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if stride != EACH:

@@ -30,7 +30,7 @@ from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 
 
-def test_site_packages_on_a_filesystem_of_its_own_holds_the_stage_itself(tmp_path: Path) -> None:
+def test_site_packages_on_its_own_filesystem_holds_the_stage(tmp_path: Path) -> None:
     def scenario() -> None:
         prefix = tmp_path / "env"
         (prefix / SITE).mkdir(parents=True)

@@ -49,7 +49,7 @@ def _twice_set_up(prefix: Path) -> JournalStore:
     return store
 
 
-def test_a_forgetting_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: Path) -> None:
+def test_an_interrupted_forget_has_not_begun_or_is_completed(scenery: Path) -> None:
     outcomes: set[tuple[str, ...]] = set()
     between = live(_between(scenery))
 
@@ -86,7 +86,7 @@ def test_all_but_the_setup_that_holds_go_where_none_is_named(tmp_path: Path) -> 
     assert forget(store, None) == ()
 
 
-def test_a_link_out_of_the_environment_refuses_before_anything_is_given_up(tmp_path: Path) -> None:
+def test_an_outside_link_is_refused_before_anything_is_forgotten(tmp_path: Path) -> None:
     store = make_environment(tmp_path / "env")
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=FIRST) as transaction:
         transaction.commit(receipt_of(FIRST))
@@ -102,7 +102,7 @@ def test_a_link_out_of_the_environment_refuses_before_anything_is_given_up(tmp_p
     assert picture(store.prefix) == before
 
 
-def test_what_was_done_to_the_guard_since_belongs_to_the_setup_that_holds(tmp_path: Path) -> None:
+def test_later_guard_changes_belong_to_the_setup_in_force(tmp_path: Path) -> None:
     store = make_environment(tmp_path / "env")
     set_up(store)
     (store.root / "receipt.json").rename(tmp_path / "receipt.json")
@@ -122,7 +122,7 @@ def test_a_beginning_of_a_name_is_enough_and_two_are_too_many(tmp_path: Path) ->
         list_forgettable_transactions(store, "")
 
 
-def test_without_a_receipt_that_can_be_read_nothing_goes_that_was_not_named(tmp_path: Path) -> None:
+def test_with_a_bad_receipt_only_a_named_setup_is_forgotten(tmp_path: Path) -> None:
     store = _twice_set_up(tmp_path / "env")
     store.receipt_file.write_text("{")
     with pytest.raises(DocumentError, match="not JSON"):
@@ -135,7 +135,7 @@ def _damaged(store: JournalStore, identifier: str) -> None:
     journal.write_text(journal.read_text().replace('"moves"', '"moved"'))
 
 
-def test_a_damaged_journal_stops_what_lies_below_it_and_nothing_else(tmp_path: Path) -> None:
+def test_a_damaged_journal_stops_only_the_transactions_below_it(tmp_path: Path) -> None:
     store = _twice_set_up(tmp_path / "env")
     _damaged(store, SECOND.id)
     with pytest.raises(DocumentError, match=r"journal\.jsonl:2: moves: missing") as caught:
@@ -148,7 +148,7 @@ def test_a_damaged_journal_stops_what_lies_below_it_and_nothing_else(tmp_path: P
         rollback(other)
 
 
-def test_what_cannot_be_read_is_put_away_whole_whenever_the_process_dies(scenery: Path) -> None:
+def test_an_unreadable_transaction_is_moved_whole_despite_a_kill(scenery: Path) -> None:
     outcomes = set()
 
     def cut(step: int) -> bool:

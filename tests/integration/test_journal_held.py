@@ -32,7 +32,7 @@ def swap(directory: Path, target: Path) -> None:
 
 @pytest.mark.parametrize("end", ["a", "b"])
 @pytest.mark.parametrize("work", ["move", "exchange"])
-def test_nothing_is_renamed_behind_a_link_that_comes_after_the_check(store: JournalStore, end: str, work: str) -> None:
+def test_nothing_is_renamed_through_a_link_added_after_the_check(store: JournalStore, end: str, work: str) -> None:
     mover = Mover(store, store.journal(FIRST.id))
     victim = store.prefix.parent / "victim"
     swap(store.prefix / "lib" / end, victim)
@@ -61,7 +61,7 @@ def test_the_environment_itself_may_not_become_another(store: JournalStore) -> N
     assert (store.prefix.parent / "system/lib/a/one.txt").read_text() == "root's"
 
 
-def test_a_link_that_stays_inside_is_followed_and_a_failure_names_the_paths(store: JournalStore) -> None:
+def test_a_link_inside_is_followed_and_a_failure_names_the_paths(store: JournalStore) -> None:
     mover = Mover(store, store.journal(FIRST.id))
     (store.prefix / "lib64").symlink_to("lib")
     mover.move(store.prefix / "lib64/a/one.txt", store.prefix / "lib/b/one.txt")

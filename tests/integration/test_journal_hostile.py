@@ -56,7 +56,7 @@ REWRITTEN = {
 
 @pytest.mark.parametrize("undo", [recover, rollback])
 @pytest.mark.parametrize("name", REWRITTEN)
-def test_a_journal_with_paths_that_lead_out_is_refused_by_file_line_and_key(
+def test_a_journal_with_outside_paths_is_refused_by_line_and_key(
     store: JournalStore, name: str, undo: Callable[[JournalStore], object]
 ) -> None:
     _rewritten(store, *REWRITTEN[name])
@@ -69,7 +69,7 @@ def test_a_journal_with_paths_that_lead_out_is_refused_by_file_line_and_key(
     assert picture(store.prefix.parent) == before
 
 
-def test_a_transaction_that_means_others_is_none_that_can_be_forgotten(store: JournalStore) -> None:
+def test_a_transaction_naming_outside_files_cannot_be_forgotten(store: JournalStore) -> None:
     _rewritten(store, *REWRITTEN["work"])
     before = picture(store.prefix.parent)
     with pytest.raises(UsageError):
@@ -145,7 +145,7 @@ def test_nothing_is_added_through_a_link_that_leads_out(store: JournalStore, pat
     assert picture(store.prefix.parent) == before
 
 
-def test_a_damaged_transaction_is_not_put_away_behind_a_link_that_leads_out(store: JournalStore) -> None:
+def test_a_damaged_transaction_behind_an_outside_link_stays_put(store: JournalStore) -> None:
     (store.prefix / OWN / JOURNAL).write_text("{")
     _linked_out(store, KEPT)
     before = picture(store.prefix.parent)

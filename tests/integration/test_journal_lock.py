@@ -88,7 +88,7 @@ def nfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return environment
 
 
-def test_where_directories_cannot_be_locked_a_file_in_it_stands_for_them(nfs: Path) -> None:
+def test_a_lock_file_is_used_where_directories_cannot_be_locked(nfs: Path) -> None:
     with lock_environment(nfs):
         assert is_at_work(nfs)
         with pytest.raises(RefusedError, match=f"process {os.getpid()}"), lock_environment(nfs):
@@ -113,7 +113,7 @@ def test_a_file_that_a_killed_run_has_left_is_taken_over(nfs: Path) -> None:
     assert list(nfs.iterdir()) == []
 
 
-def test_a_file_that_its_holder_removes_meanwhile_is_not_the_lock(nfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_file_removed_by_its_holder_meanwhile_is_no_lock(nfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, file = os.fchmod, nfs / LOCK_FILE
     found: list[int] = []
 
@@ -136,7 +136,7 @@ def test_a_link_in_the_place_of_the_file_is_refused(nfs: Path, tmp_path: Path) -
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_where_no_file_can_be_locked_either_one_elsewhere_stands_for_it(
+def test_a_lock_file_elsewhere_is_used_if_no_file_can_be_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, environment, elsewhere = fcntl.flock, tmp_path / "env", tmp_path / "tmp"

@@ -94,7 +94,7 @@ def _second() -> tuple[Move, ...]:
 
 
 @pytest.mark.parametrize("etc", [False, True])
-def test_a_rollback_restores_every_place_and_every_directorys_time(tmp_path: Path, *, etc: bool) -> None:
+def test_a_rollback_restores_every_place_and_directory_time(tmp_path: Path, *, etc: bool) -> None:
     store = make(tmp_path / "env", etc=etc)
     before = picture(store.prefix)
     set_up(store)
@@ -123,7 +123,7 @@ def test_a_death_in_either_batch_ends_before_or_after(scenery: Path) -> None:
     assert outcomes == {True, False}
 
 
-def test_a_rollback_that_dies_between_batches_is_brought_to_its_end(scenery: Path) -> None:
+def test_a_rollback_interrupted_between_batches_is_completed(scenery: Path) -> None:
     numbers = iter(range(10_000))
     before = picture(make(scenery / "whole" / "env").prefix, times=False)
 
@@ -140,7 +140,7 @@ def test_a_rollback_that_dies_between_batches_is_brought_to_its_end(scenery: Pat
     assert len(list(steps_of(cut, 2))) > 20
 
 
-def test_the_channel_of_an_earlier_setup_survives_a_later_one_that_is_undone(tmp_path: Path) -> None:
+def test_an_earlier_setups_channel_survives_undoing_a_later_one(tmp_path: Path) -> None:
     store = make(tmp_path / "env")
     before = picture(store.prefix)
     set_up(store)
@@ -152,7 +152,7 @@ def test_the_channel_of_an_earlier_setup_survives_a_later_one_that_is_undone(tmp
     assert picture(store.prefix) == before
 
 
-def test_the_channel_survives_what_is_forgotten_and_goes_with_the_setup_that_brought_it(tmp_path: Path) -> None:
+def test_the_channel_outlives_forgetting_and_goes_with_its_setup(tmp_path: Path) -> None:
     store = make(tmp_path / "env")
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=FIRST) as transaction:
         transaction.commit(receipt_of(FIRST))
@@ -184,7 +184,7 @@ def test_another_conda_package_of_the_name_refuses_a_rollback(tmp_path: Path) ->
     assert {path.name for path in rollback(store, force=True).kept} == {"pillow-14-0.json", "x.so"}
 
 
-def test_lines_added_to_files_of_others_come_out_with_the_directorys_time(tmp_path: Path) -> None:
+def test_undo_removes_added_lines_and_restores_directory_times(tmp_path: Path) -> None:
     store = make(tmp_path / "env")
     before = picture(store.prefix)
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=FIRST) as transaction:

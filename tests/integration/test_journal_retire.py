@@ -65,7 +65,7 @@ def test_the_receipt_goes_and_what_is_in_place_stays(tmp_path: Path) -> None:
     assert {path: look for path, look in before.items() if path != GUARD} == live(store.prefix)
 
 
-def test_a_rollback_brings_the_receipt_back_and_touches_nothing_of_others(tmp_path: Path) -> None:
+def test_rollback_restores_the_receipt_and_leaves_foreign_files(tmp_path: Path) -> None:
     store = swapped(tmp_path / "env")
     before = picture(store.prefix)
     withdraw(store)
@@ -105,7 +105,7 @@ def test_a_block_that_fails_after_it_keeps_the_receipt(tmp_path: Path) -> None:
     assert picture(store.prefix) == before
 
 
-def test_killed_at_any_moment_it_has_happened_whole_or_not_at_all(scenery: Path) -> None:
+def test_a_retirement_killed_at_any_moment_is_all_or_nothing(scenery: Path) -> None:
     outcomes = set()
 
     def cut(step: int) -> bool:
@@ -124,7 +124,7 @@ def test_killed_at_any_moment_it_has_happened_whole_or_not_at_all(scenery: Path)
     assert outcomes == {True, False}
 
 
-def test_killed_while_it_is_undone_it_is_undone_by_the_next_command(scenery: Path) -> None:
+def test_the_next_command_finishes_a_killed_undo_of_a_retirement(scenery: Path) -> None:
     outcomes = set()
 
     def cut(step: int) -> bool:

@@ -68,7 +68,7 @@ def test_setups_are_undone_one_by_one_with_their_receipts(store: JournalStore) -
     assert picture(store.prefix) == before
 
 
-def test_what_the_guard_has_told_goes_with_the_last_setup_that_is_undone(store: JournalStore) -> None:
+def test_the_guards_event_log_goes_with_the_last_setup_undone(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     write_tree(store.prefix, {EVENTS: "{}\n", EVENTS_BEFORE: "{}\n"})
@@ -79,7 +79,7 @@ def test_what_the_guard_has_told_goes_with_the_last_setup_that_is_undone(store: 
     assert picture(store.prefix) == before
 
 
-def test_what_the_guard_has_told_outlives_a_setup_that_is_forgotten(store: JournalStore) -> None:
+def test_the_guards_event_log_outlives_a_forgotten_setup(store: JournalStore) -> None:
     set_up(store)
     write_tree(store.prefix, {EVENTS: "{}\n"})
     forget(store, FIRST.id)
@@ -100,7 +100,7 @@ def test_without_a_setup_there_is_nothing_to_roll_back(store: JournalStore) -> N
         rollback(store, to="no-such")
 
 
-def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: JournalStore) -> None:
+def test_files_that_pip_replaced_block_a_rollback_and_are_named(replaced: JournalStore) -> None:
     before = picture(replaced.prefix)
     with pytest.raises(RefusedError) as caught:
         rollback(replaced, foreign_entries=(INTRUDER,))
@@ -111,7 +111,7 @@ def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: Jou
     assert picture(replaced.prefix) == before
 
 
-def test_by_force_what_pip_put_there_is_kept_and_the_rest_is_as_before(replaced: JournalStore, tmp_path: Path) -> None:
+def test_a_forced_rollback_keeps_pips_files_and_undoes_the_rest(replaced: JournalStore, tmp_path: Path) -> None:
     result = rollback(replaced, force=True, foreign_entries=(INTRUDER,))
     kept = replaced.root / "kept" / FIRST.id / SITE
     assert set(result.kept) == {kept / "PIL", kept / "pillow-14.0.0.dist-info"}
@@ -178,7 +178,7 @@ def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: JournalSto
     assert live(store.prefix) == before
 
 
-def test_forgetting_a_setup_keeps_the_environment_and_frees_the_rest(store: JournalStore) -> None:
+def test_forgetting_keeps_the_environment_and_frees_the_rest(store: JournalStore) -> None:
     set_up(store)
     set_up_again(store)
     before = live(store.prefix)
@@ -190,7 +190,7 @@ def test_forgetting_a_setup_keeps_the_environment_and_frees_the_rest(store: Jour
         rollback(store, to=FIRST.id)
 
 
-def test_forgetting_the_newest_forgets_the_older_ones_and_keeps_the_receipt(store: JournalStore) -> None:
+def test_forgetting_the_newest_forgets_the_older_not_the_receipt(store: JournalStore) -> None:
     set_up(store)
     set_up_again(store)
     assert forget(store, SECOND.id) == (SECOND.id, FIRST.id)
@@ -212,9 +212,7 @@ def _repair(store: JournalStore) -> None:
         transaction.commit(receipt_of(SECOND))
 
 
-def test_behind_a_repair_a_rollback_goes_straight_to_the_state_that_was_asked_for(
-    replaced: JournalStore, tmp_path: Path
-) -> None:
+def test_a_rollback_past_a_repair_goes_straight_to_its_target(replaced: JournalStore, tmp_path: Path) -> None:
     _repair(replaced)
     result = rollback(replaced, to=FIRST.id)
     assert result.ids == (SECOND.id, FIRST.id)
@@ -230,7 +228,7 @@ def test_a_repair_alone_is_undone_to_what_pip_had_put_there(replaced: JournalSto
     assert picture(replaced.prefix) == before
 
 
-def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: JournalStore) -> None:
+def test_an_obstacle_to_a_later_step_is_refused_before_the_first(store: JournalStore) -> None:
     set_up(store)
     write_tree(store.prefix / SITE, {"made/for/it.py": "somebody's"})
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
@@ -245,7 +243,7 @@ def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: 
     assert rollback(store, to=FIRST.id, force=True).ids == (SECOND.id, FIRST.id)
 
 
-def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(
+def test_a_refusal_between_two_steps_says_that_one_is_undone(
     store: JournalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_up(store)
@@ -262,13 +260,13 @@ def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(
     assert caught.value.details[0] == f"also undone: {SECOND.id}"
 
 
-def test_what_the_guard_has_told_goes_although_something_was_kept(replaced: JournalStore) -> None:
+def test_the_guards_event_log_goes_although_files_were_kept(replaced: JournalStore) -> None:
     write_tree(replaced.prefix, {EVENTS: "{}\n", EVENTS_BEFORE: "{}\n"})
     rollback(replaced, force=True, foreign_entries=(INTRUDER,))
     assert [path.name for path in replaced.root.iterdir()] == ["kept"]
 
 
-def test_beside_what_was_kept_before_a_setup_and_its_undoing_leave_nothing(replaced: JournalStore) -> None:
+def test_an_undone_setup_leaves_nothing_beside_files_kept_before(replaced: JournalStore) -> None:
     rollback(replaced, force=True, foreign_entries=(INTRUDER,))
     before = picture(replaced.prefix)
     set_up(replaced)
@@ -277,7 +275,7 @@ def test_beside_what_was_kept_before_a_setup_and_its_undoing_leave_nothing(repla
     assert picture(replaced.prefix) == before
 
 
-def test_nothing_of_ours_is_left_when_all_that_was_accepted_is_forgotten(store: JournalStore) -> None:
+def test_forgetting_everything_accepted_leaves_nothing_of_ours(store: JournalStore) -> None:
     set_up(store)
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
         transaction.retire(SECOND.at)

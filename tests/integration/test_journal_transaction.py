@@ -65,7 +65,7 @@ def test_a_block_that_fails_leaves_the_environment_as_it_was(store: JournalStore
     assert picture(store.prefix) == before
 
 
-def test_a_block_that_does_not_commit_leaves_the_environment_as_it_was(store: JournalStore) -> None:
+def test_an_uncommitted_block_leaves_the_environment_unchanged(store: JournalStore) -> None:
     before = picture(store.prefix)
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
@@ -140,7 +140,7 @@ def test_an_environment_that_was_copied_whole_can_be_rolled_back(store: JournalS
     ],
     ids=["foreign in the way", "nothing to take", "nothing staged", "kept elsewhere", "outside", "absolute"],
 )
-def test_a_batch_that_cannot_work_is_turned_down_before_its_first_move(
+def test_an_impossible_batch_is_refused_before_its_first_move(
     store: JournalStore, move: Move, error: type[Exception]
 ) -> None:
     before = live(store.prefix)
@@ -168,7 +168,7 @@ def test_a_move_that_fails_halfway_is_undone(store: JournalStore, monkeypatch: p
     assert picture(store.prefix) == before
 
 
-def test_foreign_content_in_the_way_of_undoing_is_not_touched_but_named(store: JournalStore) -> None:
+def test_foreign_files_in_the_way_of_an_undo_are_kept_and_named(store: JournalStore) -> None:
     transaction = open_transaction(store)
     transaction.perform(swap_moves())
     write_tree(store.prefix / SITE, {"pillow-13.0.0.dist-info/RECORD": "pip was here"})

@@ -40,7 +40,7 @@ def _with_keys(store: JournalStore, identifier: str, changes: dict[str, Any]) ->
     journal.write_text("".join(f"{line}\n" for line in lines))
 
 
-def test_keys_of_a_later_version_do_not_keep_a_setup_from_being_undone(store: JournalStore) -> None:
+def test_keys_of_a_later_version_do_not_prevent_an_undo(store: JournalStore) -> None:
     before = picture(store.prefix)
     set_up(store)
     _with_keys(store, FIRST.id, {"host": "gpu-7", "checked": [1, 2]})
@@ -50,7 +50,7 @@ def test_keys_of_a_later_version_do_not_keep_a_setup_from_being_undone(store: Jo
     assert picture(store.prefix) == before
 
 
-def test_an_open_transaction_with_keys_of_a_later_version_is_recovered(store: JournalStore) -> None:
+def test_an_open_transaction_with_later_keys_is_recovered(store: JournalStore) -> None:
     before = picture(store.prefix)
     open_transaction(store).perform(swap_moves())
     _with_keys(store, FIRST.id, {"host": "gpu-7"})
@@ -59,7 +59,7 @@ def test_an_open_transaction_with_keys_of_a_later_version_is_recovered(store: Jo
 
 
 @pytest.mark.parametrize("content", ["{", "", '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'])
-def test_a_receipt_that_cannot_be_read_is_not_in_the_way_of_its_rollback(store: JournalStore, content: str) -> None:
+def test_an_unreadable_receipt_does_not_block_its_rollback(store: JournalStore, content: str) -> None:
     before = picture(store.prefix)
     set_up(store)
     store.receipt_file.write_text(content)
@@ -98,9 +98,7 @@ def test_what_a_later_version_did_is_left_alone(store: JournalStore, line: str) 
 
 
 @pytest.mark.parametrize("damage", ["", "not JSON\n", '{"event": "committed", "at": ""}\n', None])
-def test_a_damaged_journal_is_named_with_a_way_out_and_nothing_is_touched(
-    store: JournalStore, damage: str | None
-) -> None:
+def test_a_damaged_journal_is_named_with_a_hint_and_left_alone(store: JournalStore, damage: str | None) -> None:
     set_up(store)
     journal = store.directory(FIRST.id) / JOURNAL
     if damage is None:
@@ -115,7 +113,7 @@ def test_a_damaged_journal_is_named_with_a_way_out_and_nothing_is_touched(
     assert live(store.prefix) == before
 
 
-def test_a_setup_written_anew_keeps_what_a_later_version_noted_of_it(store: JournalStore) -> None:
+def test_a_rewritten_receipt_keeps_the_keys_of_a_later_version(store: JournalStore) -> None:
     set_up(store)
     _change(store.receipt_file, {"signed_by": "somebody"})
     with open_transaction(store, SECOND) as transaction:

@@ -206,7 +206,7 @@ def test_nothing_changes_where_the_variable_says_0(program: Path) -> None:
     assert run(program, *ONE_PHOTO, FASTINSTALL_KEEP_MB="0")[0] > MOST_PAGES
 
 
-def test_the_most_that_the_variable_may_say_fits_what_glibc_takes(program: Path) -> None:
+def test_the_largest_setting_stays_within_what_glibc_accepts(program: Path) -> None:
     assert run(program, 20, 31 * MB, FASTINSTALL_KEEP_MB="99999999")[0] < 10
 
 

@@ -80,9 +80,7 @@ def test_each_cpu_gets_the_copy_that_the_files_foretell(tree: Tree, tmp_path: Pa
 
 
 @pytest.mark.parametrize("tunables", ["", HIDING])
-def test_this_cpu_gets_the_copy_that_the_files_foretell_with_and_without_glibc_tunables(
-    tree: Tree, tunables: str
-) -> None:
+def test_the_predicted_copy_is_loaded_whatever_the_tunables(tree: Tree, tunables: str) -> None:
     cpu = observe_cpu(allowed_cores=1, tunables=tunables)
     assert (cpu.level_source, cpu.tunables) == ("ld.so", tunables)
     (level,) = loaded(predicted(tree, cpu.level))
@@ -92,7 +90,7 @@ def test_this_cpu_gets_the_copy_that_the_files_foretell_with_and_without_glibc_t
     assert Path(runtime.core) == tree.copy(level)
 
 
-def test_a_cpu_below_the_baseline_gets_an_import_error_that_doctor_explains(tree: Tree, tmp_path: Path) -> None:
+def test_doctor_explains_the_import_error_below_the_baseline_cpu(tree: Tree, tmp_path: Path) -> None:
     level = level_from_help(loader_help_on("core2duo"))
     core, runtime = predicted(tree, level), ran(tree, python_on("core2duo", tmp_path))
     assert (level, core.readable, core.isa_note) == ("x86-64-v1", True, BASELINE)
@@ -120,7 +118,7 @@ def _errors(facts: Facts, checks: tuple[str, ...] = ("cpu-level", "pillow-import
     return [finding for finding in run_checks(context, checks) if finding.status is Status.ERROR]
 
 
-def test_an_interpreter_without_ctypes_tells_the_copy_by_its_mappings(tree: Tree) -> None:
+def test_without_ctypes_the_loaded_copy_is_known_by_its_mappings(tree: Tree) -> None:
     mapped = Path(sys.modules[observe_runtime.__module__].__file__ or "").with_name("_operations.py")
     script = "import runpy, sys; sys.modules['ctypes'] = None; sys.path.insert(0, sys.argv[1])\n"
     script += f"import PIL._imaging; print(runpy.run_path({str(mapped)!r})['core_file'](PIL._imaging.__file__))"
@@ -167,7 +165,7 @@ def test_a_staged_core_with_a_damaged_copy_is_refused(own_tree: Tree, level: str
         describe_core(own_tree.site, observe_interpreter(Path(sys.executable)), ())
 
 
-def test_a_staged_core_with_a_copy_that_finds_no_libraries_is_refused(own_tree: Tree) -> None:
+def test_a_staged_core_with_a_copy_lacking_libraries_is_refused(own_tree: Tree) -> None:
     gone = own_tree.site / "libgone.so.1"
     subprocess.run(("gcc", "-shared", "-x", "c", "/dev/null", "-o", gone, "-Wl,-soname,libgone.so.1"), check=True)
     compile_copy(own_tree, BETTER, flags=("-O2", "-Wl,--no-as-needed", gone))

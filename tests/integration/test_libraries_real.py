@@ -151,9 +151,7 @@ def test_their_versions_are_those_that_they_give_themselves(stock: Venv, linkage
     assert {kind: told[kind] for kind in OWN_WORDS} == {kind: said[name] for kind, name in OWN_WORDS.items()}
 
 
-def test_the_zlib_that_is_bound_is_the_hosts_whatever_the_wheel_was_compiled_against(
-    stock: Venv, linkage: Linkage
-) -> None:
+def test_the_hosts_zlib_is_bound_not_the_one_from_compile_time(stock: Venv, linkage: Linkage) -> None:
     (found,) = (codec for codec in linkage.codecs if codec.kind == "zlib")
     assert b".zlib-ng\0" in stock.core.read_bytes()
     assert stock.core in found.users
@@ -188,7 +186,7 @@ def _really_bound(stock: Venv, modules: tuple[Path, ...], directory: Path) -> It
             yield (user, found[3]), os.path.normpath(found[2])
 
 
-def test_a_name_that_the_linker_stores_as_the_end_of_another_is_seen(tmp_path: Path) -> None:
+def test_a_symbol_name_stored_as_the_tail_of_another_is_found(tmp_path: Path) -> None:
     zlib = compile_library(tmp_path / "libz.so.1", "int inflate(void) { return 1; }")
     source = "int my_inflate(void); int inflate(void); int use(void) { return my_inflate() + inflate(); }"
     user = compile_library(tmp_path / "user.so", source, needs=[zlib], flags=runpath("$ORIGIN"))

@@ -63,7 +63,7 @@ def in_place_of_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU: what NVML says is its own matter")
 @pytest.mark.skipif(find_spec("pynvml") is None, reason="nvidia-ml-py, of the extra [cuda], is not installed here")
-def test_without_a_driver_the_real_package_says_that_its_library_is_missing() -> None:
+def test_without_a_driver_pynvml_reports_its_library_as_missing() -> None:
     told = ask_nvml(SEEN)
     assert told.nvml is Nvml.NO_LIBRARY
     assert "Shared Library Not Found" in told.problem
@@ -79,7 +79,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     assert "[cuda]" in told.problem
 
 
-def test_what_an_answering_driver_says_is_taken_and_nothing_that_identifies_a_device(in_place_of_nvml: Path) -> None:
+def test_a_drivers_answer_is_recorded_without_device_identifiers(in_place_of_nvml: Path) -> None:
     in_place_of_nvml.write_text(ANSWERING)
     told = ask_nvml(SEEN)
     assert (told.nvml, told.found_by, told.problem) == (Nvml.ANSWERED, GpuSource.NVML, "")
@@ -116,7 +116,7 @@ def test_a_driver_that_never_answers_is_told_and_not_waited_for(in_place_of_nvml
     assert told.devices == SEEN.devices
 
 
-def test_a_framework_is_among_the_facts_and_a_plan_does_not_depend_on_it(tmp_path: Path) -> None:
+def test_a_framework_is_a_fact_that_a_plan_does_not_depend_on(tmp_path: Path) -> None:
     packages = site_packages(make_environment(tmp_path / "env", Path(sys.executable)))
     (packages / "torch").mkdir()
     (packages / "torch/version.py").write_text("__version__ = '2.9.1+cu126'\ncuda = '12.6'\n")

@@ -126,7 +126,7 @@ def test_the_toolchain_is_seen_where_it_is_asked_for(stock: Path) -> None:
     assert [library.name for library in toolchain.libraries] == list(recipe().libraries)
 
 
-def test_an_interpreter_that_does_not_answer_ends_the_observation(stock: Path) -> None:
+def test_an_interpreter_that_gives_no_answer_ends_observation(stock: Path) -> None:
     environment = replace(locate(stock, None, {}, TOOL), python=Path("/bin/true"))
     request = ObservationRequest(recipe=recipe(), runtime=True)
     with pytest.raises(UndeterminedError, match="not that of a Python"):

@@ -78,7 +78,7 @@ def test_no_thread_starts_unless_some_are_asked_for(ours: ProofStack, value: str
     assert run(ours, "count", **variables) == {"threads": 0, "signals": []}
 
 
-def test_threads_start_where_they_are_asked_for_and_block_signals(ours: ProofStack) -> None:
+def test_threads_start_when_requested_and_block_signals(ours: ProofStack) -> None:
     assert run(ours, "count", **{THREADS: "2"}) == {"threads": 1, "signals": [7, 11]}
 
 

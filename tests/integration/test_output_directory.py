@@ -35,7 +35,7 @@ Publish = Callable[[Path], object]
 
 
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "for good"])
-def test_a_wheelhouse_is_as_before_or_as_after_or_it_is_said_that_it_is_neither(
+def test_a_wheelhouse_is_old_or_new_or_is_reported_as_neither(
     session: Session, tmp_path: Path, *, lasting: bool
 ) -> None:
     (tmp_path / "made").mkdir()
@@ -47,7 +47,7 @@ def test_a_wheelhouse_is_as_before_or_as_after_or_it_is_said_that_it_is_neither(
 
 
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "for good"])
-def test_a_channel_is_as_before_or_as_after_or_it_is_said_that_it_is_neither(tmp_path: Path, *, lasting: bool) -> None:
+def test_a_channel_is_old_or_new_or_is_reported_as_neither(tmp_path: Path, *, lasting: bool) -> None:
     first, second = (partial(_publish_conda, version) for version in ("1.0", "2.0"))
     _assert_all_or_nothing(first, second, tmp_path, lasting=lasting)
 

@@ -85,7 +85,7 @@ def test_a_configuration_of_our_own_making_goes_with_the_pin(ready: Pinned) -> N
     assert not ready.configuration.exists()
 
 
-def test_a_pin_and_its_removal_leave_nothing_once_both_are_undone(ready: Pinned) -> None:
+def test_undoing_a_pin_and_its_removal_leaves_nothing_behind(ready: Pinned) -> None:
     before = tree_hash(ready.prefix)
     _pin(ready)
     pinned = tree_hash(ready.prefix)
@@ -110,7 +110,7 @@ def test_pip_keeps_to_the_pin(ready: Pinned) -> None:
     assert (other.exit_code, ready.installed()) == (1, [f"pillow-{VERSION}"]), other.text
 
 
-def test_uv_keeps_to_the_pin_in_a_shell_that_has_read_the_exports(ready: Pinned, tmp_path: Path) -> None:
+def test_uv_respects_the_pin_in_a_shell_that_sourced_the_exports(ready: Pinned, tmp_path: Path) -> None:
     pillow(tmp_path, STOCK), dependant(tmp_path, "viewer", "2.0")
     (tmp_path / "mine.txt").write_text("viewer<2\n")
     mine = {"UV_NO_INDEX": "1", "UV_FIND_LINKS": str(tmp_path), "UV_CONSTRAINT": str(tmp_path / "mine.txt")}
@@ -123,7 +123,7 @@ def test_uv_keeps_to_the_pin_in_a_shell_that_has_read_the_exports(ready: Pinned,
     assert ready.installed() == [f"pillow-{STOCK}"]
 
 
-def test_a_configuration_that_pip_has_written_anew_keeps_the_pin_and_loses_it_with_the_pin(ready: Pinned) -> None:
+def test_a_pin_survives_pip_rewriting_its_file_and_is_removable(ready: Pinned) -> None:
     _pin(ready)
     rewritten = ready.pip("config", "--site", "set", "global.timeout", "60")
     assert rewritten.exit_code == 0, rewritten.text
@@ -139,7 +139,7 @@ def test_a_configuration_that_pip_has_written_anew_keeps_the_pin_and_loses_it_wi
     assert guards_of(ready.session, ready.environment).pins == (state,)
 
 
-def test_undoing_a_pin_takes_its_settings_out_of_a_configuration_that_pip_has_written_anew(ready: Pinned) -> None:
+def test_undoing_a_pin_cleans_a_configuration_that_pip_rewrote(ready: Pinned) -> None:
     ready.configuration.write_bytes(USERS)
     _pin(ready)
     assert ready.pip("config", "--site", "set", "global.timeout", "60").exit_code == 0
@@ -157,7 +157,7 @@ def test_undoing_a_pin_takes_its_settings_out_of_a_configuration_that_pip_has_wr
     ],
     ids=["a second section", "a second setting"],
 )
-def test_a_configuration_that_pip_cannot_read_is_a_problem_of_the_pin(ready: Pinned, line: str, told: str) -> None:
+def test_a_configuration_that_pip_cannot_read_is_a_pin_problem(ready: Pinned, line: str, told: str) -> None:
     _pin(ready)
     with ready.configuration.open("a") as file:
         file.write(line)
@@ -166,7 +166,7 @@ def test_a_configuration_that_pip_cannot_read_is_a_problem_of_the_pin(ready: Pin
     assert told in state.problems[0]
 
 
-def test_lines_under_another_header_are_a_problem_and_are_put_under_their_own(ready: Pinned) -> None:
+def test_lines_under_a_wrong_header_are_a_problem_and_are_fixed(ready: Pinned) -> None:
     _pin(ready)
     ready.configuration.write_bytes(ready.configuration.read_bytes().replace(b"[install]", b"[freeze]"))
     (state,) = guards_of(ready.session, ready.environment).pins
@@ -192,7 +192,7 @@ def test_a_shell_in_which_pip_does_not_obey_the_pin_is_told(ready: Pinned, tmp_p
     assert guards_of(ready.session, ready.environment, measured=True).is_whole
 
 
-def test_what_the_pin_would_take_back_is_a_refusal_and_changes_nothing(
+def test_a_pin_that_would_hold_back_another_package_is_refused(
     ready: Pinned, index: SimpleIndex, tmp_path: Path
 ) -> None:
     ancient, fits, latest = (
@@ -238,9 +238,7 @@ def test_moved_elsewhere_the_pin_says_so_and_is_renewed_in_place(ready: Pinned) 
     assert "moved or copied" in guards_of(moved.session, moved.environment).pins[0].problems[0]
 
 
-def test_another_version_renews_the_pin_and_undoing_it_brings_the_earlier_one_back(
-    ready: Pinned, tmp_path: Path
-) -> None:
+def test_a_later_version_renews_a_pin_and_undo_restores_the_old(ready: Pinned, tmp_path: Path) -> None:
     _pin(ready)
     before = {path: path.read_bytes() for path in (ready.prefix / DIRECTORY).rglob("*") if path.is_file()}
     lines, store = ready.configuration.read_bytes(), JournalStore(ready.prefix)
@@ -275,7 +273,7 @@ def test_without_its_wheel_there_is_no_pin(ready: Pinned) -> None:
     assert not ready.configuration.exists()
 
 
-def test_a_variable_of_pips_does_not_forbid_the_pin_of_an_environment_of_uv(ready: Pinned, tmp_path: Path) -> None:
+def test_a_pip_variable_does_not_forbid_the_pin_of_a_uv_venv(ready: Pinned, tmp_path: Path) -> None:
     shell = replace(ready, variables={**ready.variables, "PIP_FIND_LINKS": str(tmp_path)})
     with pytest.raises(RefusedError, match=r"PIP_FIND_LINKS=.* conflicts with the pin"):
         _pin(shell)

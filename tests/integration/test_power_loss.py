@@ -175,7 +175,7 @@ def test_nothing_is_lost_where_directories_cannot_be_renamed(
     _try(_SCENES[name], scenery, Sample(every=6, limit=12), times=False)
 
 
-def test_a_link_whose_time_was_lost_comes_back_once_even_if_recovery_dies(scenery: Path) -> None:
+def test_a_link_that_lost_its_time_returns_even_if_recovery_dies(scenery: Path) -> None:
     """Nothing can force the time of a symbolic link to the disk."""
     numbers = iter(range(10_000))
     links = {

@@ -42,7 +42,7 @@ def test_an_entry_of_the_cache_is_whole_or_counts_as_absent(scenery: Path, *, th
 
 
 @pytest.mark.parametrize("path", ["config.toml", "made/for/it/config.toml"])
-def test_a_file_is_as_before_or_whole_and_stays_once_it_was_written(scenery: Path, path: str) -> None:
+def test_a_file_is_old_or_whole_and_persists_once_it_was_written(scenery: Path, path: str) -> None:
     (scenery / "origin").mkdir()
     (scenery / "origin" / "config.toml").write_text("old")
 

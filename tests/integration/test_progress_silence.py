@@ -12,7 +12,7 @@ PATIENCE, SILENCE = 0.05, 0.5
 STAGES = ("headers", "compile", "prove", "stage")
 
 
-def test_each_silence_of_a_run_has_to_be_longer_than_the_last_one_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_reported_silence_is_longer_than_the_one_before(capsys: pytest.CaptureFixture[str]) -> None:
     start = time.monotonic()
     with ProgressLines(Console(), PATIENCE) as show:
         for stage in STAGES:

@@ -38,7 +38,7 @@ def made(sandbox: Sandbox, hatch: Path) -> Iterator[Galleries]:
 
 
 @pytest.mark.parametrize("installer", ["uv", "pip"])
-def test_hatch_keeps_the_stack_of_a_pinned_project_and_makes_it_again(made: Galleries, installer: str) -> None:
+def test_hatch_keeps_the_stack_of_a_pinned_project_it_recreates(made: Galleries, installer: str) -> None:
     gallery = made.make("hatch", "pinned", _manifest(installer))
     before = gallery.manifest.read_bytes()
 

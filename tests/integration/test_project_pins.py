@@ -26,7 +26,7 @@ def made(new_sandbox: NewSandbox, project_tools: ProjectTools) -> Iterator[Galle
 
 
 @pytest.mark.parametrize("manager", LOCKING)
-def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made: Galleries, manager: str) -> None:
+def test_a_pinned_project_keeps_the_stack_until_it_is_unpinned(made: Galleries, manager: str) -> None:
     gallery = made.make(manager, f"kept-{manager}")
     before = tree_hash(gallery.directory)
 
@@ -70,7 +70,7 @@ def test_a_build_that_is_kept_in_the_project_goes_with_it(made: Galleries, manag
     assert moved.installed == f"# {OURS}\n"
 
 
-def test_a_project_in_a_subdirectory_of_its_repository_takes_the_same_diff(made: Galleries) -> None:
+def test_a_project_in_a_subdirectory_takes_the_same_diff(made: Galleries) -> None:
     gallery = made.make("uv", "monorepo/services/gallery")
     repository = gallery.directory.parents[1]
     assert run(("git", "init", "--quiet"), gallery.variables, directory=repository).exit_code == 0
@@ -136,7 +136,7 @@ def test_the_sync_of_uv_leaves_the_stack_in_place_untouched(made: Galleries) -> 
 
 
 @pytest.mark.parametrize("manager", ["uv", "poetry"])
-def test_a_pin_that_would_cost_another_distribution_its_version_is_refused(made: Galleries, manager: str) -> None:
+def test_a_pin_that_changes_another_distribution_is_refused(made: Galleries, manager: str) -> None:
     gallery = made.make(manager, f"trap-{manager}", MANIFEST.replace("frame>=1", "picky>=1"))
     before = tree_hash(gallery.directory)
 
@@ -148,7 +148,7 @@ def test_a_pin_that_would_cost_another_distribution_its_version_is_refused(made:
     assert not [*gallery.wheels.glob("*")], "what is not pinned is not kept"
 
 
-def test_a_project_that_wants_another_pillow_is_refused_with_what_its_tool_says(made: Galleries) -> None:
+def test_a_project_with_another_pillow_is_refused_with_uvs_error(made: Galleries) -> None:
     gallery = made.make("uv", "other", MANIFEST.replace('"frame>=1"', '"frame>=1", "pillow==3.0"'))
     before = tree_hash(gallery.directory)
 
@@ -169,7 +169,7 @@ def test_a_project_that_does_not_require_pillow_is_refused(made: Galleries) -> N
     assert "uv add pillow" in (refused.value.hint or "")
 
 
-def test_a_tool_that_is_not_there_is_refused_with_the_lines_to_add(made: Galleries, tmp_path: Path) -> None:
+def test_a_missing_tool_is_refused_with_the_lines_to_add(made: Galleries, tmp_path: Path) -> None:
     gallery = made.make("uv", "toolless")
     elsewhere = replace(gallery, variables={**gallery.variables, "PATH": str(tmp_path)})
 
@@ -191,7 +191,7 @@ def test_a_setting_in_the_way_is_refused_with_where_to_look(made: Galleries) -> 
     assert any(OURS in line for line in refused.value.details)
 
 
-def test_a_uv_toml_that_hides_our_directory_is_refused_until_it_names_it(made: Galleries) -> None:
+def test_a_uv_toml_is_refused_until_it_names_our_directory(made: Galleries) -> None:
     gallery = made.make("uv", "hidden")
     (gallery.directory / "uv.toml").write_text("no-cache = false\n")
 
@@ -203,7 +203,7 @@ def test_a_uv_toml_that_hides_our_directory_is_refused_until_it_names_it(made: G
     assert OURS in gallery.pin()
 
 
-def test_members_and_paths_beside_the_project_stay_where_they_are(made: Galleries) -> None:
+def test_workspace_members_and_sibling_paths_stay_where_they_are(made: Galleries) -> None:
     gallery = made.make(
         "uv",
         "house/gallery",
@@ -242,7 +242,7 @@ def test_another_build_takes_the_place_of_the_one_that_is_pinned(made: Galleries
     assert f"{OURS} ;" not in gallery.manifest.read_text()
 
 
-def test_another_build_of_the_same_name_is_not_put_in_the_place_of_the_first(made: Galleries) -> None:
+def test_another_build_of_the_same_name_never_replaces_the_first(made: Galleries) -> None:
     gallery = made.make("uv", "twins")
     gallery.wheels.mkdir(exist_ok=True)
     kept = gallery.wheels / gallery.wheel.name

@@ -84,7 +84,7 @@ def _solved(workspace: Path) -> dict[str, str]:
     return {record.name.normalized: f"{record.version} {record.build}" for record in records}
 
 
-def test_a_pinned_workspace_asks_for_our_build_and_an_unpinned_one_is_as_before(prefix: Path) -> None:
+def test_a_workspace_asks_for_our_build_only_while_pinned(prefix: Path) -> None:
     workspace = prefix.parents[2]
     (prefix / RECEIPT).write_text('{"distribution": "pillow", "version": "12.1.1+simd.v3"}')
     before = tree_hash(workspace)
@@ -112,7 +112,7 @@ def test_a_wheel_is_nothing_to_pixi(prefix: Path) -> None:
         _pin(prefix, _receipt(prefix, conda=None))
 
 
-def test_a_pillow_of_the_workspace_s_own_on_that_platform_is_in_the_way(prefix: Path) -> None:
+def test_the_workspaces_own_pillow_for_a_platform_blocks_a_pin(prefix: Path) -> None:
     workspace = prefix.parents[2]
     with (workspace / "pixi.toml").open("a") as manifest:
         manifest.write('\n[target.linux-64.dependencies]\npillow = "13.*"\n')
@@ -124,7 +124,7 @@ def test_a_pillow_of_the_workspace_s_own_on_that_platform_is_in_the_way(prefix: 
     assert tree_hash(workspace) == before
 
 
-def test_a_receipt_of_others_has_nothing_else_copied_into_the_project(prefix: Path) -> None:
+def test_a_foreign_receipt_copies_nothing_else_into_the_project(prefix: Path) -> None:
     secrets = prefix.parents[3] / ".ssh"
     secrets.mkdir()
     (secrets / "id").write_text("secret")

@@ -85,7 +85,7 @@ def test_each_of_its_defects_can_be_shown_alone(stacks: Stacks) -> None:
             assert [each.operation for each in found if "dies of SIGSEGV" in each.problem] == ["resize"]
 
 
-def test_memory_that_nobody_wrote_is_read_by_its_filters_of_16_bits_only(proof: Proof) -> None:
+def test_only_the_16_bit_filters_read_uninitialised_memory(proof: Proof) -> None:
     for level in ("x86-64-v2", "x86-64-v3"):
         assert _check(proof, f"heap {level}").operations == ("filter-3x3", "filter-5x5")
 
@@ -110,7 +110,7 @@ def test_the_official_wheel_proves_itself_equal(stacks: Stacks) -> None:
     assert [event.done for event in events if isinstance(event, Progressed)] == [1, 2, 3]
 
 
-def test_without_an_official_wheel_levels_and_memory_are_still_proven(stacks: Stacks) -> None:
+def test_without_an_official_wheel_levels_and_memory_are_proven(stacks: Stacks) -> None:
     found = run_quick_proof(_trial(stacks.levels(), None))
     skipped = [check.name for check in found.checks if check.status is ProofStatus.SKIPPED]
     assert skipped == ["matrix", "decoders"]

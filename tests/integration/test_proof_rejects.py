@@ -375,7 +375,7 @@ def test_each_width_of_vectors_gives_pillow_s_pixels(extensions: str, build: Ker
     assert run(stack, WIDTHS, **{VARIABLE: extensions}) == official
 
 
-def test_every_colour_becomes_the_hue_or_chroma_that_pillow_gives(build: KernelsBuild) -> None:
+def test_every_colour_gets_the_hue_or_chroma_that_pillow_gives(build: KernelsBuild) -> None:
     ours = build.stack("colours", build.build_tree.source)
     assert run(ours, "every_colour.py") == run(build.reference, "every_colour.py")
 
@@ -396,7 +396,7 @@ def test_the_members_of_the_enumerations_are_pillow_s(build: KernelsBuild) -> No
     assert read_members(build.reference) == PILLOW_13
 
 
-def test_features_and_versions_are_the_official_ones_but_for_our_zlib(build: KernelsBuild) -> None:
+def test_features_and_versions_are_the_official_ones_except_zlib(build: KernelsBuild) -> None:
     ours, official = (
         run(stack, "features.py") for stack in (build.stack("named", build.build_tree.source), build.reference)
     )
@@ -442,7 +442,7 @@ def several(build: KernelsBuild) -> BaseWheel:
 
 
 @pytest.mark.parametrize("baseline", ["x86-64-v2", "x86-64-v3"])
-def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
+def test_a_higher_level_core_in_the_baselines_place_is_refused(
     baseline: str, build: KernelsBuild, several: BaseWheel
 ) -> None:
     places = plan_core_placements(build.request, several, "0" * 64)

@@ -119,7 +119,7 @@ def test_the_matrix_names_cases_beyond_their_bound(tmp_path: Path, operations: P
     assert (differs.case, differs.largest, differs.allowed, differs.problem) == ("crop/RGB/3x3/", 2, 0, "")
 
 
-def test_a_shift_to_one_side_is_told_though_every_sample_is_within_its_bound(
+def test_a_shift_to_one_side_is_reported_though_within_bounds(
     tmp_path: Path, operations: Path, results: Results
 ) -> None:
     work = Work(cases=("resize/RGB/3x3/", "resize/RGB/20x20/"), operations=operations)

@@ -87,7 +87,7 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
     assert len(list(steps_of(cut, stride=STRIDE))) > 5
 
 
-def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Path, golden: Golden) -> None:
+def test_one_sentence_names_the_interruption_and_the_state_now(tmp_path: Path, golden: Golden) -> None:
     scene = Scene(tmp_path)
     open_transaction(scene.store).perform(swap_moves())
     where = scene.store.prefix
@@ -143,7 +143,7 @@ def test_a_run_at_work_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
     assert scene.looks() == before
 
 
-def test_an_interruption_in_time_is_as_before_and_a_late_one_says_so(tmp_path: Path) -> None:
+def test_early_interrupts_change_nothing_and_late_ones_say_so(tmp_path: Path) -> None:
     store: JournalStore = make_environment(tmp_path / "env")
     with pytest.raises(KeyboardInterrupt) as caught, report_late_interruptions(store.prefix, "setup"):
         _interrupted_before_its_commit(store)
@@ -172,7 +172,7 @@ def _bring_back(scene: Scene, *, work: str = f"{TRANSACTIONS}/{FIRST.id}") -> Pa
     return directory
 
 
-def test_a_directory_that_an_orphan_made_again_is_removed_with_a_word(scenery: Path) -> None:
+def test_a_directory_an_orphan_recreated_is_removed_and_reported(scenery: Path) -> None:
     scene = Scene(scenery)
     before = scene.looks()
     directory = _bring_back(scene)

@@ -89,7 +89,7 @@ def test_headers_that_find_no_room_are_not_called_unreachable(tmp_path: Path) ->
     in_own_mounts(scenario)
 
 
-def test_an_environment_that_finds_no_room_is_not_a_matter_of_packages(tmp_path: Path) -> None:
+def test_a_full_disk_for_a_venv_is_not_blamed_on_packages(tmp_path: Path) -> None:
     def scenario() -> None:
         disk = _mounted(tmp_path / "disk", "size=1m")
         step = CreateEnvironment(prefix=disk / "env", python=running().executable, reason="")
@@ -137,7 +137,7 @@ def test_the_plan_refuses_an_environment_on_a_disk_that_refuses(
     in_own_mounts(scenario)
 
 
-def test_what_is_not_there_yet_is_judged_by_the_directory_that_it_comes_into(tmp_path: Path) -> None:
+def test_a_path_to_be_created_is_judged_by_its_existing_parent(tmp_path: Path) -> None:
     refuse_noexec(tmp_path / "not" / "there", "")
 
     def scenario() -> None:
@@ -148,7 +148,7 @@ def test_what_is_not_there_yet_is_judged_by_the_directory_that_it_comes_into(tmp
     in_own_mounts(scenario)
 
 
-def test_a_read_only_home_is_told_with_the_variables_that_lead_elsewhere(sandbox: Sandbox) -> None:
+def test_a_read_only_home_is_reported_with_variables_to_avoid_it(sandbox: Sandbox) -> None:
     def scenario() -> None:
         home = str(_mounted(sandbox.root / "disk", flags=_READ_ONLY))
         told = _set_up(sandbox, "--new-env", sandbox.root / "new", HOME=home, FASTINSTALL_CACHE_DIR=None)
@@ -166,7 +166,7 @@ def test_a_read_only_home_is_told_with_the_variables_that_lead_elsewhere(sandbox
 
 
 @pytest.mark.parametrize("what", ["directory", "file", "below a file"])
-def test_a_place_for_an_environment_that_is_taken_is_refused_as_what_it_is(sandbox: Sandbox, what: str) -> None:
+def test_an_occupied_place_for_an_environment_is_refused_as_such(sandbox: Sandbox, what: str) -> None:
     place = sandbox.root / "taken"
     if what == "directory":
         place.mkdir()
@@ -182,7 +182,7 @@ def test_a_place_for_an_environment_that_is_taken_is_refused_as_what_it_is(sandb
 
 
 @pytest.mark.slow
-def test_a_plan_that_takes_a_built_wheel_is_refused_where_the_cache_does_not_have_it(built: Sandbox) -> None:
+def test_a_plan_with_a_built_wheel_is_refused_without_its_cache(built: Sandbox) -> None:
     words = (*STOCK, "--new-env", built.root / "new")
     made = built.cli("plan", *words, "-o", built.root / "plan.json")
     assert made.exit_code == 0, made.text
@@ -194,7 +194,7 @@ def test_a_plan_that_takes_a_built_wheel_is_refused_where_the_cache_does_not_hav
 
 
 @pytest.mark.slow
-def test_a_second_setup_without_a_network_is_told_that_offline_is_enough_and_it_is(built: Sandbox) -> None:
+def test_a_second_setup_without_network_is_told_offline_works(built: Sandbox) -> None:
     first = _set_up(built, "--new-env", built.root / "first")
     assert first.exit_code == 0, first.text
     told = _set_up(built, "--new-env", built.root / "second", **UNREACHABLE)

@@ -139,7 +139,7 @@ def test_its_metadata_are_those_of_the_project(wheel: zipfile.ZipFile) -> None:
     assert {row[0] for row in record} == set(wheel.namelist())
 
 
-def test_the_sdist_has_tests_and_documentation_and_nothing_that_lies_around(dist: Path) -> None:
+def test_the_sdist_has_tests_and_documentation_and_no_stray_file(dist: Path) -> None:
     with tarfile.open(dist / f"{NAME}.tar.gz") as archive:
         names = [name.removeprefix(f"{NAME}/") for name in archive.getnames()]
     needed = (
@@ -155,9 +155,7 @@ def test_the_sdist_has_tests_and_documentation_and_nothing_that_lies_around(dist
     assert [name for name in names if "planted" in name or name in JUNK or "__pycache__" in name] == []
 
 
-def test_the_same_tree_gives_the_same_bytes_with_and_without_the_sdist_between(
-    dist: Path, builder: Path, place: Sandbox
-) -> None:
+def test_a_tree_gives_the_same_bytes_with_or_without_the_sdist(dist: Path, builder: Path, place: Sandbox) -> None:
     kinds = ("--sdist", "--wheel") if extent.every_row else ("--wheel",)
     again = sorted(_build(builder, place, "again", *kinds).iterdir())
     assert len(again) == len(kinds)
@@ -226,7 +224,7 @@ def test_the_notes_of_a_release_are_its_section(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_release_whose_tag_version_and_changelog_differ_ends_here(
+def test_a_release_whose_tag_version_and_changelog_differ_fails(
     tmp_path: Path, tag: str, changelog: str, problem: str
 ) -> None:
     made = _notes(tag, tmp_path, "1.2.0", changelog)

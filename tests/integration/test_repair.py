@@ -106,7 +106,7 @@ def test_a_python_that_changed_gets_a_build_of_the_same_version(environments: En
     assert venv.run("-c", "import PIL; print(PIL.__version__)").stdout.strip() == after.stack_version
 
 
-def test_a_pil_that_is_a_link_is_put_back_though_its_files_are_ours(environments: Environments) -> None:
+def test_a_symlinked_pil_is_restored_though_its_files_are_ours(environments: Environments) -> None:
     venv = environments.copy("ours")
     elsewhere = venv.prefix / "elsewhere"
     (venv.site_packages / "PIL").rename(elsewhere)
@@ -134,7 +134,7 @@ def test_a_record_that_cannot_be_read_says_what_to_do(environments: Environments
     assert f"mv {receipt} {receipt}.damaged; fastinstall setup --prefix {venv.prefix}" in fixed.stderr
 
 
-def test_a_later_pillow_on_purpose_is_accepted_or_allowed_to_go_and_never_lost(environments: Environments) -> None:
+def test_a_deliberate_later_pillow_is_accepted_or_allowed_to_go(environments: Environments) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
     wheel = make_wheel(sandbox.root, "99.0.0")
     told = venv.pip("install", "--quiet", "--no-deps", "--no-index", str(wheel))
@@ -162,7 +162,7 @@ def test_a_later_pillow_on_purpose_is_accepted_or_allowed_to_go_and_never_lost(e
     assert sandbox.cli("guard", "accept", "--yes", "--prefix", venv.prefix).stdout.startswith("nothing to accept")
 
 
-def test_a_later_pillow_on_purpose_gets_the_kernels_where_that_can_be(environments: Environments) -> None:
+def test_a_deliberate_later_pillow_gets_the_kernels_if_possible(environments: Environments) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
     _pretend_an_earlier_setup(venv)
     assert venv.pip("install", "--quiet", "--force-reinstall", "--no-deps", "pillow").exit_code == 0
@@ -174,7 +174,7 @@ def test_a_later_pillow_on_purpose_gets_the_kernels_where_that_can_be(environmen
     assert len(JournalStore(venv.prefix).transactions()) == 2
 
 
-def test_a_vulnerable_version_that_a_distribution_has_forced_needs_no_consent_to_be_repaired(
+def test_repairing_a_forced_vulnerable_version_needs_no_consent(
     environments: Environments,
 ) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
@@ -194,7 +194,7 @@ def test_a_vulnerable_version_that_a_distribution_has_forced_needs_no_consent_to
     assert told["remedy"]["text"].startswith(f"gradio 5.49.1 requires pillow=={OTHER_VERSION}, which keeps Pillow ")
 
 
-def test_pip_tells_what_was_asked_for_by_its_name_and_uv_does_not(sandbox: Sandbox) -> None:
+def test_pip_records_what_was_requested_by_name_and_uv_does_not(sandbox: Sandbox) -> None:
     venv, wheel = sandbox.venv(running(), pip=False), make_wheel(sandbox.root, "13.0.0")
     requirements = sandbox.root / "requirements.txt"
     requirements.write_text(f"viewer @ {_dependant(sandbox.root).as_uri()}\n")

@@ -156,7 +156,7 @@ def test_a_death_while_a_feature_is_loaded_names_the_feature(stock: Path, stage:
     assert (seen.signal, seen.during) == ("SIGSEGV", "feature webp")
 
 
-def test_a_module_that_cannot_be_imported_is_an_operation_that_failed(stock: Path, stage: Path) -> None:
+def test_a_module_that_cannot_be_imported_is_a_failed_operation(stock: Path, stage: Path) -> None:
     next((stage / "PIL").glob("_imagingcms.*.so")).write_bytes(b"")
     next((stage / "PIL").glob("_avif.*.so")).unlink()
     seen = _observe(stock, stage)
@@ -165,7 +165,7 @@ def test_a_module_that_cannot_be_imported_is_an_operation_that_failed(stock: Pat
     assert "import-_avif" not in {result.name for result in seen.operations}
 
 
-def test_an_interpreter_without_ctypes_tells_what_the_kernel_shows(stock: Path, stage: Path) -> None:
+def test_without_ctypes_the_kernels_mappings_are_reported(stock: Path, stage: Path) -> None:
     python = make_environment(stage.parent / "env", stock)
     (site_packages(python) / "without.pth").write_text("import sys; sys.modules['ctypes'] = None\n")
     seen = _observe(python, stage)

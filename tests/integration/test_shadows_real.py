@@ -200,7 +200,7 @@ def test_startup_code_is_noticed_by_a_start_alone(base: Path, variables: dict[st
     assert (seen.shadow.origin, seen.shadow.version) == (str(settings / "sitecustomize.py"), "5.0")
 
 
-def test_the_pil_of_site_packages_is_used_where_another_comes_first(tmp_path: Path, variables: dict[str, str]) -> None:
+def test_the_pil_of_site_packages_is_run_though_another_is_first(tmp_path: Path, variables: dict[str, str]) -> None:
     """The other one is never imported: its code leaves a file."""
     python = python_at_hand("3.11")
     require_system(str(python) if python else None, "python3.11")
@@ -242,7 +242,7 @@ def test_root_runs_nothing_of_other_users(tmp_path: Path, variables: dict[str, s
     assert not observe_programs_pil(made.python, variables).is_as_program
 
 
-def test_a_setup_names_the_pil_that_hides_its_own_and_is_not_undone(sandbox: Sandbox) -> None:
+def test_a_setup_names_the_pil_that_hides_its_own_and_is_kept(sandbox: Sandbox) -> None:
     venv = sandbox.venv(running())
     location = _put_pil(sandbox.root / "other", "9.9")
     shadowed = {"PYTHONPATH": str(sandbox.root / "other")}
@@ -264,7 +264,7 @@ def test_a_setup_names_the_pil_that_hides_its_own_and_is_not_undone(sandbox: San
     assert any(remark.startswith(told) for remark in bench.document["remarks"]), bench.text
 
 
-def test_a_user_site_that_hides_a_conda_environment_is_an_error_that_ends(
+def test_a_user_site_that_hides_a_conda_environment_can_be_fixed(
     new_environment: NewEnvironment, sandbox: Sandbox
 ) -> None:
     """Its remedy is pasted; then all is well."""

@@ -52,9 +52,7 @@ def indexes(tmp_path: Path) -> Iterator[Indexes]:
         yield Indexes(root=tmp_path / "served", server=server)
 
 
-def test_pip_installs_from_it_alone_and_asks_for_the_metadata_before_the_wheel(
-    indexes: Indexes, sandbox: Sandbox
-) -> None:
+def test_pip_needs_only_this_index_and_reads_the_metadata_first(indexes: Indexes, sandbox: Sandbox) -> None:
     done = _pip(sandbox, "--index-url", indexes.at("http"), "pillow")
 
     assert done.exit_code == 0, done.text
@@ -72,7 +70,7 @@ def test_pip_holds_the_wheel_against_the_hash_of_the_page(indexes: Indexes, sand
     assert "DO NOT MATCH THE HASHES" in done.text
 
 
-def test_pip_takes_from_a_file_share_the_very_build_that_a_hash_names(indexes: Indexes, sandbox: Sandbox) -> None:
+def test_pip_takes_the_build_that_a_hash_names_from_a_file_share(indexes: Indexes, sandbox: Sandbox) -> None:
     requirements = sandbox.root / "requirements.txt"
     requirements.write_text(f"pillow=={BUILT} --hash=sha256:{sha256(indexes.root / 'ours' / NAME)}\n")
 
@@ -83,7 +81,7 @@ def test_pip_takes_from_a_file_share_the_very_build_that_a_hash_names(indexes: I
     assert _installed(sandbox) == BUILT
 
 
-def test_beside_another_index_pip_takes_the_greatest_version_of_either(indexes: Indexes, sandbox: Sandbox) -> None:
+def test_beside_another_index_pip_takes_the_greatest_version(indexes: Indexes, sandbox: Sandbox) -> None:
     done = _pip(sandbox, "--index-url", indexes.at("http", "public"), "--extra-index-url", indexes.at("http"), "pillow")
 
     assert done.exit_code == 0, done.text
@@ -99,7 +97,7 @@ def test_uv_installs_from_it_alone(indexes: Indexes, sandbox: Sandbox, place: st
     assert indexes.server.names() == (["pillow", f"{NAME}.metadata", NAME] if place == "http" else [])
 
 
-def test_a_project_of_uv_takes_pillow_from_it_and_all_else_from_elsewhere(indexes: Indexes, sandbox: Sandbox) -> None:
+def test_a_uv_project_takes_only_pillow_from_the_static_index(indexes: Indexes, sandbox: Sandbox) -> None:
     project = sandbox.root / "project"
     project.mkdir()
     (project / "pyproject.toml").write_text(

@@ -48,7 +48,7 @@ def test_what_needs_no_cache_works_without_a_home(sandbox: Sandbox, venv: Venv, 
     assert "Traceback" not in told.text
 
 
-def test_a_setup_without_a_home_names_the_variables_and_works_with_one(sandbox: Sandbox) -> None:
+def test_setup_without_a_home_names_variables_and_works_with_one(sandbox: Sandbox) -> None:
     with tempfile.TemporaryDirectory() as place:  # pytest's directories are closed to that user
         Path(place).chmod(0o1777)
         words = ("setup", "--yes", "--new-env", Path(place) / "new", "--wheelhouse", sandbox.root)
@@ -100,7 +100,7 @@ def test_an_interpreter_that_may_not_be_read_is_told_as_such(sandbox: Sandbox, v
     assert "hint: " in told.stderr
 
 
-def test_an_environment_that_may_not_be_made_there_is_told_as_such(sandbox: Sandbox) -> None:
+def test_an_environment_that_may_not_be_made_is_reported_as_such(sandbox: Sandbox) -> None:
     place = sandbox.root / "closed"
     place.mkdir(mode=0)
     told = cli_as(WITHOUT_RIGHTS, sandbox, "setup", "--dry-run", "--new-env", place / "new")
@@ -141,7 +141,7 @@ def test_without_proc_a_verb_works(
     in_own_mounts(scenario)
 
 
-def test_without_proc_a_transaction_keeps_its_files_beside_what_it_replaces(tmp_path: Path) -> None:
+def test_without_proc_files_are_kept_beside_those_they_replace(tmp_path: Path) -> None:
     def scenario() -> None:
         store = make_environment(tmp_path / "env")
         before = picture(store.prefix)
@@ -153,7 +153,7 @@ def test_without_proc_a_transaction_keeps_its_files_beside_what_it_replaces(tmp_
     in_own_mounts(scenario)
 
 
-def test_a_compiler_that_is_there_and_does_not_run_is_not_called_missing(sandbox: Sandbox) -> None:
+def test_a_compiler_that_exists_but_does_not_run_is_not_missing(sandbox: Sandbox) -> None:
     """As on a machine without /proc, where Zig does not find itself."""
     compiler = sandbox.root / "cc"
     compiler.write_text("#!/bin/sh\necho it has no heart >&2\nexit 1\n")
@@ -164,9 +164,7 @@ def test_a_compiler_that_is_there_and_does_not_run_is_not_called_missing(sandbox
 
 
 @pytest.mark.parametrize("verb", ["inspect", "doctor"])
-def test_what_changes_nothing_works_where_no_temporary_file_can_be_written(
-    sandbox: Sandbox, venv: Venv, verb: str
-) -> None:
+def test_read_only_commands_need_no_writable_temporary_directory(sandbox: Sandbox, venv: Venv, verb: str) -> None:
     """As in a container whose file system is read-only; here no file may have a byte."""
     told = run(_without_room(*fastinstall((verb, "--prefix", venv.prefix))), sandbox.variables())
     assert told.exit_code == ExitCode.OK, told.text

@@ -51,7 +51,7 @@ def program(directory: Path, name: str = "cc", owner: int = -1) -> Path:
 
 
 @needs_root
-def test_a_compiler_that_another_user_put_where_everybody_may_is_not_run(everybodys: Path) -> None:
+def test_another_users_compiler_in_an_open_directory_is_not_run(everybodys: Path) -> None:
     program(everybodys, owner=EVE)
     with pytest.raises(RefusedError, match=rf"{everybodys} \(mode 1777, owner root\): anyone") as told:
         observe_compiler((), {"PATH": f"{everybodys}:/usr/bin"})
@@ -68,7 +68,7 @@ def test_a_link_of_another_user_is_as_little_trusted_as_a_file(everybodys: Path)
 
 
 @needs_root
-def test_a_recipe_that_another_user_put_where_everybody_may_is_not_read(everybodys: Path) -> None:
+def test_another_users_recipe_in_an_open_directory_is_not_read(everybodys: Path) -> None:
     recipe = everybodys / "pillow.toml"
     recipe.write_text("schema = 1\n")
     os.chown(recipe, EVE, -1)
@@ -78,13 +78,13 @@ def test_a_recipe_that_another_user_put_where_everybody_may_is_not_read(everybod
 
 
 @pytest.mark.usefixtures("careless")
-def test_directories_of_ours_are_for_this_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+def test_our_directories_are_for_this_user_alone_under_any_umask(tmp_path: Path) -> None:
     made = make_private(tmp_path / "a/b/c")
     assert [stat.S_IMODE(each.stat().st_mode) for each in (made, *made.parents[:2])] == [0o700] * 3
 
 
 @pytest.mark.usefixtures("careless")
-def test_within_a_run_the_umask_is_careful_and_path_is_searched_with_care(
+def test_a_run_has_a_strict_umask_and_searches_path_with_care(
     everybodys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f".:{everybodys}:/usr/bin::")
@@ -97,9 +97,7 @@ def test_within_a_run_the_umask_is_careful_and_path_is_searched_with_care(
 
 
 @needs_root
-def test_an_open_directory_of_path_counts_until_another_user_puts_a_program_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_path_entry_counts_until_others_add_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     tools.chmod(0o777)
@@ -113,7 +111,7 @@ def test_an_open_directory_of_path_counts_until_another_user_puts_a_program_ther
 
 
 @needs_root
-def test_what_root_makes_in_the_home_of_another_user_is_that_users(tmp_path: Path) -> None:
+def test_what_root_creates_in_a_users_home_belongs_to_that_user(tmp_path: Path) -> None:
     os.chown(tmp_path, EVE, EVE)
     made = make_private(tmp_path / ".local/state/fastinstall")
     for directory in (made, *made.parents[:2]):
@@ -122,7 +120,7 @@ def test_what_root_makes_in_the_home_of_another_user_is_that_users(tmp_path: Pat
 
 
 @needs_root
-def test_settings_that_another_user_left_in_the_working_directory_are_refused(everybodys: Path) -> None:
+def test_another_users_working_directory_settings_are_refused(everybodys: Path) -> None:
     settings = everybodys / "fastinstall.toml"
     settings.write_text('level = "x86-64-v2"\n')
     os.chown(settings, EVE, -1)
@@ -133,7 +131,7 @@ def test_settings_that_another_user_left_in_the_working_directory_are_refused(ev
     assert _run(everybodys, "recipes", "list", "--json").returncode == ExitCode.OK
 
 
-def test_modules_in_the_working_directory_are_not_imported_and_logs_are_private(everybodys: Path) -> None:
+def test_working_directory_modules_are_ignored_and_logs_private(everybodys: Path) -> None:
     for name in ("venv", "json", "logging", "ensurepip", "pip"):
         (everybodys / f"{name}.py").write_text(f"open({str(everybodys / 'it-ran')!r}, 'w')\n")
     shown = _run(everybodys, "setup", "--dry-run", "--offline", "--new-env", str(everybodys / "env"), CI="1")
@@ -144,7 +142,7 @@ def test_modules_in_the_working_directory_are_not_imported_and_logs_are_private(
     assert stat.S_IMODE((everybodys / "home/.local").stat().st_mode) == 0o700
 
 
-def test_the_guard_follows_no_link_in_the_directory_for_temporary_files(
+def test_the_guard_follows_no_link_in_the_temporary_directory(
     everybodys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "precious").mkdir()
@@ -157,7 +155,7 @@ def test_the_guard_follows_no_link_in_the_directory_for_temporary_files(
 
 
 @needs_root
-def test_the_guard_leaves_no_stamp_in_a_directory_of_another_user(
+def test_the_guard_leaves_no_stamp_in_another_users_directory(
     everybodys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planted = everybodys / f"fastinstall-guard-{os.getuid()}"
@@ -176,7 +174,7 @@ def _tree() -> ModuleType:
     return module
 
 
-def test_a_module_named_venv_in_the_working_directory_does_not_make_environments(
+def test_a_venv_module_in_the_working_directory_is_not_used(
     everybodys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (everybodys / "venv.py").write_text(f"open({str(everybodys / 'it-ran')!r}, 'w')\n")

@@ -27,7 +27,7 @@ def test_results_come_in_the_order_of_the_works() -> None:
     ]
 
 
-def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told() -> None:
+def test_one_failure_ends_the_other_commands_and_is_reported() -> None:
     def fail(process_group: ProcessGroup) -> None:
         run((sys.executable, "-c", "raise SystemExit(3)"), process_group=process_group)
 

@@ -93,7 +93,7 @@ def before(*entries: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     "installer", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall]
 )
-def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
+def test_another_installers_files_stay_and_the_earlier_are_kept(
     store: JournalStore, installer: Callable[[Path], None]
 ) -> None:
     with pytest.raises(RefusedError, match="its files stay") as caught:
@@ -141,7 +141,7 @@ def test_theirs_stays_where_nothing_had_been_before(store: JournalStore) -> None
 
 
 @pytest.mark.parametrize("path", ["PIL/_imaging.so", "PIL/sub/added.py"])
-def test_what_somebody_has_altered_is_kept_and_the_environment_is_as_before(store: JournalStore, path: str) -> None:
+def test_an_altered_file_is_kept_and_the_environment_is_restored(store: JournalStore, path: str) -> None:
     was = live(store.prefix)
     with pytest.raises(FailedError, match="as it was before") as caught:
         overrun(store, lambda prefix: write_tree(prefix / SITE, {path: "by hand"}))
@@ -151,7 +151,7 @@ def test_what_somebody_has_altered_is_kept_and_the_environment_is_as_before(stor
     recover_all(store)
 
 
-def test_an_installer_that_comes_before_the_moves_are_done_is_no_reason_to_yield(store: JournalStore) -> None:
+def test_a_swap_does_not_yield_before_its_moves_are_done(store: JournalStore) -> None:
     """Its files are in the way of ours, which are not in place yet: what was before comes back."""
     was = live(store.prefix)
 
@@ -167,7 +167,7 @@ def test_an_installer_that_comes_before_the_moves_are_done_is_no_reason_to_yield
     assert live(store.prefix) == was
 
 
-def test_conceding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_path: Path) -> None:
+def test_a_yield_killed_at_any_step_is_brought_to_the_same_end(tmp_path: Path) -> None:
     ends = []
     with swift_directory(tmp_path) as directory:
 
@@ -190,7 +190,7 @@ def test_conceding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_pat
 
 
 @pytest.mark.parametrize("change", ["overrun too", "left alone"])
-def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(tmp_path: Path, change: str) -> None:
+def test_an_engines_changes_stay_only_if_they_were_overrun_too(tmp_path: Path, change: str) -> None:
     """An external change that another program has built upon is consistent in itself; half of it would not be."""
     store, overruns = make_conda_environment(tmp_path / "conda"), change == "overrun too"
     library, record = store.prefix / "lib/libjpeg.so", store.prefix / "conda-meta/turbo-3.0-0.json"

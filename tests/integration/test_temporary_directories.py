@@ -28,7 +28,7 @@ def start(within: Path) -> tuple["subprocess.Popen[str]", Path]:
     return process, Path(process.stdout.readline().strip())
 
 
-def test_what_a_killed_process_left_goes_away_and_what_a_living_one_uses_stays(tmp_path: Path) -> None:
+def test_files_of_a_killed_process_go_and_of_a_living_one_stay(tmp_path: Path) -> None:
     dead, abandoned = start(tmp_path)
     living, used = start(tmp_path)
     dead.send_signal(signal.SIGKILL)

@@ -35,7 +35,7 @@ def _fetching(sandbox: Sandbox, wheel: Path, index: str, *, offline: bool = Fals
     )
 
 
-def test_each_python_gets_what_it_needs_and_one_that_cannot_is_named(sandbox: Sandbox, wheel: Path) -> None:
+def test_each_python_gets_its_needs_and_one_that_cannot_is_named(sandbox: Sandbox, wheel: Path) -> None:
     made = sandbox.root / "made"
     offered = [
         *(write_wheel(made, "library", "1", f"cp3{minor}-cp3{minor}-manylinux_2_17_x86_64") for minor in (11, 12)),
@@ -63,7 +63,7 @@ def test_each_python_gets_what_it_needs_and_one_that_cannot_is_named(sandbox: Sa
         fetch_needs(elsewhere)
 
 
-def test_an_index_that_cannot_be_reached_is_a_failure_with_what_pip_said(sandbox: Sandbox, wheel: Path) -> None:
+def test_an_unreachable_index_is_a_failure_with_what_pip_said(sandbox: Sandbox, wheel: Path) -> None:
     with pytest.raises(FailedError, match="cannot fetch fastinstall's own dependencies") as caught:
         fetch_needs(_fetching(sandbox, wheel, f"{NOBODY_LISTENS}/simple"))
 

@@ -58,7 +58,7 @@ def test_two_texts_of_one_test_need_names(room: Path) -> None:
         texts("c", "second")
 
 
-def test_renewing_replaces_what_the_test_had_and_keeps_the_others(room: Path) -> None:
+def test_renewing_replaces_a_tests_own_texts_and_keeps_others(room: Path) -> None:
     record(room, "one", "test_says[1]")
     record(room, "two", "test_says[2]")
     record(room, "another", "test_says[1]")
@@ -68,7 +68,7 @@ def test_renewing_replaces_what_the_test_had_and_keeps_the_others(room: Path) ->
     }
 
 
-def test_a_test_that_fails_before_it_has_a_text_keeps_the_one_that_it_had(room: Path) -> None:
+def test_a_test_failing_before_it_has_a_text_keeps_the_old_one(room: Path) -> None:
     record(room, "a")
     make(room, renews=True).finish()
     assert read_golden(golden.golden_file_of(room)) == {"test_plan::test_says": "a"}

@@ -24,6 +24,6 @@ def test_in_continuous_integration_it_fails(tmp_path: Path, monkeypatch: pytest.
         _start("gcc", tmp_path)
 
 
-def test_a_program_of_the_test_s_own_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_program_of_the_tests_own_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         _start("no-program-of-the-system", tmp_path)

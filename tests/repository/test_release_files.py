@@ -36,7 +36,7 @@ def test_a_workflow_grants_nothing_and_each_job_what_it_needs(workflow: Path) ->
     assert [job.partition(":")[0] for job in named if "\n    permissions:\n" not in job] == []
 
 
-def test_only_one_job_may_write_to_the_repository_and_no_secret_is_used() -> None:
+def test_only_one_job_may_write_contents_and_no_secret_is_used() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in WORKFLOWS)
     assert text.count("contents: write") == 1
     assert "secrets." not in text

@@ -49,7 +49,7 @@ def _holds(requirement: Requirement, python: str) -> bool:
 
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("name", GROUPS)
-def test_what_the_project_asks_for_is_locked_at_a_version_that_it_allows(name: str, python: str) -> None:
+def test_project_requirements_are_locked_at_allowed_versions(name: str, python: str) -> None:
     pins = {pin.name: next(iter(pin.specifier)).version for pin in _pins(name) if _holds(pin, python)}
     asked = [each for each in _asked_for(name) if _holds(each, python)]
     wrong = [str(each) for each in asked if not each.specifier.contains(pins.get(canonicalize_name(each.name), "0"))]
@@ -64,7 +64,7 @@ def test_extras_that_the_project_asks_for_are_locked_by_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_what_is_locked_for_the_project_s_sake_is_what_it_asks_for(name: str) -> None:
+def test_locked_direct_requirements_are_those_of_the_project(name: str) -> None:
     ours = (entry for entry in _entries(name) if "fastinstall (pyproject.toml" in entry)
     direct = {Requirement(entry.partition("\\")[0]).name for entry in ours}
     assert direct == {canonicalize_name(each.name) for each in _asked_for(name)}, CURE

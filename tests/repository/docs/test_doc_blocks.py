@@ -101,7 +101,7 @@ def test_every_scenario_belongs_to_a_page_or_a_section_of_one() -> None:
     assert {part.name for part in PARTS if part.section} <= headings
 
 
-def test_a_section_is_followed_from_its_heading_to_the_next_one_of_its_own() -> None:
+def test_a_section_runs_from_its_heading_to_the_next_section() -> None:
     text = "# a\n\n## b c\n```sh\n## d\n```\n\n## e\n## d\n"
     lines = text.split("\n")
 
@@ -133,7 +133,7 @@ def test_a_shown_file_is_known_by_its_title_or_first_line() -> None:
     assert [block.file for block in blocks_of(text)] == ["a.toml", "b/c.yml", ""]
 
 
-def test_a_command_is_whole_with_its_continuations_quotes_and_here_documents() -> None:
+def test_commands_keep_continuations_quotes_and_here_documents() -> None:
     whole = ["a \\\n  b", "cat <<X\nX y\nX", "if true; then\n  c\nfi   # end", 'echo "1\n2"']
     text = "\n".join(("```sh", "# a remark", *whole, "```\n"))
     done = [each for each in commands_of(blocks_of(text)) if not isinstance(each, Block)]

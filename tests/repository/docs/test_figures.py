@@ -97,7 +97,7 @@ def test_readme_counts_them_by_ten_thousands() -> None:
     assert f"some {tens:,} operations on small images" in _page("README.md")
 
 
-def test_the_page_on_wheelhouses_names_the_pythons_that_the_tool_s_wheels_serve() -> None:
+def test_the_wheelhouse_page_names_the_pythons_our_wheels_serve() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = [each.rpartition(" ")[2] for each in project["classifiers"] if " :: 3." in each]
     assert f"It fits Python {named[0]} to {named[-1]} on" in _page("docs/how-to/wheelhouse.md")

@@ -25,7 +25,7 @@ CHOICES: Mapping[str, list[str]] = {
 }
 
 
-def test_every_request_of_the_command_line_is_a_parameter_and_every_parameter_a_request() -> None:
+def test_command_line_requests_and_module_parameters_correspond() -> None:
     assert {option.field: option.flag for option in OPTIONS} == {
         name: flag for name, (flag, _) in REQUEST_OPTIONS.items()
     }
@@ -40,7 +40,7 @@ def test_a_parameter_has_default_and_choices_of_its_wish(option: Option) -> None
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.field)
-def test_the_flag_of_a_parameter_is_read_as_the_value_that_it_was_given(option: Option) -> None:
+def test_the_flag_of_a_parameter_is_read_back_as_the_given_value(option: Option) -> None:
     _, specification = REQUEST_OPTIONS[option.field]
     given = _other_than_default(specification)
     words = part("request_options").words_of({**_defaults(), option.field: given})
@@ -55,14 +55,12 @@ def test_the_flag_of_a_parameter_is_read_as_the_value_that_it_was_given(option: 
         )
 
 
-def test_what_is_left_at_its_default_is_left_to_the_settings_of_the_machine() -> None:
+def test_defaults_are_left_to_the_settings_of_the_machine() -> None:
     assert part("request_options").words_of(_defaults()) == []
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_documentation_of_a_module_says_what_its_parameters_are(
-    name: str, built: dict[str, dict[str, Any]]
-) -> None:
+def test_the_documentation_of_a_module_matches_its_parameters(name: str, built: dict[str, dict[str, Any]]) -> None:
     documented = _documented(name)
     specified = built[name]["argument_spec"]
     assert set(documented) == set(specified)
@@ -89,7 +87,7 @@ def test_the_collection_has_the_version_of_fastinstall() -> None:
     assert read_yaml((COLLECTION / "galaxy.yml").read_text(encoding="utf-8"))["version"] == __version__
 
 
-def test_all_modules_are_in_the_action_group_that_their_documentation_names() -> None:
+def test_all_modules_are_in_the_action_group_they_document() -> None:
     runtime = read_yaml((COLLECTION / "meta" / "runtime.yml").read_text(encoding="utf-8"))
     assert set(MODULES) <= set(runtime["action_groups"]["stack"])
     for name in MODULES:

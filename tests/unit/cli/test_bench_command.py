@@ -56,6 +56,6 @@ def test_the_code_of_a_candidate_has_the_wanted_sizes(tmp_path: Path, capsys: py
     [("--print-code", "nobody"), ("--samples", "0"), ("--chart", "x.png"), ("--export", "x")],
     ids=" ".join,
 )
-def test_what_is_wrong_is_said_before_an_environment_is_looked_at(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_usage_errors_come_before_the_environment_is_examined(tmp_path: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):
         _run(tmp_path, *words, "--prefix", f"{tmp_path}/no-environment")

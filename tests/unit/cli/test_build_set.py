@@ -43,7 +43,7 @@ def _put_wheel(home: Path, abi: str) -> None:
     publish_wheel(a_session(home), wheel, sha256(wheel), home / "set")
 
 
-def test_pythons_that_are_missing_fail_nothing_where_a_wheel_is_there(
+def test_missing_pythons_are_no_failure_if_a_wheel_is_available(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _put_wheel(tmp_path, ABI)

@@ -209,7 +209,7 @@ def test_a_part_that_is_a_mount_is_emptied_and_stays(cache: Path, monkeypatch: p
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # the child touches files alone
-def test_an_ordinary_user_removes_directories_without_right_to_write() -> None:
+def test_an_ordinary_user_can_remove_unwritable_directories() -> None:
     space = Path(tempfile.mkdtemp(dir="/var/tmp"))
     (space / "part/closed").mkdir(parents=True)
     (space / "part/closed/file").touch()

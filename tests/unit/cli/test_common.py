@@ -18,7 +18,7 @@ def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
-def test_an_interpreter_named_without_a_slash_is_looked_up_on_path(on_path: Path) -> None:
+def test_an_interpreter_without_a_slash_is_looked_up_on_path(on_path: Path) -> None:
     assert target_of(_arguments("python3.77")).python == on_path
 
 

@@ -39,7 +39,7 @@ def _refusal(plan: Plan) -> RefusedError:
     return caught.value
 
 
-def test_a_known_vulnerability_is_refused_by_name_and_what_avoids_it_comes_first() -> None:
+def test_a_vulnerability_is_refused_by_name_with_a_way_out_first() -> None:
     refused = _refusal(_plan(VULNERABLE, DOWNGRADE))
     assert refused.exit_code is ExitCode.REFUSED
     assert "CVE-1" in refused.message
@@ -119,7 +119,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.usefixtures("nowhere")
-def test_without_an_environment_the_same_command_is_given_with_one(
+def test_without_an_environment_the_hint_adds_one_to_the_command(
     words: tuple[str, ...], nearby: tuple[str, ...], hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in nearby:

@@ -32,7 +32,7 @@ XTERM = {"TERM": "xterm"}
         ({}, False, _Terminal(), False),
     ],
 )
-def test_colour_is_for_terminals_that_show_it_and_people_who_want_it(
+def test_colour_is_for_capable_terminals_and_users_who_want_it(
     variables: dict[str, str], *, refused: bool, stream: io.StringIO, colour: bool
 ) -> None:
     assert wants_colour(variables, refused=refused, stream=stream) is colour
@@ -57,7 +57,7 @@ def test_a_screen_reader_gets_lines_by_a_variable(asked: str, *, dumb: bool) -> 
     assert is_dumb({**XTERM, "FASTINSTALL_PLAIN": asked}) is dumb
 
 
-def test_a_person_is_asked_only_at_a_terminal_and_never_in_continuous_integration() -> None:
+def test_a_user_is_asked_only_at_a_terminal_and_never_in_ci() -> None:
     terminal, pipe = _Terminal(), io.StringIO()
     assert can_ask({}, terminal, terminal)
     assert not can_ask({"CI": "true"}, terminal, terminal)

@@ -24,7 +24,7 @@ def test_line_ends_tabs_and_letters_stay() -> None:
     assert strip_control_characters("ä\tb\n\U0001f600 \udcff") == "ä\tb\n\U0001f600 \udcff"
 
 
-def test_our_own_colours_pass_where_there_are_any_and_no_others_do() -> None:
+def test_only_our_own_colours_pass_and_only_if_colour_is_on() -> None:
     page = Page(colour=True)
     painted = page.paint("x", "error")
     assert strip_control_characters(painted, colour=True) == painted

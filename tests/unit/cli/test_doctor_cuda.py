@@ -14,7 +14,7 @@ def report(check: str, status: Status, command: str | None = None) -> Environmen
 
 
 @pytest.mark.parametrize("status", [Status.ERROR, Status.CRASHED])
-def test_an_error_of_the_stack_is_repaired_and_one_of_the_gpu_is_not(status: Status) -> None:
+def test_a_stack_error_is_repairable_and_a_gpu_error_is_not(status: Status) -> None:
     assert _is_repairable(report("pillow-files", status), healthy_facts())
     assert not _is_repairable(report("cuda", status), healthy_facts())
 

@@ -33,7 +33,7 @@ def test_what_names_one_target_is_refused_beside_all(other: tuple[str, ...]) -> 
     assert other[0] in caught.value.message
 
 
-def test_a_file_of_another_host_that_is_not_there_is_refused_and_the_flag_named(tmp_path: Path) -> None:
+def test_another_hosts_missing_file_is_refused_naming_the_flag(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"--host-flags {tmp_path}/absent"):
         _run("--all", "--host-flags", str(tmp_path / "absent"))
 
@@ -46,7 +46,7 @@ def test_a_named_target_overrules_what_variables_say() -> None:
     assert (everywhere.all, everywhere.prefix) == (True, None)
 
 
-def test_files_of_other_hosts_are_named_by_flags_or_a_variable_or_a_key(tmp_path: Path) -> None:
+def test_other_hosts_files_come_from_flags_a_variable_or_a_key(tmp_path: Path) -> None:
     variables = {"FASTINSTALL_HOST_FLAGS": "a.json,b.json"}
     settings = tmp_path / "fastinstall.toml"
     settings.write_text('host_flags = ["c.json"]')

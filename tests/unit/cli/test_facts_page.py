@@ -23,7 +23,7 @@ def test_facts_of_every_kind_of_environment_can_be_told(facts: Callable[[], Fact
         assert re.search(rf"^{row} ", text, re.MULTILINE)
 
 
-def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them(golden: Golden) -> None:
+def test_the_copies_of_a_core_are_listed_with_their_problems(golden: Golden) -> None:
     changes = {"stack": {"core": {"levels": {"0": {"problem": "it is missing"}}}}, "cpu": {"tunables": "glibc.cpu.x"}}
     rows = [" ".join(line.split()) for line in facts_text(changed(levelled_facts(), changes), FULL).splitlines()]
     golden("\n".join(row for row in rows if row.startswith(("core for ", "running core ", "level "))))
@@ -38,9 +38,7 @@ def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them(golden: Gold
         (("popcnt",), "lacks avx2, which the kernel shows"),
     ],
 )
-def test_what_the_cpuid_instruction_reports_is_compared_with_the_kernel(
-    executed: tuple[str, ...] | None, verdict: str | None
-) -> None:
+def test_what_cpuid_reports_is_compared_with_the_kernel(executed: tuple[str, ...] | None, verdict: str | None) -> None:
     facts = changed(healthy_facts(), {"cpu": {"flags": ["lm", "popcnt", "avx2", "sha_ni"], "executed": executed}})
     rows = [line for line in facts_text(facts, Page(width=500)).splitlines() if line.startswith("cpuid ")]
     assert len(rows) == (verdict is not None)

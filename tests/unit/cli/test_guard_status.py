@@ -26,7 +26,7 @@ def test_a_guard_is_told_with_its_origin(golden: Golden) -> None:
     golden(guards_text(guards, Page()))
 
 
-def test_pins_are_told_with_what_they_hold_back_and_their_problems_after_those_of_the_guard() -> None:
+def test_pins_say_what_they_hold_back_and_their_problems_last() -> None:
     pin = PinState(kind=PIN.kind, file=PIN.file, requirement=PIN.requirement, problems=("the wheel is gone",))
     guards = Guards(installed=True, version="2", problems=("state is missing",), pins=(pin,))
     told = guards_text(guards, Page()).splitlines()
@@ -51,7 +51,7 @@ def test_what_was_told_names_time_stack_change_and_tool(golden: Golden) -> None:
     golden(guards_text(Guards(installed=True, version="2", events=(event, gone)), Page()))
 
 
-def test_guards_are_whole_without_problems_of_their_own_or_of_a_pin() -> None:
+def test_guards_are_whole_without_own_problems_or_broken_pins() -> None:
     broken = PinState(kind=PIN.kind, file=PIN.file, requirement=PIN.requirement, problems=("the wheel is gone",))
     assert Guards(installed=True, pins=(PIN,)).is_whole
     assert not Guards(installed=True, problems=("outdated",)).is_whole

@@ -54,7 +54,7 @@ def test_a_name_that_only_begins_alike_stays() -> None:
     assert str(facts.tool_prefix) == "/srv/alicent/home"
 
 
-def test_the_name_of_the_machine_goes_too_and_one_that_only_begins_alike_stays() -> None:
+def test_the_host_name_is_redacted_but_not_longer_words_like_it() -> None:
     moved = changed(healthy_facts(), {"tool_prefix": "/nfs/wren/tool", "runtime": {"error": "on wren-2, wrench"}})
     facts = redact(moved, home=HOME, user="alice", host="wren")
     assert str(facts.tool_prefix) == "/nfs/HOST/tool"

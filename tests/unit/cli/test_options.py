@@ -28,7 +28,7 @@ def test_nothing_given_is_the_default() -> None:
     assert request() == Request()
 
 
-def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(tmp_path: Path) -> None:
+def test_flag_beats_variable_beats_settings_file_beats_default(tmp_path: Path) -> None:
     file = toml(tmp_path, 'level = "x86-64-v2"')
     variables = {"FASTINSTALL_LEVEL": "x86-64-v3"}
     assert request("--level", "native", variables=variables, toml=file).level == "native"
@@ -37,7 +37,7 @@ def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(tm
     assert request().level == "auto"
 
 
-def test_every_request_is_understood_as_a_flag_a_variable_and_a_key(tmp_path: Path) -> None:
+def test_every_request_works_as_a_flag_a_variable_and_a_key(tmp_path: Path) -> None:
     wanted = Request(
         recipe="pillow",
         version="12.0.0",
@@ -62,7 +62,7 @@ def test_every_request_is_understood_as_a_flag_a_variable_and_a_key(tmp_path: Pa
     assert request(toml=toml(tmp_path, keys)) == wanted
 
 
-def test_a_flag_for_one_level_overrules_a_setting_for_several_and_the_other_way_round(tmp_path: Path) -> None:
+def test_a_flag_for_one_level_overrules_several_and_vice_versa(tmp_path: Path) -> None:
     file = toml(tmp_path, 'levels = ["x86-64-v2", "x86-64-v4"]')
     found = request("--level", "x86-64-v3", toml=file)
     assert (found.level, found.levels) == ("x86-64-v3", ())
@@ -70,7 +70,7 @@ def test_a_flag_for_one_level_overrules_a_setting_for_several_and_the_other_way_
     assert (found.level, found.levels) == ("auto", ("x86-64-v2", "x86-64-v3"))
 
 
-def test_the_flags_that_ask_for_the_same_name_the_levels_and_not_what_did_not_prove() -> None:
+def test_equivalent_flags_name_levels_but_not_avoided_versions() -> None:
     assert format_flags(Request(levels=("x86-64-v2", "x86-64-v3"), avoid=("13.1.0",))) == (
         "--levels",
         "x86-64-v2,x86-64-v3",

@@ -55,7 +55,7 @@ def test_no_verb_is_no_error_of_the_parser() -> None:
     ],
     ids=" ".join,
 )
-def test_a_command_line_that_makes_no_sense_is_an_error_with_a_hint(words: tuple[str, ...]) -> None:
+def test_an_invalid_command_line_is_an_error_with_a_hint(words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as caught:
         parsed(*words)
     assert caught.value.hint is not None
@@ -90,9 +90,7 @@ def test_a_command_line_that_makes_no_sense_is_an_error_with_a_hint(words: tuple
         ("--versoin", "fastinstall has no flag --versoin: did you mean --version?", "fastinstall --help"),
     ],
 )
-def test_a_typing_error_is_named_with_its_verb_and_with_what_was_probably_meant(
-    words: str, message: str, hint: str
-) -> None:
+def test_a_typo_is_named_with_its_verb_and_a_likely_correction(words: str, message: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         parsed(*words.split())
     assert (caught.value.message, caught.value.hint) == (message, hint)

@@ -34,7 +34,7 @@ def test_nothing_in_it_is_taken_for_a_request() -> None:
     assert requests == {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".BR"}
 
 
-def test_it_is_ascii_and_every_backslash_begins_an_escape_of_roff() -> None:
+def test_the_man_page_is_ascii_with_only_valid_roff_escapes() -> None:
     assert PAGE.isascii()
     assert re.findall(r"\\(?!-|e|&|,|/|fB|fI|fR|\((?:aq|ha|ti))", PAGE) == []
 

@@ -53,7 +53,7 @@ def _run(*words: str) -> int:
     ],
     ids=" ".join,
 )
-def test_a_flag_for_one_environment_is_refused_beside_many_machines(words: tuple[str, ...]) -> None:
+def test_a_flag_for_one_environment_is_refused_for_many_machines(words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as caught:
         _run(*words)
     assert any(word in caught.value.message for word in words if word.startswith("--"))
@@ -86,7 +86,7 @@ def test_code_for_the_machine_that_builds_is_for_no_other(tmp_path: Path) -> Non
     assert (caught.value.hint or "").endswith(": x86-64-v4, x86-64-v3, x86-64-v2, armv8-a")
 
 
-def test_where_nobody_can_be_served_the_exit_code_says_whether_anything_was_known(
+def test_the_exit_code_tells_if_any_unservable_machine_was_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     (tmp_path / "empty.json").write_text("")

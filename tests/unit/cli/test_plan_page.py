@@ -96,7 +96,7 @@ def test_a_plan_tells_every_step_and_every_skip_with_its_reason(golden: Golden) 
     golden(text)
 
 
-def test_a_build_tells_what_is_linked_in_and_left_out_and_how_each_level_is_compiled(golden: Golden) -> None:
+def test_a_build_shows_linked_and_omitted_parts_and_level_flags(golden: Golden) -> None:
     text = plan_text(replace(_plan(), **parts_of(_build()), risks=(), warnings=()), FULL)
     for level in ("x86-64-v2", "x86-64-v3"):
         assert f"     {level}: CFLAGS='-O3 -march={level}'" in text.splitlines()
@@ -123,7 +123,7 @@ def test_a_wheel_of_the_cache_is_told_as_such() -> None:
     assert source.endswith("pillow-13.0.0.tar.gz")
 
 
-def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_names(golden: Golden) -> None:
+def test_a_brief_plan_is_a_few_lines_without_flags_or_file_names(golden: Golden) -> None:
     prove = Prove(reference=_artefact("pillow", "13.0.0"), reason="r")
     swap = Swap(
         removes=("pillow-12.0.0.dist-info",), entries=(), installs="pillow-13.0.0+simd.v2.v3.dist-info", reason="r"
@@ -133,7 +133,7 @@ def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_n
 
 
 @pytest.mark.parametrize("page", [WIDE, FULL], ids=["few-lines", "verbose"])
-def test_a_plan_with_the_guard_package_says_what_brings_security_updates_then(page: Page) -> None:
+def test_a_plan_with_the_guard_package_explains_security_updates(page: Page) -> None:
     told = plan_text(replace(_plan(), **parts_of(_build(), _packages())), page).splitlines()
     (line,) = [line for line in told if "`fastinstall setup --upgrade`" in line]
     assert "conda" in line
@@ -160,7 +160,7 @@ def test_what_costs_something_is_told_with_its_reason() -> None:
     assert step.endswith(f"({_plan().steps[0].reason})")
 
 
-def test_a_risk_names_what_allows_it_and_shows_the_first_of_its_items() -> None:
+def test_a_risk_names_what_allows_it_and_shows_its_first_items() -> None:
     text = plan_text(_plan(), WIDE)
     (risk,) = [line for line in text.splitlines() if line.endswith(_plan().risks[0].summary)]
     assert "--allow downgrade" in risk
@@ -171,7 +171,7 @@ def test_a_risk_names_what_allows_it_and_shows_the_first_of_its_items() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_nothing_is_wider_than_the_terminal_but_what_must_stay_whole(width: int) -> None:
+def test_only_unbreakable_text_is_wider_than_the_terminal(width: int) -> None:
     page = Page(width=width)
     for text in (plan_text(_plan(), page), report_text(_report(), page), facts_text(healthy_facts(), page)):
         wide = [line for line in text.splitlines() if len(line) > width]

@@ -11,7 +11,7 @@ from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.pin_for_pip import PinForPip
 
 
-def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> None:
+def test_pin_lines_are_shown_as_holding_back_security_updates() -> None:
     text = insertion(b"", PurePosixPath("/srv/images/env")).text
     step = PinForPip(
         file="pip.conf",

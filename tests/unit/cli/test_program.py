@@ -34,7 +34,7 @@ def test_a_script_that_is_not_on_path_is_called_by_its_own(script: Path) -> None
     assert _find(script) == f"'{script}'"
 
 
-def test_a_script_behind_another_one_on_path_is_called_by_its_own(script: Path, tmp_path: Path) -> None:
+def test_a_script_shadowed_on_path_is_called_by_its_own_path(script: Path, tmp_path: Path) -> None:
     other = _make_script(tmp_path / "other")
     assert _find(script, other.parent, script.parent) == f"'{script}'"
 

@@ -30,7 +30,7 @@ def test_while_somebody_may_be_asked_nothing_is_told() -> None:
     assert advance_state(state, Started(stage="index", message="looking up pillow"), 1.0) == ProgressState()
 
 
-def test_it_tells_what_is_done_and_how_long_it_has_taken_and_bytes_as_megabytes(golden: Golden) -> None:
+def test_the_line_shows_progress_elapsed_time_and_megabytes(golden: Golden) -> None:
     fetching = Started(stage="download", message="fetching pillow-13.0.0.tar.gz")
     state = _after((1.0, fetching), (2.0, Progressed(stage="download", done=5_000_000, total=20_000_000)))
     golden(describe_state(state, 3.0))
@@ -123,7 +123,7 @@ def test_the_bar_fits_and_names_no_file(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 50, 80, 200])
-def test_the_line_fits_and_its_bar_is_plain_and_goes_where_there_is_no_room(width: int) -> None:
+def test_the_line_fits_and_drops_its_plain_bar_without_room(width: int) -> None:
     state = _after((0.0, COMPILING), (0.0, Progressed(stage="compile", done=21, total=84)))
     line = line_of(state, 40.0, width=width)
     assert len(line) <= width

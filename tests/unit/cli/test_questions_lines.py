@@ -16,7 +16,7 @@ def _lines(monkeypatch: pytest.MonkeyPatch, typed: str, known: tuple[str, ...] =
     return Lines(Console(make_stderr_page=lambda: Page(width=40), known=known))
 
 
-def test_an_answer_is_given_by_its_number_and_what_is_none_is_asked_again(
+def test_an_answer_is_a_number_and_anything_else_is_asked_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     meanings = {"b": "a sentence that is too long for one line of 40 columns"}
@@ -26,7 +26,7 @@ def test_an_answer_is_given_by_its_number_and_what_is_none_is_asked_again(
     golden(told)
 
 
-def test_a_question_is_broken_between_words_and_its_ways_stay_together(
+def test_a_question_breaks_between_words_and_not_inside_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     lines = _lines(monkeypatch, "\n\n\n")
@@ -75,7 +75,7 @@ def test_a_menu_and_a_text_can_be_taken_back(monkeypatch: pytest.MonkeyPatch) ->
     assert ask_text_or_go_back(_lines(monkeypatch, "back\n"), "Where?", str, print) is None
 
 
-def test_a_text_that_makes_no_sense_is_explained_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_text_is_explained_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     complaints: list[str] = []
     assert ask_text_or_go_back(_lines(monkeypatch, "x\n7\n"), "How many?", int, complaints.append, default="1") == "7"
     assert len(complaints) == 1

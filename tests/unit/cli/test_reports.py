@@ -38,7 +38,7 @@ def _report() -> EnvironmentReport:
     )
 
 
-def test_a_report_tells_what_is_wrong_and_ends_with_the_command_that_repairs_it(golden: Golden) -> None:
+def test_a_report_says_what_is_wrong_and_ends_with_the_repair(golden: Golden) -> None:
     report, wrong = _report(), _report().findings[1]
     golden(report_text(report, WIDE, ("not shown",)), "of one error")
     hint, warning = Finding(check="a", status=Status.HINT, message="m"), replace(wrong, status=Status.WARNING)
@@ -66,7 +66,7 @@ def test_a_healthy_report_has_three_lines() -> None:
     assert lines[2] == "1 check passed"
 
 
-def test_with_verbose_a_report_gives_one_line_to_what_is_well_and_details_to_what_is_not(golden: Golden) -> None:
+def test_verbose_details_problems_and_gives_one_line_to_the_rest(golden: Golden) -> None:
     told = report_text(_report(), FULL, ())
     assert set(ADVISORIES) <= {line.strip() for line in told.splitlines()}
     golden(told)
@@ -88,12 +88,12 @@ def test_an_error_tells_what_the_details_and_the_hint() -> None:
     assert error_text(error, WIDE) == "error: it is held\n  by 4711\n  hint: wait\n"
 
 
-def test_the_details_of_an_error_are_never_cut_because_the_end_of_a_log_matters() -> None:
+def test_error_details_are_never_cut_because_a_logs_end_matters() -> None:
     details = tuple(f"line {number}" for number in range(40))
     assert "line 39" in error_text(RefusedError("it does not compile", details=details), NARROW)
 
 
-def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns(golden: Golden) -> None:
+def test_a_speed_table_marks_slower_rows_and_aligns_its_columns(golden: Golden) -> None:
     table = SpeedTable(
         baseline="pillow 13.0.0 (wheel)",
         candidate="pillow 12.1.1+simd.v3",
@@ -119,7 +119,7 @@ def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns(golden: Golde
     assert rows[-1].startswith("geometric mean")
 
 
-def test_a_speed_table_that_was_measured_earlier_says_when_and_where(golden: Golden) -> None:
+def test_an_earlier_speed_table_says_when_and_where_it_was_taken(golden: Golden) -> None:
     table = SpeedTable(
         baseline="pillow 13.0.0 (wheel)",
         candidate="pillow 12.1.1+simd.v3",

@@ -26,7 +26,7 @@ FULL = Page(verbose=True)
 
 
 @pytest.mark.parametrize("status", [Status.WARNING, Status.ERROR, Status.UNKNOWN])
-def test_a_verdict_that_blames_shows_how_to_verify_it_behind_its_evidence(status: Status) -> None:
+def test_a_bad_verdict_shows_how_to_verify_it_after_its_evidence(status: Status) -> None:
     lines = finding_text(replace(FINDING, status=status), FULL).splitlines()
     assert [line.strip() for line in lines[1:]] == [
         *FINDING.evidence,
@@ -41,7 +41,7 @@ def test_what_is_well_enough_is_not_in_need_of_it(status: Status) -> None:
     assert COMMAND not in finding_text(replace(FINDING, status=status), FULL)
 
 
-def test_unless_more_is_asked_for_a_finding_is_its_message_and_what_to_do(golden: Golden) -> None:
+def test_a_brief_finding_is_its_message_and_what_to_do(golden: Golden) -> None:
     golden(finding_text(FINDING, Page()))
 
 

@@ -49,7 +49,7 @@ def test_without_quiet_a_healthy_environment_is_reported(capsys: pytest.CaptureF
     assert "it is so" in capsys.readouterr().out
 
 
-def test_where_nothing_could_be_observed_that_is_told_whatever_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_total_failure_to_observe_is_reported_whatever_counts(capsys: pytest.CaptureFixture[str]) -> None:
     survey = Survey(status=Status.UNKNOWN, reports=(), unobservable=(GONE,))
     assert tell_survey(survey, QUIET, "error") == 4
     assert capsys.readouterr().out == "/srv/old: unknown: gone\n"

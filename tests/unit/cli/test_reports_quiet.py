@@ -37,7 +37,7 @@ def test_what_is_less_grave_than_asked_for_is_not_told() -> None:
     assert len(_lines(report, Status.WARNING)) == 1
 
 
-def test_one_line_names_environment_cause_and_command_and_counts_the_rest() -> None:
+def test_a_line_has_environment_cause_fix_and_count_of_the_rest() -> None:
     stray = Remedy(text="look", command="ls")
     report = _report(
         _finding("pillow-files", Status.ERROR, stray),
@@ -56,7 +56,7 @@ def test_without_a_command_the_line_says_how_to_see_more() -> None:
     assert line.endswith("; fastinstall doctor --prefix '/srv/my env'")
 
 
-def test_an_environment_that_cannot_be_looked_at_weighs_as_unknown() -> None:
+def test_an_unobservable_environment_counts_as_unknown() -> None:
     gone = [Unobservable(prefix=PurePath("/srv/old"), problem="its Python is gone")]
     assert list(quiet_lines([], gone, Status.ERROR)) == []
     assert list(quiet_lines([], gone, Status.WARNING)) == [f"/srv/old: unknown: {gone[0].problem}"]

@@ -30,7 +30,7 @@ SURVEY = Survey(
 )
 
 
-def test_every_environment_has_a_line_and_only_what_is_wrong_has_details(golden: Golden) -> None:
+def test_environments_have_a_line_and_only_problems_have_details(golden: Golden) -> None:
     text = survey_text(SURVEY, Page())
     lines = [line for line in text.splitlines() if not line.startswith("  ")]
     assert [line.split()[0] for line in lines] == ["hint", "error", "unknown", "3"]

@@ -82,7 +82,7 @@ def _report() -> EnvironmentReport:
     )
 
 
-def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back(golden: Golden) -> None:
+def test_a_setup_ends_with_gain_slowdowns_guard_and_undo_command(golden: Golden) -> None:
     row = SpeedRow(operation="chops add", before_ms=1.0, after_ms=2.0)
     table = SpeedTable(
         baseline="pillow 13.0.0 (wheel)",
@@ -106,7 +106,7 @@ def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back(go
     assert ["error", "swapped"] in [line.split()[:2] for line in told.splitlines()]
 
 
-def test_what_was_gained_and_how_to_undo_it_stand_before_warnings() -> None:
+def test_the_gain_and_the_undo_command_come_before_warnings() -> None:
     row = SpeedRow(operation="resize 1080p-256 RGB bilinear", before_ms=9.0, after_ms=1.0)
     table = SpeedTable(
         baseline="pillow 13.0.0 (wheel)", candidate="p", cpu="c", measured_at="2026-11-29", geomean=9.0, rows=(row,)
@@ -121,7 +121,7 @@ def test_what_was_gained_and_how_to_undo_it_stand_before_warnings() -> None:
 
 
 @pytest.mark.parametrize("width", [44, 60, 80])
-def test_no_line_of_the_last_screen_but_a_command_is_wider_than_the_terminal(width: int) -> None:
+def test_only_a_command_of_the_outcome_is_wider_than_a_terminal(width: int) -> None:
     rows = tuple(
         SpeedRow(operation=name, before_ms=9.0, after_ms=1.0, low=8.0, high=10.0)
         for name in ("decode-256-224 500 px", "decode-256-224 1080p", "resize 1080p-256 RGB bilinear")
@@ -136,7 +136,7 @@ def test_no_line_of_the_last_screen_but_a_command_is_wider_than_the_terminal(wid
 
 
 @pytest.mark.parametrize(("guarded", "word"), [(True, "`fastinstall setup --upgrade`"), (False, "start-up hook")])
-def test_a_setup_in_a_conda_environment_ends_with_what_keeps_it_and_what_updates_it(
+def test_a_conda_setup_ends_with_what_keeps_and_what_updates_it(
     guarded: bool,  # noqa: FBT001 (a case)
     word: str,
 ) -> None:

@@ -97,13 +97,13 @@ def test_one_core_is_told_as_one() -> None:
     assert ", 1 core," in found["CPU"]
 
 
-def test_every_step_that_changes_something_is_named_and_what_only_the_cache_gets_is_not(golden: Golden) -> None:
+def test_every_changing_step_is_named_except_those_for_the_cache(golden: Golden) -> None:
     changes = list(list_outside_changes(_plan(*STEPS)))
     assert len(changes) == 5
     golden("\n".join(changes))
 
 
-def test_the_guard_package_is_named_with_what_brings_security_updates_then() -> None:
+def test_naming_the_guard_package_explains_security_updates() -> None:
     stack = conda_stack()
     make = MakeCondaPackages(
         engine=CondaInstaller.RATTLER, package=stack.package, guard=stack.guard, channel=stack.channel, reason=""

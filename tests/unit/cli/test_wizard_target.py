@@ -25,7 +25,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_is_in_it(work: Path) -> None:
+def test_an_environment_is_offered_by_short_name_and_contents(work: Path) -> None:
     person = AskedPerson(str(work / "env"))
     assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "env")
     assert list(person.offered.values()) == ["./fast-env", "./env", "Other", "Cancel"]
@@ -34,7 +34,7 @@ def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_
     assert "No environment is active" in question
 
 
-def test_the_usual_names_come_first_and_what_is_there_is_not_made_anew(work: Path) -> None:
+def test_usual_names_come_first_and_existing_ones_are_not_remade(work: Path) -> None:
     for name in ("another", "venv", ".venv", "fast-env"):
         venv_by_hand(work / name, "3.12.1")
     person = AskedPerson()
@@ -44,7 +44,7 @@ def test_the_usual_names_come_first_and_what_is_there_is_not_made_anew(work: Pat
     assert person.meanings[str(work / "fast-env")] == "Python 3.12.1, no Pillow"
 
 
-def test_enter_alone_never_takes_an_environment_that_nobody_named(work: Path) -> None:
+def test_enter_alone_never_takes_an_environment_nobody_named(work: Path) -> None:
     elsewhere = venv_by_hand(work.parent / "other-project" / "env", "3.12.1", "pillow-13.0.0")
     listed = work.parent / ".conda" / "environments.txt"
     listed.parent.mkdir()
@@ -60,7 +60,7 @@ def test_enter_alone_never_takes_an_environment_that_nobody_named(work: Path) ->
     assert _chooser(work.parent, AskedPerson()).choose(refused) == NamedTarget(new=work / "fast-env-2")
 
 
-def test_an_environment_is_made_at_the_usual_place_or_where_nothing_is(work: Path) -> None:
+def test_an_environment_is_made_at_the_usual_place_or_a_free_one(work: Path) -> None:
     made = _chooser(work.parent, AskedPerson(str(work / "fast-env"))).choose()
     assert made == NamedTarget(new=work / "fast-env")
     person = AskedPerson("other", "back", "other", "env", "./fresh")
@@ -87,7 +87,7 @@ def test_nobody_is_asked_where_one_is_named_or_active(work: Path) -> None:
     assert is_left_open(NamedTarget(), a_session(work.parent, VIRTUAL_ENV="/env", CONDA_PREFIX="/other"))
 
 
-def test_the_environment_of_fastinstall_itself_is_never_the_one_that_is_meant(work: Path) -> None:
+def test_fastinstalls_own_environment_is_never_the_target(work: Path) -> None:
     tool = venv_by_hand(work.parent / "tool", "3.12.1", "pillow-13.0.0")
     person = AskedPerson("cancel")
     chooser = _chooser(work.parent, person, VIRTUAL_ENV=str(tool))

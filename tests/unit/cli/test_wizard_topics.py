@@ -73,7 +73,7 @@ def _asking(talk: WizardConversation, *answers: str) -> WizardConversation:
     )
 
 
-def test_every_request_that_has_a_flag_can_be_customised_but_risks_which_are_asked_about_one_by_one() -> None:
+def test_every_request_with_a_flag_is_customisable_except_risks() -> None:
     assert sorted((*BY_FIELD, "allow")) == sorted(option.field for option in REQUEST_OPTIONS)
     assert sorted(OTHERS) == sorted(BY_FIELD), "each has a case below"
 
@@ -101,12 +101,12 @@ def test_what_is_typed_can_be_made_nothing_again(talk: WizardConversation, field
     assert getattr(request, field) == getattr(Request(), field)
 
 
-def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_before(talk: WizardConversation) -> None:
+def test_another_recipe_drops_the_earlier_version_and_levels(talk: WizardConversation) -> None:
     request = ask_option(BY_FIELD["recipe"], _asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
     assert request == Request(recipe="pillow")
 
 
-def test_what_only_conda_knows_is_asked_in_its_environments_alone() -> None:
+def test_conda_options_are_asked_only_in_conda_environments() -> None:
     asked = {option.field for option in list_asked_options(conda_facts())}
     assert asked - {option.field for option in list_asked_options(stock_facts())} == {"engine", "channels"}
 
@@ -121,9 +121,7 @@ def test_one_thing_is_changed_at_a_time(talk: WizardConversation) -> None:
 
 
 @pytest.mark.parametrize("way", ["start over", "environment"])
-def test_all_of_it_can_be_taken_back_for_the_beginning_or_for_another_environment(
-    talk: WizardConversation, way: str
-) -> None:
+def test_all_can_be_dropped_to_restart_or_switch_environment(talk: WizardConversation, way: str) -> None:
     assert _customise(_asking(talk, "pin", "yes", way)) == way
 
 

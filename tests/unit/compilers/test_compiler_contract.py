@@ -105,7 +105,7 @@ def need(*, toolchain: str = "auto", core_alone: bool = True, wheels: tuple[str,
     )
 
 
-def test_one_in_a_wheel_is_taken_by_its_own_name_and_no_default_without_an_advantage() -> None:
+def test_a_wheel_compiler_with_no_advantage_is_used_only_by_name() -> None:
     wheels = ("ziglang", "tinycc")
     asked = _Tiny().choose_wheel(need(toolchain="clang", core_alone=False, wheels=wheels))
     assert asked is not None

@@ -39,7 +39,7 @@ def test_half_a_fallback_is_refused() -> None:
         compile_flags(RECIPE, V3, ["-mavx2"])
 
 
-def test_a_level_without_a_fallback_is_refused_when_its_flags_are() -> None:
+def test_a_level_without_a_fallback_is_refused_if_its_flags_are() -> None:
     with pytest.raises(RefusedError, match="does not accept -march=x86-64-v4"):
         compile_flags(RECIPE, V4, ["-mavx2", "-mfma"])
 

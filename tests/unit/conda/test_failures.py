@@ -44,7 +44,7 @@ def test_an_unknown_failure_keeps_its_name_and_message() -> None:
     assert error.details == ("very bad",)
 
 
-def test_of_several_failures_the_first_counts_and_the_cause_is_told() -> None:
+def test_the_first_of_many_failures_counts_and_a_cause_is_shown() -> None:
     several = {"exception_name": "CondaMultiError", "errors": [{"exception_name": "LockError", "error": "held"}]}
     assert make_conda_failure(several, PREFIX).exit_code == ExitCode.REFUSED
     caused = {"exception_name": "CondaHTTPError", "message": "HTTP 000", "caused_by": "refused"}

@@ -31,12 +31,12 @@ SECOND = """\
 """
 
 
-def test_a_revision_names_what_went_as_the_history_named_it_when_it_came() -> None:
+def test_a_revision_names_removed_packages_as_the_history_did() -> None:
     change = CondaChange(linked=(STACK, GUARD), unlinked=(OLD,))
     assert append_revision(FIRST, AT, "fastinstall setup --yes", change) == FIRST + SECOND
 
 
-def test_a_history_without_the_package_or_its_last_line_feed_is_continued() -> None:
+def test_a_history_without_package_or_last_newline_is_continued() -> None:
     written = append_revision("==> 2026-01-02 03:04:05 <==", AT, "x", CondaChange(unlinked=(OLD,)))
     assert written.splitlines()[0] == "==> 2026-01-02 03:04:05 <=="
     assert "-elsewhere/linux-64::pillow-12.1.1-py311h1234567_0\n" in written
@@ -44,7 +44,7 @@ def test_a_history_without_the_package_or_its_last_line_feed_is_continued() -> N
     assert append_revision("", AT, "x", CondaChange()).startswith("==> 2026-11-21 20:01:29 <==\n")
 
 
-def test_a_package_that_went_before_is_not_taken_for_the_installed_one() -> None:
+def test_a_package_removed_earlier_is_not_taken_as_installed() -> None:
     again = FIRST + "==> 2026-02-02 03:04:05 <==\n-conda-forge/linux-64::pillow-12.1.1-py311h1234567_0\n"
     written = append_revision(again, AT, "x", CondaChange(unlinked=(OLD,)))
     assert "-elsewhere/linux-64::pillow-12.1.1-py311h1234567_0" in written

@@ -55,7 +55,7 @@ def test_a_package_says_what_it_is_and_what_is_in_it(tmp_path: Path) -> None:
     assert paths["lib/b.py"]["size_in_bytes"] == 1
 
 
-def test_its_files_have_their_permissions_one_date_and_nobodys_name(tmp_path: Path) -> None:
+def test_archived_files_keep_modes_with_one_date_and_no_owner(tmp_path: Path) -> None:
     members = [member for _, member in stream_conda_component(written(tmp_path), component="pkg")]
     assert [(member.name, member.mode) for member in members] == [("bin/a", 0o755), ("lib/b.py", 0o644)]
     assert {(member.mtime, member.uid, member.gid, member.uname) for member in members} == {(MOMENT, 0, 0, "")}
@@ -124,7 +124,7 @@ def test_the_guards_build_string_follows_what_is_in_it(tmp_path: Path) -> None:
     assert (index["noarch"], index["constrains"], index["arch"]) == ("generic", ["pillow * simd_*"], None)
 
 
-def test_packages_are_published_under_the_first_number_that_is_free(tmp_path: Path) -> None:
+def test_packages_are_published_under_the_first_free_number(tmp_path: Path) -> None:
     def packed(content: bytes) -> CondaPackage:
         def pack(number: int, place: Path) -> CondaPackage:
             numbered = CondaPackage(**{**_fields(PACKAGE), "build": f"simd_v3_py311_{number}"})

@@ -31,7 +31,7 @@ def claim(
     return CondaClaim(dist=package.dist, files=(*files, *missing, *altered), missing=missing, altered=altered)
 
 
-def test_nothing_is_reinstalled_where_every_file_is_as_it_was_installed() -> None:
+def test_nothing_is_reinstalled_if_every_file_is_as_installed() -> None:
     assert list_packages_to_reinstall(conda(TURBO, TIFF, claims=(claim(TURBO, *SHARED), claim(TIFF)))) == ()
 
 
@@ -47,7 +47,7 @@ def test_they_stay_where_they_are_once_they_are_back() -> None:
     assert list_packages_to_reinstall(state) == ()
 
 
-def test_an_engine_that_puts_the_losers_files_aside_leaves_no_altered_ones() -> None:
+def test_unaltered_files_an_engine_set_aside_are_reinstalled() -> None:
     claims = (claim(IJG, *SHARED), claim(TURBO, *(f"__clobbers__/libjpeg-turbo/{path}" for path in SHARED)))
     state = conda(IJG, TURBO, claims=claims, clashes=clashes(IJG, IJG, TURBO))
     assert list_packages_to_reinstall(state) == (TURBO,)
@@ -64,11 +64,11 @@ def test_it_follows_jpeg_even_where_it_lost_nothing_itself() -> None:
     assert list_packages_to_reinstall(state) == (IJG, TURBO)
 
 
-def test_files_that_removing_another_package_took_along_come_back() -> None:
+def test_files_lost_by_removing_another_package_come_back() -> None:
     assert list_packages_to_reinstall(conda(TURBO, claims=(claim(TURBO, missing=SHARED),))) == (TURBO,)
 
 
-def test_a_libtiff_gets_its_place_back_from_one_that_no_solver_knows() -> None:
+def test_a_libtiff_regains_its_place_from_one_no_solver_knows() -> None:
     paths = ("lib/libtiff.so",)
     state = conda(
         TIFF,

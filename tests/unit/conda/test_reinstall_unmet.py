@@ -20,6 +20,6 @@ def test_what_is_gone_is_told_with_the_command_that_brings_it(golden: Golden) ->
     golden(sentence)
 
 
-def test_nothing_is_said_where_all_is_there_nor_of_other_packages() -> None:
+def test_met_requirements_and_other_packages_are_not_reported() -> None:
     assert not list(describe_unmet_requirements((PILLOW, PYTHON, *LIBRARIES), {"pillow"}, "/srv/env"))
     assert not list(describe_unmet_requirements((PYTHON,), {"pillow"}, "/srv/env"))

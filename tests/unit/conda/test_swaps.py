@@ -61,7 +61,7 @@ def test_where_nothing_requires_it_no_cause_is_told(golden: Golden) -> None:
     golden(_told(NEWER, _package("puretool", "1")))
 
 
-def test_a_stack_that_conda_does_not_know_is_advised_to_become_a_package(golden: Golden) -> None:
+def test_a_stack_unknown_to_conda_is_advised_to_become_a_package(golden: Golden) -> None:
     golden(_told(NEWER, packaged=False))
 
 

@@ -54,7 +54,7 @@ def test_records_that_provide_pil_are_read_off_their_names(prefix: Path, build: 
     assert [package.dist for package in status.records] == [f"pillow-13.0.0-{build}"]
 
 
-def test_what_a_receipt_says_is_no_pattern_and_a_record_without_a_build_no_package(prefix: Path) -> None:
+def test_receipt_values_are_no_globs_and_a_record_needs_a_build(prefix: Path) -> None:
     receipt_file = prefix / RECEIPT
     receipt_file.write_text(receipt_file.read_text().replace('"3.11.7"', '"**"'))
     (prefix / "conda-meta/pillow.json").touch()
@@ -82,6 +82,6 @@ def test_a_core_that_is_not_there_is_gone(prefix: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [RECEIPT, "conda-meta/history"])
-def test_what_is_not_ours_or_no_environment_any_more_has_no_standing(prefix: Path, name: str) -> None:
+def test_without_a_receipt_or_a_conda_history_there_is_no_status(prefix: Path, name: str) -> None:
     (prefix / name).unlink()
     assert read_stack_status(prefix) is None

@@ -91,7 +91,7 @@ def test_the_row_of_this_machine_is_true() -> None:
     assert sysconfig.get_config_var("MULTIARCH") in (here.target, None, "")
 
 
-def test_an_unknown_machine_is_not_supported_and_has_the_usual_names() -> None:
+def test_an_unknown_machine_is_unsupported_but_has_usual_names() -> None:
     unknown = architecture_of("riscv64")
     assert not unknown.supported
     assert (unknown.target, unknown.conda_subdir, unknown.levels) == ("riscv64-linux-gnu", "linux-riscv64", ())

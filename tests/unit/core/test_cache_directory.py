@@ -92,7 +92,7 @@ def test_a_cache_is_not_used_where_others_could_fill_it(case: str) -> None:
     assert str(found.place.path) == decisive
 
 
-def test_entries_are_the_users_own_or_of_whoever_mounted_the_cache() -> None:
+def test_entries_belong_to_the_user_or_whoever_mounted_the_cache() -> None:
     way = (SLASH, HOME, MINE)
     assert find_distrust(way, PERSON, (step("/home/me/toolchains", 0o755, ME),)) is None
     assert find_distrust(way, PERSON, (step("/home/me/toolchains", 0o755, EVE),)) is not None

@@ -118,7 +118,7 @@ def test_a_document_is_opened_by_its_schema(name: str, value: Any) -> None:
     assert open_document(type(value), name, json.loads(dump(document(name, value))), file="f") == value
 
 
-def test_one_of_several_kinds_bears_its_tag_and_comes_back_as_itself() -> None:
+def test_a_union_member_bears_its_tag_and_comes_back_as_itself() -> None:
     encoded = encode(_plan())
     assert [step["kind"] for step in encoded["prepare"]] == ["system-packages", "private-headers"]
     assert "kind" not in encoded["build"]
@@ -222,7 +222,7 @@ def test_dates_are_read_from_json_and_from_toml() -> None:
         assert found.advisories[0].dated == date(2026, 11, 21)
 
 
-def test_the_digest_is_that_of_the_value_whatever_the_order_of_its_keys() -> None:
+def test_a_digest_depends_on_the_value_and_not_on_its_key_order() -> None:
     assert digest({"a": 1, "b": (1, 2)}) == digest({"b": [1, 2], "a": 1})
     assert digest(healthy_facts()) != digest(stock_facts())
     assert len(digest(healthy_facts())) == 64

@@ -36,7 +36,7 @@ HOSTILE_TOML = {
 
 
 @pytest.mark.parametrize("text", HOSTILE_JSON, ids=lambda text: text[:20])
-def test_json_that_nobody_can_use_is_refused_by_the_name_of_its_file(text: str) -> None:
+def test_unusable_json_is_refused_naming_its_file(text: str) -> None:
     with pytest.raises(DocumentError, match=r"x/receipt\.json: not JSON: ") as caught:
         parse_json(text, file="x/receipt.json")
     assert HOSTILE_JSON[text] in caught.value.problem
@@ -45,7 +45,7 @@ def test_json_that_nobody_can_use_is_refused_by_the_name_of_its_file(text: str) 
 
 
 @pytest.mark.parametrize("text", HOSTILE_TOML, ids=lambda text: text[:20])
-def test_toml_that_nobody_can_use_is_refused_by_the_name_of_its_file(text: str) -> None:
+def test_unusable_toml_is_refused_naming_its_file(text: str) -> None:
     with pytest.raises(DocumentError, match=r"x\.toml: not TOML: ") as caught:
         parse_toml(text, file="x.toml")
     assert HOSTILE_TOML[text] in caught.value.problem

@@ -78,7 +78,7 @@ def test_ordinary_machines_are_not_objected_to(case: str) -> None:
     assert not explain_file_distrust(*TRUSTED[case])
 
 
-def test_path_is_searched_without_the_working_directory_and_without_directories_for_everybody() -> None:
+def test_path_is_searched_without_working_or_public_directories() -> None:
     modes = {"/usr/bin": 0o755, "/scratch": 0o1777, "/opt/tools/bin": 0o777, "/home/me/bin": 0o775}
     path = "/home/me/bin::/scratch:.:bin:/opt/tools/bin:/usr/bin:/gone:"
     assert keep_trusted_path_entries(path, modes) == "/home/me/bin:/opt/tools/bin:/usr/bin:/gone"
@@ -89,5 +89,5 @@ def test_path_is_searched_without_the_working_directory_and_without_directories_
     ("mask", "careful"),
     [(0o000, 0o022), (0o020, 0o022), (0o022, 0o022), (0o002, 0o002), (0o007, 0o007), (0o077, 0o077)],
 )
-def test_nothing_is_made_that_everybody_may_write_and_a_group_keeps_its_share(mask: int, careful: int) -> None:
+def test_nothing_is_made_world_writable_and_a_group_keeps_access(mask: int, careful: int) -> None:
     assert restrict_umask(mask) == careful

@@ -40,7 +40,7 @@ def test_it_is_made_by_keyword_with_defaults_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"size": 1}, {"name": "a", "other": 1}, {"name": "a", "size": 1, "x": 2}])
-def test_a_missing_or_an_unknown_field_is_refused_as_by_a_dataclass(given: dict[str, object]) -> None:
+def test_missing_or_unknown_fields_are_refused_as_by_a_dataclass(given: dict[str, object]) -> None:
     for made in (Place, Usual):
         with pytest.raises(TypeError):
             made(**given)  # type: ignore[arg-type]  # that is what is tested

@@ -61,7 +61,7 @@ def test_what_nvml_says_of_the_driver_counts_more_than_the_table() -> None:
     assert is_new_enough(with_driver("470.86", offers="11.4"), "12.0") is False
 
 
-def test_windows_drivers_have_the_same_branches_and_other_numbers() -> None:
+def test_windows_drivers_share_branches_but_have_other_numbers() -> None:
     assert is_new_enough(with_driver("580.10", wsl=True), "13.0") is True
     assert is_new_enough(with_driver("580.10"), "13.0") is False
     assert is_new_enough(with_driver("576.57", wsl=True), "13.0") is False

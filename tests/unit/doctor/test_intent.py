@@ -46,7 +46,7 @@ def _intent(facts: Facts) -> Intent:
         ("", False, InstallRequest.UNTOLD),
     ],
 )
-def test_only_some_tools_tell_whether_a_distribution_was_asked_for(
+def test_only_some_tools_record_if_a_distribution_was_requested(
     tool: str, asked: InstallRequest, *, requested: bool
 ) -> None:
     assert _intent(_swapped("14.0.0", tool=tool, requested=requested)).asked is asked
@@ -76,7 +76,7 @@ def test_a_later_version_is_kept_where_the_tool_does_not_tell(golden: Golden) ->
     golden(found.story)
 
 
-def test_whatever_another_distribution_requires_is_kept_if_ours_does_not_do() -> None:
+def test_a_pillow_is_kept_if_a_dependent_requires_it_over_ours() -> None:
     later = _intent(_swapped("14.0.0", requires=("pillow>=13", "pillow>=13", "pillow>=9")))
     assert (later.is_kept, later.unmet) == (True, ("imageio requires pillow>=13",))
     assert _intent(_swapped("11.3.0", requires=("pillow<12",))).is_kept
@@ -127,6 +127,6 @@ def test_what_a_conda_package_requires_is_kept_too() -> None:
     assert (found.unmet, found.is_kept) == (("viewer 2.0 requires pillow>=13",), True)
 
 
-def test_what_the_pillow_in_place_does_not_meet_itself_is_named_apart() -> None:
+def test_requirements_the_current_pillow_breaks_are_listed_apart() -> None:
     found = _intent(_swapped("11.3.0", requested=True, requires=("pillow>=12", "pillow>=14")))
     assert (found.unmet, len(found.broken)) == ((), 2)

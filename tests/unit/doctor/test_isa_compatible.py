@@ -49,7 +49,7 @@ def test_a_verdict_follows_from_what_is_lacking(
     assert (verdict.outcome, verdict.lacking) == (outcome, lacking)
 
 
-def test_what_glibc_is_made_to_overlook_does_not_keep_code_from_running() -> None:
+def test_features_hidden_from_glibc_do_not_stop_code_running() -> None:
     hidden = replace(V3, level="x86-64-v2", tunables="glibc.cpu.hwcaps=-AVX2")
     assert judge(needing("avx2", declared="x86-64-v3"), hidden).outcome is CpuOutcome.RUNS
 

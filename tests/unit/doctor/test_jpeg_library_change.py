@@ -37,7 +37,7 @@ OTHER: dict[str, Any] = {"sha256": "0dd5" * 16, "build_id": "cd" * 20}
         {"sha256": "", "build_id": "", "size": 0},
     ],
 )
-def test_the_same_contents_are_the_same_library_wherever_they_lie(now: dict[str, Any]) -> None:
+def test_the_same_contents_are_the_same_library_in_any_place(now: dict[str, Any]) -> None:
     assert describe_change_since_setup(RECORDED, replace(RECORDED, **now)) == ()
 
 

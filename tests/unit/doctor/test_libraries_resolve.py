@@ -32,7 +32,7 @@ def test_the_same_files_agree() -> None:
     assert disagreements(SIMULATED, tuple(reversed(EVERYTHING))) == []
 
 
-def test_what_the_interpreter_brings_for_itself_is_none_of_the_simulations() -> None:
+def test_the_interpreters_own_libraries_are_no_disagreement() -> None:
     own = PurePosixPath("/usr/local/lib/python3.11/lib-dynload")
     others = (own / f"_ctypes{SUFFIX}", PurePosixPath("/lib/x86_64-linux-gnu/libffi.so.8"), own / f"zlib{SUFFIX}")
     assert disagreements(SIMULATED, (*EVERYTHING, *others)) == []
@@ -54,14 +54,14 @@ def test_what_a_module_needs_is_not_missed_before_it_is_imported() -> None:
     assert disagreements(SIMULATED, imported) == []
 
 
-def test_a_library_that_the_simulation_did_not_find_and_the_process_did_is_named() -> None:
+def test_a_library_found_only_by_the_process_is_named() -> None:
     missing = MissingLibrary(name="libxcb.so.1", needed_by=CORE, problem="not found")
     lacking = Linkage(modules=SIMULATED.modules, files=SIMULATED.files, missing=(missing,))
     mapped = PurePosixPath("/opt/x/lib/libxcb.so.1")
     assert disagreements(lacking, (*EVERYTHING, mapped)) == [("libxcb.so.1", "nothing", mapped)]
 
 
-def test_what_lies_elsewhere_beside_the_simulated_file_is_nothing_to_tell() -> None:
+def test_a_second_copy_beside_the_simulated_file_is_not_reported() -> None:
     second = PurePosixPath("/opt/x/lib/libz.so.1")
     assert disagreements(with_zlib(), (*EVERYTHING, SYSTEM_ZLIB, second)) == []
 

@@ -15,7 +15,7 @@ from fastinstall.model.finding import Finding, Status
 
 
 @pytest.mark.parametrize("path", case_files(), ids=lambda path: path.stem)
-def test_a_state_is_named_in_the_right_words_and_nothing_else_is_blamed(path: Path) -> None:
+def test_a_state_is_named_correctly_and_nothing_else_is_blamed(path: Path) -> None:
     case = load_case(path)
     findings = run_checks(case.context)
     for wanted in case.expected:

@@ -61,7 +61,7 @@ def test_a_check_introduces_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", check_names())
-def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str) -> None:
+def test_a_check_says_what_it_finds_why_it_matters_and_its_fix(name: str) -> None:
     page = render_checks({name: "an example"}).partition(f"\n## {name}\n\n")[2].partition("\n## ")[0]
     assert load_check(name).summary in page
     assert "```text\nan example\n```" in page
@@ -72,14 +72,14 @@ def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str
     assert statuses
 
 
-def test_every_file_is_a_check_and_has_its_own_place_in_the_order() -> None:
+def test_every_file_is_a_check_with_its_own_place_in_the_order() -> None:
     names = check_names()
     assert set(names) == files_of_checks()
     places = [load_check(name).order for name in names]
     assert places == sorted(set(places))
 
 
-def test_setup_is_verified_by_what_is_wrong_with_the_stack_itself() -> None:
+def test_setup_is_verified_by_the_checks_of_the_stack_itself() -> None:
     assert {"pillow-importable", "pillow-owner", "simd-active", "operations", "swapped"} <= set(verifying_checks())
     assert not {"cuda", "data-loading", "advisories", "guards"} & set(verifying_checks())
     assert not load_check("cuda").setup_repairs
@@ -125,7 +125,7 @@ def test_all_is_well_where_a_setup_left_it() -> None:
     assert [finding.check for finding in findings] == list(check_names())
 
 
-def test_all_is_well_in_a_conda_environment_that_has_our_packages() -> None:
+def test_all_is_well_in_a_conda_environment_with_our_packages() -> None:
     findings = run_checks(context(ours_in_conda_facts(), ours_in_conda_receipt()))
     assert {finding.status for finding in findings} == {Status.OK}
     assert all(finding.verify for finding in findings)

@@ -53,7 +53,7 @@ def test_an_instruction_belongs_to_its_extension(text: str) -> None:
     assert count_features(code(word, word, RETURN)) == ({feature: 2} if feature else {})
 
 
-def test_a_word_that_looks_like_sve_alone_is_taken_for_a_constant() -> None:
+def test_a_lone_word_that_looks_like_sve_is_taken_for_a_constant() -> None:
     assert count_features(code(LOAD_OF_A_VECTOR)) == {}
     assert count_features(code(LOAD_OF_A_VECTOR, INSTRUCTIONS["ptrue p0.s"][0])) == {"sve": 2}
 

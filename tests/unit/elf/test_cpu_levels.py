@@ -27,13 +27,13 @@ def test_each_level_is_reached_with_exactly_its_features() -> None:
 
 
 @pytest.mark.parametrize("missing", LEVELS["x86-64-v3"])
-def test_a_level_is_not_reached_when_any_of_its_features_is_missing(missing: str) -> None:
+def test_a_level_is_not_reached_if_any_feature_is_missing(missing: str) -> None:
     flags = set(list_level_features("x86-64-v3")) - {missing}
     assert level_of(flags) == "x86-64-v2"
     assert list_missing_features("x86-64-v3", flags) == (missing,)
 
 
-def test_features_of_a_higher_level_do_not_make_up_for_a_lower_one() -> None:
+def test_higher_level_features_do_not_make_up_for_a_lower_level() -> None:
     flags = set(list_level_features("x86-64-v4")) - {"popcnt"}
     assert level_of(flags) == "x86-64-v1"
 
@@ -147,7 +147,7 @@ def test_what_the_loader_calls_a_cpu_of_arm(flags: str, tunables: str, capabilit
     assert platform_of(cpu, tunables) == ("aarch64", capabilities)
 
 
-def test_features_that_the_kernel_tells_a_program_are_named_as_in_cpuinfo() -> None:
+def test_auxiliary_vector_features_are_named_as_in_cpuinfo() -> None:
     told = list_auxiliary_features(AARCH64, 0xECFFFFFB, 0x7F877FFF)
     assert {"fp", "asimd", "atomics", "asimddp", "fphp", "sve", "sve2", "i8mm"} <= {*told}
     assert "evtstrm" not in told

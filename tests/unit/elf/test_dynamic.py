@@ -40,7 +40,7 @@ def test_what_is_not_there_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 4096, 65536])
-def test_the_largest_pages_follow_from_the_distances_of_addresses_and_offsets(tmp_path: Path, size: int) -> None:
+def test_largest_page_size_follows_from_addresses_and_offsets(tmp_path: Path, size: int) -> None:
     assert read_dynamic(Elf(page_size=size).write(tmp_path / "lib.so")).page_size == size
 
 
@@ -132,7 +132,7 @@ def test_an_interpreters_path_beyond_reason_is_malformed(tmp_path: Path, positio
         read_dynamic(path)
 
 
-def test_more_program_headers_than_the_kernel_takes_are_malformed(tmp_path: Path) -> None:
+def test_more_program_headers_than_the_kernel_allows_are_refused(tmp_path: Path) -> None:
     content = bytearray(WHOLE.content()) + bytes(0xFFFF * 56)
     struct.pack_into("<H", content, 56, 0xFFFF)
     path = tmp_path / "lib.so"

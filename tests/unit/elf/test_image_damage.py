@@ -61,7 +61,7 @@ def test_a_file_that_ends_early_is_an_elf_error_at_every_length(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("read", [symbols_among, compiler_switches])
-def test_sections_that_are_cut_off_are_an_elf_error_where_they_are_read(tmp_path: Path, read: Reader) -> None:
+def test_truncated_sections_are_an_elf_error_where_they_are_read(tmp_path: Path, read: Reader) -> None:
     path = WHOLE.write(tmp_path / "lib.so")
     for length in reversed(range(path.stat().st_size)):
         os.truncate(path, length)
@@ -70,7 +70,7 @@ def test_sections_that_are_cut_off_are_an_elf_error_where_they_are_read(tmp_path
 
 
 @pytest.mark.parametrize("read", [*READERS, read_details], ids=lambda read: str(read.__name__))
-def test_every_reader_refuses_what_is_no_elf_file_for_a_64_bit_machine(tmp_path: Path, read: Reader) -> None:
+def test_every_reader_refuses_all_but_64_bit_elf_files(tmp_path: Path, read: Reader) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
         with pytest.raises(ElfError, match="not a regular file"):

@@ -59,7 +59,7 @@ def loaded(core: ImagingCore) -> list[str]:
     return [copy.level for copy in core.levels if copy.loaded]
 
 
-def test_file_and_hash_are_the_stubs_and_all_else_is_told_of_the_copy_that_is_loaded(tree: Path) -> None:
+def test_file_and_hash_come_from_the_stub_the_rest_from_its_copy(tree: Path) -> None:
     stub = tree / "PIL" / "_imaging.so"
     core = read(tree)
     assert core.readable, core.problem
@@ -114,7 +114,7 @@ def test_a_missing_baseline_is_seen_where_it_is_not_loaded(tree: Path) -> None:
     assert [(copy.level, copy.problem) for copy in core.levels] == [("baseline", "it is missing"), ("x86-64-v3", "")]
 
 
-def test_a_missing_baseline_that_this_cpu_needs_makes_the_core_unreadable(tree: Path) -> None:
+def test_a_core_whose_needed_baseline_is_missing_is_unreadable(tree: Path) -> None:
     baseline(tree).unlink()
     core = read(tree, "x86-64-v2")
     assert (core.readable, core.problem) == (False, f"a stub without its code, {CODE}: not found")
@@ -147,7 +147,7 @@ def test_a_copy_that_cannot_take_the_cores_place_says_why(tree: Path, content: b
     assert problem in here.problem
 
 
-def test_a_copy_for_another_machine_is_passed_over_as_the_loader_does(tree: Path) -> None:
+def test_a_copy_for_another_machine_is_skipped_as_by_the_loader(tree: Path) -> None:
     replace(BETTER, machine=183).write(better(tree))
     core = read(tree)
     assert loaded(core) == ["x86-64-v2"]

@@ -137,7 +137,7 @@ def test_zlib_is_told_from_zlib_ng(tmp_path: Path, function: str, constants: byt
         (b" inflate 1.3.2 Copyright \0", ("zlib", "1.3.2")),
     ],
 )
-def test_a_zlib_that_is_linked_in_is_told_by_the_messages_of_its_code(
+def test_a_linked_in_zlib_is_recognised_by_its_messages(
     tmp_path: Path, constants: bytes, expected: tuple[str, str]
 ) -> None:
     code = b"\0invalid distance too far back\0incorrect header check\0"
@@ -178,7 +178,7 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
         identify(path)
 
 
-def test_the_fingerprint_of_a_libjpeg_has_all_by_which_a_change_shows(tmp_path: Path) -> None:
+def test_a_libjpeg_fingerprint_has_all_that_reveals_a_change(tmp_path: Path) -> None:
     elf = Elf(exported={"jpeg_read_header": PLAIN}, constants=TURBO + SIMD, build_id=bytes.fromhex("c0ffee"))
     path = elf.write(tmp_path / "libjpeg-1a2b.so.62")
     library, status = describe_jpeg("libjpeg.so.62", path), path.stat()
@@ -209,6 +209,6 @@ def test_what_is_missing_or_damaged_stays_a_name(tmp_path: Path, content: bytes 
     assert (library.path, library.implementation, library.sha256, library.size) == (path, "", "", 0)
 
 
-def test_a_libjpeg_inside_what_is_asked_for_is_not_what_is_asked_for(tmp_path: Path) -> None:
+def test_a_libjpeg_inside_the_requested_library_is_not_that_one(tmp_path: Path) -> None:
     path = Elf(exported={"TIFFOpen": PLAIN}, constants=MESSAGE + TURBO).write(tmp_path / "libtiff.so.6")
     assert describe_jpeg("libtiff.so.6", path).implementation == ""

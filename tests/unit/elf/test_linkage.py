@@ -152,7 +152,7 @@ def test_a_library_inside_a_module_has_no_users_but_its_holder(target: Target) -
     assert (shared.library.implementation, shared.library.soname, shared.users) == ("zlib", "libz.so.1", (font,))
 
 
-def test_of_what_the_program_brings_along_only_what_is_bound_counts(target: Target) -> None:
+def test_of_the_programs_own_libraries_only_bound_ones_count(target: Target) -> None:
     target.write("lib/libc.so.6", library("libc.so.6", constants=ZLIB_INSIDE))
     python = replace(PYTHON, exported={"inflate": PLAIN}, constants=ZLIB)
     program = target.write("bin/python", python)
@@ -170,7 +170,7 @@ def test_a_module_that_lacks_something_is_told_and_is_not_loaded(target: Target)
     assert core not in {file.path for file in linkage.files}
 
 
-def test_a_library_whose_symbols_are_damaged_is_told_without_what_it_is(target: Target) -> None:
+def test_a_library_with_damaged_symbols_is_listed_unidentified(target: Target) -> None:
     jpeg = target.write("libs/libjpeg.so.62", TURBO_62)
     damaged = target.root / "libs/libjpeg.so.62"
     damaged.write_bytes(re.sub(GNU_HASH + b".{8}", GNU_HASH + b"\xff" * 8, damaged.read_bytes(), flags=re.DOTALL))

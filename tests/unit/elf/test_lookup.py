@@ -85,7 +85,7 @@ def test_references_name_the_version_and_its_library(tmp_path: Path, *, system_v
         ((), "", None),
     ],
 )
-def test_a_reference_gets_the_definition_that_the_loader_would_take(
+def test_a_reference_gets_the_definition_the_loader_would_take(
     definitions: tuple[Definition, ...], version: str, chosen: Definition | None
 ) -> None:
     assert definition_for(definitions, Reference(name="scale", version=version)) == chosen

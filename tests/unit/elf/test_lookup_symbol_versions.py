@@ -47,7 +47,7 @@ def test_an_unknown_format_is_malformed(tmp_path: Path, tag: int) -> None:
         read_versions(written(tmp_path, content))
 
 
-def test_versions_of_one_library_that_all_libraries_share_are_counted(tmp_path: Path) -> None:
+def test_versions_that_all_libraries_share_are_counted_each_time(tmp_path: Path) -> None:
     """A table in which each of many libraries refers to the same long list of versions."""
     entries = b"".join(
         struct.pack("<HHIII", 1, 1000, 1, 1600 - 16 * number, 16 if number < 99 else 0) for number in range(100)

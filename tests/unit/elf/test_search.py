@@ -73,7 +73,7 @@ def test_odd_entries_of_the_library_path(target: Target, library_path: str, path
     assert found(target, library_path=library_path, working_directory="/srv") == path
 
 
-def test_an_entry_of_nothing_in_a_runpath_is_the_working_directory(target: Target) -> None:
+def test_an_empty_runpath_entry_is_the_working_directory(target: Target) -> None:
     core(target, "/nowhere:")
     target.write("/srv/liba.so", Elf(soname="liba.so"))
     assert found(target, working_directory="/srv") == "liba.so"
@@ -125,13 +125,13 @@ def test_subdirectories_of_platforms_go_from_long_to_short(tmp_path: Path) -> No
         (tmp_path / path.lstrip("/")).unlink()
 
 
-def test_the_levels_of_a_loader_before_they_came_are_not_refused_either(tmp_path: Path) -> None:
+def test_a_loader_older_than_isa_levels_does_not_enforce_them(tmp_path: Path) -> None:
     target = Target(tmp_path, version=BEFORE_LEVELS_CAME)
     target.write(CORE, Elf(isa="x86-64-v4"))
     assert target.start(level="x86-64-v1").open(CORE).file is not None
 
 
-def test_without_default_directories_the_caches_entries_in_them_are_passed_over(target: Target) -> None:
+def test_nodeflib_skips_cache_entries_in_default_directories(target: Target) -> None:
     inside, outside = target.write("/usr/lib64/deep/liba.so"), target.write("/srv/liba.so")
     for path, expected in ((inside, None), (outside, outside)):
         (target.root / "etc").mkdir(exist_ok=True)
@@ -142,7 +142,7 @@ def test_without_default_directories_the_caches_entries_in_them_are_passed_over(
         assert found(target) == path
 
 
-def test_a_file_of_another_byte_order_ends_the_search_and_one_of_another_class_does_not(target: Target) -> None:
+def test_another_byte_order_but_not_class_ends_the_search(target: Target) -> None:
     core(target, "/opt/one:/opt/two")
     sound = (target.root / target.write("/opt/two/liba.so").lstrip("/")).read_bytes()
     for offset, value, expected in ((4, 1, "/opt/two/liba.so"), (5, 2, None)):
@@ -198,7 +198,7 @@ def test_the_origin_of_a_program_is_that_of_its_real_path(target: Target) -> Non
         ("/nix/store/x-glibc-2.40/lib/", ("/nix/store/x-glibc-2.40/lib/",), "lib"),
     ],
 )
-def test_what_a_loader_was_compiled_with_is_read_from_its_strings(
+def test_a_loaders_build_settings_are_read_from_its_strings(
     tmp_path: Path, strings: str, directories: tuple[str, ...], library: str
 ) -> None:
     Elf(constants=f"\0no/path\0{strings}\0tail\0/own/etc/ld.so.cache\0".encode()).write(tmp_path / "ld.so")
@@ -225,7 +225,7 @@ def test_a_loader_that_is_not_there_counts_as_a_current_one(tmp_path: Path) -> N
         (CURRENT, 1 << 63, False),
     ],
 )
-def test_older_subdirectories_in_the_cache_count_by_the_loaders_version_and_what_the_cpu_has(
+def test_legacy_cache_entries_depend_on_loader_version_and_cpu(
     tmp_path: Path, version: str, bits: int, *, is_taken: bool
 ) -> None:
     target = Target(tmp_path, version=version, machine=AARCH64)
@@ -241,7 +241,7 @@ def test_older_subdirectories_in_the_cache_count_by_the_loaders_version_and_what
     assert found(target, capabilities=("atomics",)) == expected
 
 
-def test_a_loader_of_another_machine_searches_by_what_its_cpus_have(tmp_path: Path) -> None:
+def test_an_aarch64_loader_searches_by_aarch64_cpu_features(tmp_path: Path) -> None:
     target = Target(tmp_path, version=BEFORE_PLATFORMS_WENT, machine=AARCH64)
     target.write(CORE, Elf(machine=AARCH64.elf_machine, needed=("liba.so",), runpath="/opt/$PLATFORM"))
     order = ("tls/aarch64/atomics", "tls/atomics", "aarch64/atomics", "aarch64", "atomics", "")

@@ -40,7 +40,7 @@ def test_the_first_file_of_its_own_scope_wins(target: Target) -> None:
     assert bound(process, "nowhere") is None
 
 
-def test_what_the_program_brought_in_and_what_is_preloaded_go_before(target: Target) -> None:
+def test_the_program_its_libraries_and_preloads_bind_first(target: Target) -> None:
     assert bound(target.start(program("liba.so")), "both") == "/lib64/liba.so"
     target.write("/opt/pre.so", library("pre.so", "both"))
     assert bound(target.start(program("liba.so"), preload="/opt/pre.so"), "both") == "/opt/pre.so"
@@ -48,7 +48,7 @@ def test_what_the_program_brought_in_and_what_is_preloaded_go_before(target: Tar
     assert bound(target.start("/bin/host", preload="/opt/pre.so"), "both") == "/bin/host"
 
 
-def test_what_was_opened_for_all_goes_before_and_what_was_opened_for_itself_is_not_seen(target: Target) -> None:
+def test_rtld_global_files_bind_first_and_local_ones_are_hidden(target: Target) -> None:
     target.write("/opt/first.so", library("first.so", "both", "first"))
     target.write("/opt/lone.so", Elf(imported=("first",)))
     for everywhere, both, first in ((False, "/lib64/libb.so", None), (True, "/opt/first.so", "/opt/first.so")):

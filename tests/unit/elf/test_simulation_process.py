@@ -17,7 +17,7 @@ def target(tmp_path: Path) -> Target:
     return Target(tmp_path)
 
 
-def test_the_loader_stands_where_the_search_for_symbols_comes_by_it(target: Target) -> None:
+def test_the_loader_is_listed_where_the_symbol_search_reaches_it(target: Target) -> None:
     target.write("/lib64/libone.so", Elf(soname="libone.so", needed=("libdeep.so",)))
     target.write("/lib64/libc.so.6", Elf(soname="libc.so.6", needed=("ld-linux-x86-64.so.2",)))
     target.write("/lib64/libdeep.so")
@@ -73,7 +73,7 @@ def test_a_detour_through_a_link_is_kept(target: Target) -> None:
     assert process.loaded_files()[-1].path == PurePosixPath("/opt/app/../libs/liba.so")
 
 
-def test_preloads_come_from_the_variable_and_then_from_the_systems_file(target: Target) -> None:
+def test_preloads_come_from_the_variable_then_the_system_file(target: Target) -> None:
     for name in ("one", "two", "three"):
         target.write(f"/lib64/lib{name}.so")
     target.text("/etc/ld.so.preload", "# every process\n/lib64/libthree.so:libgone.so # and no other\n")
@@ -83,7 +83,7 @@ def test_preloads_come_from_the_variable_and_then_from_the_systems_file(target: 
     assert process.missing == []
 
 
-def test_what_the_program_needs_comes_before_what_the_preloaded_need(target: Target) -> None:
+def test_dependencies_of_the_program_precede_those_of_preloads(target: Target) -> None:
     target.write("/lib64/libpre.so", Elf(soname="libpre.so", needed=("libdeep.so",)))
     target.write("/lib64/libdeep.so")
     target.write("/lib64/libown.so")
@@ -107,7 +107,7 @@ def test_a_failed_open_leaves_nothing_mapped(target: Target) -> None:
     assert process.files == before
 
 
-def test_names_that_a_file_got_before_the_failure_stay_and_later_ones_do_not(target: Target) -> None:
+def test_aliases_found_before_a_failure_stay_later_ones_do_not(target: Target) -> None:
     target.write("/lib64/libreal.so", Elf())
     for alias in ("libearly.so", "liblate.so"):
         target.link(f"/opt/libs/{alias}", "/lib64/libreal.so")
@@ -141,7 +141,7 @@ def test_a_name_is_searched_for_by_whoever_opens_it(target: Target) -> None:
         assert (opened.path, opened.needed_by) == (expected, None)
 
 
-def test_extension_modules_are_opened_by_libpython_where_there_is_one(target: Target) -> None:
+def test_libpython_opens_extension_modules_where_it_exists(target: Target) -> None:
     target.write("/opt/libx.so")
     target.write("/lib64/libpython3.11.so.1.0", Elf(soname="libpython3.11.so.1.0", runpath="/opt"))
     process = target.start(program("libpython3.11.so.1.0"))
@@ -150,7 +150,7 @@ def test_extension_modules_are_opened_by_libpython_where_there_is_one(target: Ta
     assert opened.reason == "DT_RUNPATH of /lib64/libpython3.11.so.1.0"
 
 
-def test_what_is_opened_does_not_inherit_the_callers_rpath_but_the_programs(target: Target) -> None:
+def test_opened_files_inherit_the_programs_rpath_not_the_callers(target: Target) -> None:
     target.write("/opt/of_caller/liba.so")
     target.write("/opt/of_program/libb.so")
     target.write("/lib64/libcaller.so", Elf(soname="libcaller.so", rpath="/opt/of_caller"))
@@ -172,9 +172,7 @@ def test_what_is_opened_does_not_inherit_the_callers_rpath_but_the_programs(targ
         ("/bin/strange", "/bin/strange: its loader /lib/ld-strange.so cannot be read"),
     ],
 )
-def test_a_program_that_cannot_begin_is_a_problem_and_libraries_open_all_the_same(
-    target: Target, path: str, problem: str
-) -> None:
+def test_an_unstartable_program_is_reported_and_libraries_open(target: Target, path: str, problem: str) -> None:
     target.text("/bin/script", "#!/bin/sh\n")
     target.write("/bin/static", Elf())
     narrow = bytearray(program().content())
@@ -240,7 +238,7 @@ def test_a_file_above_the_cpus_level_is_refused(
     assert all("for CPUs of level x86-64-v3" in missing.problem for missing in opened.missing)
 
 
-def test_a_module_for_another_machine_is_told_from_one_that_is_not_there(target: Target) -> None:
+def test_a_module_for_another_machine_differs_from_a_missing_one(target: Target) -> None:
     target.write("/opt/foreign.so", Elf(machine=183))
     process = target.start(program())
     for name, problem in (("/opt/foreign.so", "built for aarch64, not for x86_64"), ("/opt/gone.so", "not found")):

@@ -90,7 +90,7 @@ def test_the_best_usable_hwcaps_directory_wins(tmp_path: Path) -> None:
     assert found(core, hwcaps=usable_hwcaps(None)) == {"liba.so": plain}
 
 
-def test_the_programs_rpath_serves_what_it_opens_but_its_runpath_does_not(tmp_path: Path) -> None:
+def test_the_programs_rpath_serves_dlopen_its_runpath_does_not(tmp_path: Path) -> None:
     library = LIBRARY.write(tmp_path / "lib" / "liba.so")
     core = Elf(needed=("liba.so",)).write(tmp_path / "core.so")
     for elf, expected in ((Elf(rpath="$ORIGIN/../lib"), library), (Elf(runpath="$ORIGIN/../lib"), None)):
@@ -143,7 +143,7 @@ def test_a_library_for_another_machine_is_passed_over(tmp_path: Path) -> None:
     assert found(Elf(needed=("liba.so",), runpath=search).write(tmp_path / "core.so")) == {"liba.so": right}
 
 
-def test_a_damaged_library_ends_the_search_as_it_ends_the_loaders(tmp_path: Path) -> None:
+def test_a_damaged_library_ends_the_search_as_in_the_loader(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     damaged = tmp_path / "one" / "liba.so"
     damaged.write_bytes(b"")

@@ -40,13 +40,13 @@ def test_a_library_that_only_imports_defines_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "start", [FRAME, BRANCH_TARGET + FRAME, LARGE_FRAME, SAVED_REGISTER, ROOM_OF_128], ids=bytes.hex
 )
-def test_a_function_that_stores_its_parameter_in_a_frame_is_unoptimised(tmp_path: Path, start: bytes) -> None:
+def test_storing_a_parameter_in_a_frame_marks_unoptimised_code(tmp_path: Path, start: bytes) -> None:
     exported = functions(start, 15) | functions(PLAIN, 5)
     assert measure_unoptimised_share(Elf(exported=exported).write(tmp_path / "lib.so")) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("start", [PLAIN, OPTIMISED_WITH_FRAME, b"\x55\x48\x89"], ids=bytes.hex)
-def test_a_frame_pointer_alone_is_no_sign_of_an_unoptimised_build(tmp_path: Path, start: bytes) -> None:
+def test_a_frame_pointer_alone_does_not_mean_unoptimised_code(tmp_path: Path, start: bytes) -> None:
     assert measure_unoptimised_share(Elf(exported=functions(start, 12)).write(tmp_path / "lib.so")) == 0.0
 
 
@@ -85,7 +85,7 @@ def test_of_very_many_functions_a_part_tells_the_share(tmp_path: Path) -> None:
     assert share == pytest.approx(0.5, abs=0.05)
 
 
-def test_a_few_names_are_found_among_many_and_no_part_of_a_name_for_the_whole(tmp_path: Path) -> None:
+def test_only_whole_names_are_found_among_many_symbols(tmp_path: Path) -> None:
     path = WITH_SYMBOLS.write(tmp_path / "lib.so")
     assert find_defined_names(path, ()) == frozenset()
     names = ("ImagingResample", "ImagingFilter", "kernel", "Imaging", "Resample", "malloc", "absent")

@@ -92,12 +92,12 @@ def test_beside_a_dispatcher_code_for_other_cpus_is_contained(tmp_path: Path) ->
     assert "functions cannot be told apart" in "\n".join(found.evidence)
 
 
-def test_a_dispatcher_changes_nothing_where_nearly_all_is_for_one_kind_of_cpu(tmp_path: Path) -> None:
+def test_a_dispatcher_is_ignored_if_most_code_needs_one_cpu_kind(tmp_path: Path) -> None:
     found = scanned(tmp_path, "cpuid", *["vpaddb ymm0, ymm1, ymm2"] * 40)
     assert (found.requires, found.confidence) == (("avx2",), Confidence.LIKELY)
 
 
-def test_the_files_own_declaration_is_told_beside_what_it_requires(tmp_path: Path) -> None:
+def test_the_files_declared_level_is_reported_beside_its_needs(tmp_path: Path) -> None:
     found = scanned(tmp_path, "vaddps xmm0, xmm1, xmm2", isa="x86-64-v3")
     assert found.declared == "x86-64-v3"
     assert "declares to need x86-64-v3" in found.evidence[0]
@@ -111,7 +111,7 @@ def test_constants_among_code_require_nothing(tmp_path: Path) -> None:
     assert found.confidence is Confidence.LIKELY
 
 
-def test_without_the_decoder_the_note_speaks_and_is_called_unverified(tmp_path: Path) -> None:
+def test_without_a_decoder_the_isa_note_is_used_as_unverified(tmp_path: Path) -> None:
     elf = Elf(isa="x86-64-v2", exported={"function": RET})
     found = scan_isa(elf.write(tmp_path / "module.so"), decode=False)
     assert found.confidence is Confidence.UNVERIFIED

@@ -43,7 +43,7 @@ def test_few_wheels_serve_all_hosts_that_can_be_served(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(_CASES.glob("*.json")), ids=lambda path: path.stem)
-def test_every_host_is_told_once_whatever_the_order_of_the_documents(path: Path) -> None:
+def test_each_host_appears_once_whatever_the_document_order(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
     fleet = _planned(case)
     told = [name for artefact in fleet.artefacts for name in artefact.hosts] + [each.host for each in fleet.left_out]

@@ -31,7 +31,7 @@ def _fleet(glibcs: dict[str, str]) -> Fleet:
     return plan_fleet([each for each in hosts if isinstance(each, FleetHost)], (), recipe, Request(), Limits(now=NOW))
 
 
-def test_a_host_with_an_older_glibc_is_left_out_and_the_others_keep_the_wheel(golden: Golden) -> None:
+def test_only_a_host_with_an_older_glibc_is_left_out_of_a_wheel(golden: Golden) -> None:
     fleet = select_reachable_hosts(
         _fleet({"old": "2.9", "edge": "2.27", "later": "2.36", "untold": ""}), {"cp311-v3": "2.27"}
     )

@@ -92,7 +92,7 @@ def test_a_narrow_terminal_breaks_no_row_of_the_table(width: int) -> None:
     assert all("more" not in row for row in rows)
 
 
-def test_a_wheel_is_shown_with_its_file_or_with_what_is_in_its_way() -> None:
+def test_a_wheel_is_shown_with_its_file_or_what_prevents_it() -> None:
     made = fleet_text(_fleet(1, wheel="pillow-13.whl"), Page())
     assert "    pillow-13.whl\n" in made
     here = fleet_text(_fleet(1, builder=PurePath("/usr/bin/python3.11")), Page())

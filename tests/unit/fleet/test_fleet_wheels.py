@@ -84,9 +84,7 @@ def test_another_wheel_is_not_taken_for_it(
     assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None
 
 
-def test_a_wheel_that_was_changed_or_that_nobody_listed_is_built_again(
-    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact
-) -> None:
+def test_a_changed_or_unlisted_wheel_is_built_again(tmp_path: Path, recipe: Recipe, artefact: FleetArtefact) -> None:
     assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None
     name = _put(tmp_path, "13.0.0+simd.v3", listed=False)
     assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None

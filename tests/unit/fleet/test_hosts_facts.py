@@ -88,7 +88,7 @@ def test_a_document_that_is_none_is_named_with_what_is_wrong(content: str, probl
     assert caught.value.message.startswith("web1.json: ")
 
 
-def test_a_document_of_a_later_fastinstall_is_told_from_a_foreign_one() -> None:
+def test_a_newer_fastinstall_document_differs_from_a_foreign_one() -> None:
     with pytest.raises(LaterDocumentError) as caught:
         read_host_facts(_document(_text({"schema": "fastinstall.facts/2"})))
     assert "a later fastinstall" in caught.value.message
@@ -120,7 +120,7 @@ def test_documents_that_speak_of_many_hosts_are_passed_over() -> None:
     assert read_host_facts(_document('{"schema": "fastinstall.fleet/1", "groups": []}')) is None
 
 
-def test_a_directory_is_read_file_by_file_and_what_is_wrong_ends_nothing(tmp_path: Path) -> None:
+def test_unreadable_files_do_not_stop_reading_a_directory(tmp_path: Path) -> None:
     (tmp_path / "web1.json").write_text(_text())
     (tmp_path / "web2.example.org").write_text(_text())
     (tmp_path / "broken.json").write_text("{")

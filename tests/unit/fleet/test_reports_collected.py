@@ -50,7 +50,7 @@ def _summed(*reports: HostReport, unreported: tuple[Unreported, ...] = (), expec
     return sum_up(reports, unreported, expected=set(expected), oldest=NOW - 7 * DAY, now=NOW)
 
 
-def test_a_report_is_read_as_the_whole_document_says_it_and_what_is_ok_is_left_out() -> None:
+def test_a_report_keeps_its_overall_status_and_drops_ok_findings() -> None:
     host = _host("web1", Status.OK, Status.ERROR, Status.SKIPPED, Status.HINT)
     assert (host.host, host.status, host.written) == ("web1", Status.ERROR, NOW)
     assert [(each.status, each.message) for each in host.findings] == [
@@ -112,7 +112,7 @@ def test_documents_that_speak_of_many_hosts_are_passed_over() -> None:
     assert read_report(_document("fleet", {"schema": "fastinstall.fleet/1"})) is None
 
 
-def test_findings_are_gathered_over_hosts_wherever_their_environments_lie_the_gravest_first() -> None:
+def test_findings_merge_across_hosts_and_prefixes_worst_first() -> None:
     collected = _summed(
         _host("a", Status.WARNING, prefix="/one"),
         _host("b", Status.WARNING, prefix="/two"),
@@ -134,7 +134,7 @@ def test_several_reports_of_one_host_count_as_the_gravest() -> None:
     assert collected.hosts == {"warning": ("a",)}
 
 
-def test_an_old_report_does_not_count_and_its_host_is_named_with_its_age(golden: Golden) -> None:
+def test_an_old_report_is_ignored_and_its_host_and_age_named(golden: Golden) -> None:
     collected = _summed(_host("a", Status.ERROR, age=8), _host("a", Status.OK, age=30), _host("b", Status.OK, age=6))
     assert collected.hosts == {"ok": ("b",)}
     assert [(each.host, each.absence) for each in collected.unreported] == [("a", Absence.OLD)]
@@ -142,7 +142,7 @@ def test_an_old_report_does_not_count_and_its_host_is_named_with_its_age(golden:
     golden(collected.unreported[0].reason)
 
 
-def test_hosts_that_should_have_a_report_are_missed_and_others_are_told(golden: Golden) -> None:
+def test_hosts_without_a_report_and_unexpected_hosts_are_named(golden: Golden) -> None:
     broken = Unreported(host="b", absence=Absence.UNREADABLE, reason="is empty", hint="again")
     collected = _summed(_host("a", Status.OK), _host("x", Status.OK), unreported=(broken,), expected=("a", "b", "c"))
     assert [(each.host, each.absence) for each in collected.unreported] == [

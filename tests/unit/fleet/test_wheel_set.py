@@ -31,7 +31,7 @@ def session(tmp_path: Path) -> Session:
     return a_session(tmp_path, PATH="", FASTINSTALL_CACHE_DIR=str(tmp_path / "cache"))
 
 
-def test_a_set_has_a_wheel_for_each_python_in_use_with_every_level_that_pays(session: Session) -> None:
+def test_a_set_has_a_wheel_per_python_with_every_useful_level(session: Session) -> None:
     wanted = plan_set(session, None, Request())
     assert [each.abi for each in wanted] == [f"cp{each.replace('.', '')}" for each in PYTHONS]
     assert {each.levels for each in wanted} == {("x86-64-v2", "x86-64-v3")}
@@ -92,7 +92,7 @@ def test_a_named_python_that_does_not_answer_is_refused(session: Session) -> Non
         plan_set(session, Path("/nowhere/python"), Request())
 
 
-def test_a_wheel_that_is_there_is_not_built_again_even_without_its_python(session: Session, tmp_path: Path) -> None:
+def test_an_existing_wheel_is_kept_even_without_its_python(session: Session, tmp_path: Path) -> None:
     wanted = tuple(each for each in plan_set(session, None, Request()) if each.abi in {"cp314", "cp314t"})
     wheel = write_wheel(tmp_path / "built", "pillow", "13.0.0+simd.v2.v3", f"cp314-cp314-{TAG}")
     publish_wheel(session, wheel, sha256(wheel), tmp_path / "set")
@@ -116,7 +116,7 @@ def test_a_build_that_fails_keeps_no_other_from_being_made(session: Session, tmp
     assert "/nowhere/python" in failed.problem
 
 
-def test_a_directory_that_cannot_be_read_is_refused_before_anything_is_built(session: Session, tmp_path: Path) -> None:
+def test_an_unreadable_directory_is_refused_before_any_build(session: Session, tmp_path: Path) -> None:
     (tmp_path / "SHA256SUMS").write_text("nonsense\n")
     with pytest.raises(DocumentError):
         build_set(session, plan_set(session, None, Request()), Request(), tmp_path)

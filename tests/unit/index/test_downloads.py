@@ -47,7 +47,7 @@ def test_a_file_is_kept_under_its_hash_and_found_again(tmp_path: Path) -> None:
     assert [each.path for each in list_stored_files(tmp_path, is_sdist)] == [path]
 
 
-def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path: Path) -> None:
+def test_a_hash_mismatch_names_file_and_hashes_and_keeps_nothing(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(b"another")
 
@@ -60,7 +60,7 @@ def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path:
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
-def test_a_stored_file_that_was_altered_is_neither_used_nor_offered_and_gets_replaced(tmp_path: Path) -> None:
+def test_an_altered_stored_file_is_never_used_and_gets_replaced(tmp_path: Path) -> None:
     path = store_download(tmp_path, ARTEFACT, write)
     path.write_bytes(b"altered")
 
@@ -69,7 +69,7 @@ def test_a_stored_file_that_was_altered_is_neither_used_nor_offered_and_gets_rep
     assert store_download(tmp_path, ARTEFACT, write).read_bytes() == CONTENT
 
 
-def test_without_a_known_hash_a_file_is_kept_under_the_one_it_has(tmp_path: Path) -> None:
+def test_a_file_without_a_known_hash_is_stored_by_its_own_hash(tmp_path: Path) -> None:
     unknown = replace(ARTEFACT, sha256="")
 
     assert store_download(tmp_path, unknown, write).parent.name == ARTEFACT.sha256
@@ -115,7 +115,7 @@ def test_copying_a_file_that_is_gone_names_it(tmp_path: Path) -> None:
         store_download(tmp_path, ARTEFACT, partial(copy_local_file, tmp_path / "gone"))
 
 
-def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it(tmp_path: Path) -> None:
+def test_an_unwritable_cache_names_the_variable_that_moves_it(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
 
@@ -125,14 +125,14 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it
     assert "FASTINSTALL_CACHE_DIR" in (failed.value.hint or "")
 
 
-def test_a_file_is_offered_by_its_name_only_where_its_index_is_configured(tmp_path: Path) -> None:
+def test_a_file_is_offered_only_if_its_index_is_configured(tmp_path: Path) -> None:
     path = store_download(tmp_path, ARTEFACT, write)
 
     assert list_offered_files(tmp_path, is_sdist, ("https://mirror.example", INDEX)) == ((path, INDEX),)
     assert list_offered_files(tmp_path, is_sdist, ("https://mirror.example",)) == ()
 
 
-def test_a_file_that_no_index_is_known_to_offer_is_offered_once_one_does(tmp_path: Path) -> None:
+def test_a_file_from_no_known_index_is_offered_once_one_lists_it(tmp_path: Path) -> None:
     path = store_download(tmp_path, replace(ARTEFACT, index=""), write)
     assert list_offered_files(tmp_path, is_sdist, (INDEX,)) == ()
 
@@ -141,7 +141,7 @@ def test_a_file_that_no_index_is_known_to_offer_is_offered_once_one_does(tmp_pat
     assert list_offered_files(tmp_path, is_sdist, (INDEX,)) == ((path, INDEX),)
 
 
-def test_of_two_files_with_one_name_that_of_the_first_index_comes_first(tmp_path: Path) -> None:
+def test_of_two_files_of_one_name_the_first_index_has_priority(tmp_path: Path) -> None:
     def write_another(path: Path) -> None:
         path.write_bytes(b"another")
 

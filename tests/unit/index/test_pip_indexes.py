@@ -49,7 +49,7 @@ def test_every_setting_about_indexes_is_read(tmp_path: Path) -> None:
     )
 
 
-def test_variables_go_before_the_install_section_and_that_before_the_global_one(tmp_path: Path) -> None:
+def test_variables_override_install_which_overrides_global(tmp_path: Path) -> None:
     text = "[install]\nindex-url = install\nproxy = install\n[global]\nindex-url = global\n"
 
     settings = read(tmp_path, text, PIP_INDEX_URL="env")
@@ -70,7 +70,7 @@ def test_credentials_do_not_show_in_the_settings_repr() -> None:
     assert "hunter2" not in repr(settings)
 
 
-def test_pips_environment_keeps_settings_and_drops_what_leads_elsewhere() -> None:
+def test_pips_environment_keeps_settings_but_no_redirections() -> None:
     variables = {
         "PATH": "/usr/bin",
         "PIP_INDEX_URL": "https://mirror.example/simple",
@@ -103,7 +103,7 @@ def test_a_target_too_old_for_the_tools_pip_is_served_by_its_own() -> None:
     assert argv_for(old) == ("/old/bin/python", "-I", "-m", "pip")
 
 
-def test_a_target_too_old_and_without_pip_is_refused_with_a_way_out() -> None:
+def test_an_old_target_without_pip_is_refused_with_a_hint() -> None:
     with pytest.raises(RefusedError, match="too old") as refused:
         argv_for(replace(INTERPRETER, version="3.6.15", pip_version=None))
 

@@ -80,7 +80,7 @@ def test_prereleases_are_left_out() -> None:
         "cp311-cp311-linux_x86_64",
     ],
 )
-def test_a_wheel_for_another_target_is_no_official_wheel_of_this_one(tag: str) -> None:
+def test_a_wheel_for_another_target_is_not_an_official_wheel(tag: str) -> None:
     assert selected(f"pillow-12.1.1-{tag}.whl").wheels == ()
 
 
@@ -99,7 +99,7 @@ def test_wheels_up_to_the_targets_glibc_fit(tag: str) -> None:
     assert names(selected(wheel).wheels) == [wheel]
 
 
-def test_only_the_best_wheel_of_each_version_is_offered_newest_version_first() -> None:
+def test_each_version_offers_its_best_wheel_newest_version_first() -> None:
     old = "pillow-11.3.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
     best = "pillow-12.1.1-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
     lesser = "pillow-12.1.1-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
@@ -143,7 +143,7 @@ def test_the_targets_own_abi_is_preferred_to_the_stable_one() -> None:
     assert own < tags[Tag("cp311", "abi3", "manylinux_2_28_x86_64")]
 
 
-def test_wheels_of_ours_are_told_by_the_recipes_label_and_never_taken_for_official() -> None:
+def test_our_labelled_wheels_are_never_taken_for_official_ones() -> None:
     ours = "pillow-12.1.1+simd.v3-cp311-cp311-manylinux_2_27_x86_64.whl"
     by_its_own_name = "pillow_simd-12.1.1.post0+simd.v3-cp311-cp311-linux_x86_64.whl"
     foreign = "pillow-12.1.1+company1-cp311-cp311-manylinux_2_27_x86_64.whl"
@@ -178,7 +178,7 @@ def test_a_file_fits_by_name_and_tags() -> None:
     assert not wanted("pillow-12.1.1-cp310-cp310-linux_x86_64.whl")
 
 
-def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> None:
+def test_a_linked_library_is_offered_by_its_name_in_the_recipe() -> None:
     offered = ("zlib_ng-1.0.0.tar.gz", "zlib_ng-1.1.0.tar.gz", "zlib_ng-2.0.0.tar.gz")
 
     releases = selected(*offered, used=LINKING)
@@ -196,7 +196,7 @@ def test_of_an_ingredient_only_sdists_are_wanted() -> None:
     assert not make_choice((recipe(),), INTERPRETER).is_wanted("zlib_ng-1.1.0.tar.gz")
 
 
-def test_a_compiler_is_one_that_the_machine_runs_which_builds_not_the_target() -> None:
+def test_the_compiler_runs_on_the_build_machine_not_the_target() -> None:
     there = replace(INTERPRETER, platform="linux-aarch64")
     built_here, built_there = make_choice((recipe(),), there, INTERPRETER), make_choice((recipe(),), there)
     ours, theirs = (f"ziglang-0.17.1-py3-none-manylinux_2_12_{machine}.whl" for machine in ("x86_64", "aarch64"))

@@ -24,7 +24,7 @@ CHOICE = Choice(sources=frozenset({"pillow"}), wheels=frozenset({"pillow"}), tag
         "%2e%2e",
     ],
 )
-def test_a_link_of_an_index_names_a_file_without_a_directory_or_is_not_wanted(path: str) -> None:
+def test_an_index_link_yields_a_bare_file_name_or_is_not_wanted(path: str) -> None:
     name = Link(f"https://index.example/files/{path}").filename
     assert not CHOICE.is_wanted(name) or "/" not in name
 

@@ -44,7 +44,7 @@ def everything(filename: str) -> bool:
     return filename.endswith((".whl", ".tar.gz"))
 
 
-def test_files_are_described_with_hash_size_and_the_python_they_require(tmp_path: Path) -> None:
+def test_files_are_described_with_hash_size_and_required_python(tmp_path: Path) -> None:
     sdist, wheel = write_sdist(tmp_path), write_wheel(tmp_path)
     (tmp_path / "notes.txt").write_text("not a distribution")
 
@@ -59,7 +59,7 @@ def test_files_are_described_with_hash_size_and_the_python_they_require(tmp_path
     assert (found[SDIST].name, found[SDIST].version) == ("pillow-simd", "12.1.1.post0")
 
 
-def test_a_file_that_differs_from_its_sum_is_named_with_both_hashes(tmp_path: Path) -> None:
+def test_a_checksum_mismatch_names_the_file_and_both_hashes(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path)
     (tmp_path / "SHA256SUMS").write_text(f"{'0' * 64}  {WHEEL}\n")
 
@@ -71,7 +71,7 @@ def test_a_file_that_differs_from_its_sum_is_named_with_both_hashes(tmp_path: Pa
     assert hashlib.sha256(wheel.read_bytes()).hexdigest() in failed.value.message
 
 
-def test_an_sdist_whose_sum_is_known_is_read_as_far_as_its_metadata(tmp_path: Path) -> None:
+def test_an_sdist_with_a_known_hash_is_read_up_to_its_metadata(tmp_path: Path) -> None:
     sdist = write_sdist(tmp_path)
     sdist.write_bytes(sdist.read_bytes()[:-8])  # without the checksum of the compression
 
@@ -113,7 +113,7 @@ def test_a_flipped_bit_in_a_wheel_is_noticed_without_sums(tmp_path: Path) -> Non
         read_wheelhouse(tmp_path, everything)
 
 
-def test_what_is_inside_is_not_held_against_its_sums_where_the_wheel_has_one_of_its_own(tmp_path: Path) -> None:
+def test_members_are_not_checked_if_the_wheel_has_a_listed_hash(tmp_path: Path) -> None:
     """Nor need it be: what of it is used is looked at once more, whole, before it is."""
     wheel = write_wheel(tmp_path)
     content = bytearray(wheel.read_bytes())
@@ -126,7 +126,7 @@ def test_what_is_inside_is_not_held_against_its_sums_where_the_wheel_has_one_of_
         require_stack_alone(wheel)
 
 
-def test_a_wheel_that_we_packed_is_whole_by_its_hash_and_still_brings_nothing_but_pil(tmp_path: Path) -> None:
+def test_a_wheel_we_packed_is_trusted_by_hash_yet_holds_only_pil(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path)
     content = bytearray(wheel.read_bytes())
     content[content.index(b"x = 1")] ^= 1
@@ -163,7 +163,7 @@ def test_a_missing_wheelhouse_is_a_failure_that_names_it(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("write", [write_wheel, write_sdist])
 @pytest.mark.parametrize("said", ["9.0.0", "no version"])
-def test_a_file_whose_name_says_another_version_than_what_is_in_it_is_refused(
+def test_a_version_that_differs_in_name_and_metadata_is_refused(
     tmp_path: Path, write: Callable[[Path], Path], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(globals(), "METADATA", f"Metadata-Version: 2.4\nName: x\nVersion: {said}\n\n".encode())

@@ -62,7 +62,7 @@ def test_in_a_file_that_was_rewritten_ours_is_found_or_let_be(file: Path, tmp_pa
     assert file.read_text() == LATER
 
 
-def test_a_file_that_was_not_there_goes_unless_others_write_to_it(tmp_path: Path) -> None:
+def test_a_created_file_is_removed_unless_others_wrote_to_it(tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
     adding = describe_addition(store, "x", "conda-meta/pinned", OURS)
     add(store, adding)
@@ -74,7 +74,7 @@ def test_a_file_that_was_not_there_goes_unless_others_write_to_it(tmp_path: Path
     assert not (tmp_path / "conda-meta/pinned").exists()
 
 
-def test_several_additions_to_one_file_go_in_any_number_of_attempts(file: Path, tmp_path: Path) -> None:
+def test_several_additions_to_one_file_are_withdrawn_together(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
     first = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, first)

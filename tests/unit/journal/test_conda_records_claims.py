@@ -46,7 +46,7 @@ def test_a_record_that_cannot_be_read_claims_nothing(tmp_path: Path, content: ob
     assert claims(tmp_path, "absent-1-0.json") == {}
 
 
-def test_strangers_are_records_of_returning_packages_that_nobody_knows(tmp_path: Path) -> None:
+def test_unknown_records_of_returning_packages_are_foreign(tmp_path: Path) -> None:
     for name in ("turbo-2-0.json", "turbo-4-0.json", "libjpeg-turbo-4-0.json", "numpy-2-0.json"):
         _write(tmp_path, name, {"files": [f"lib/{name}"]})
     status = {name: tmp_path / "conda-meta" / name for name in list_record_names(tmp_path)}

@@ -128,7 +128,7 @@ def test_a_malformed_line_is_named_with_its_number_and_key(line: str, message: s
     assert caught.value.message.startswith(message)
 
 
-def test_a_batch_has_happened_once_its_own_end_is_written_and_undoing_has_not_begun() -> None:
+def test_a_batch_happened_if_its_end_is_logged_before_any_undo() -> None:
     failed, moved = dataclasses.replace(MOVING, inodes=(1,)), Moved(window_ns=1)
     assert parse_journal(journal(BEGUN, MOVING, moved), file=FILE).happened(MOVING)
     assert not parse_journal(journal(BEGUN, MOVING), file=FILE).happened(MOVING)
@@ -136,12 +136,12 @@ def test_a_batch_has_happened_once_its_own_end_is_written_and_undoing_has_not_be
     assert not parse_journal(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)
 
 
-def test_an_external_change_has_an_outcome_unless_the_process_died_in_it() -> None:
+def test_an_external_change_has_an_outcome_unless_interrupted() -> None:
     assert parse_journal(journal(BEGUN, EXTERNAL, ENDED, MOVING), file=FILE).outcome(EXTERNAL) == ENDED
     assert parse_journal(journal(BEGUN, EXTERNAL, Undoing(reason="interrupted")), file=FILE).outcome(EXTERNAL) is None
 
 
-def test_what_a_dead_stretch_was_about_may_hold_anything_and_nothing_else_may() -> None:
+def test_only_paths_of_an_unfinished_change_may_hold_anything() -> None:
     noted = parse_journal(journal(BEGUN, EXTERNAL, ENDED), file=FILE).known
     assert noted.of("lib/x.so") == {"sha256:00"}
     assert (noted.has("lib/y.so", "sha256:01"), noted.has("lib/y.so", "sha256:02")) == (True, False)
@@ -159,7 +159,7 @@ def test_acts_are_told_in_their_order() -> None:
     assert parse_journal(journal(*EVERY), file=FILE).acts == (EXTERNAL, MOVING, ADDING)
 
 
-def test_a_directory_is_as_it_was_the_first_time_and_what_was_brought_in_does_not_count() -> None:
+def test_a_directorys_first_state_counts_and_added_ones_do_not() -> None:
     early = Directory(path="lib", mtime_ns=1, names="a", mode=0o755)
     late = dataclasses.replace(early, mtime_ns=2)
     ours = Directory(path="site/PIL/sub", mtime_ns=3, names="b", mode=0o755)

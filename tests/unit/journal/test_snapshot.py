@@ -74,7 +74,7 @@ def test_however_a_transaction_ended_both_say_the_same(tmp_path: Path) -> None:
     assert seen == {None, "one"}
 
 
-def test_of_several_the_newest_by_number_counts_whatever_its_name(tmp_path: Path) -> None:
+def test_the_newest_journal_by_number_counts_whatever_its_name(tmp_path: Path) -> None:
     for name, sequence in (("c", 1), ("a", 3), ("b", 2)):
         _write(tmp_path, name, _journal(_begun(name, sequence=sequence)))
     assert _both(tmp_path) == ("a", "a")
@@ -104,7 +104,7 @@ def test_a_malformed_journal_is_named_by_both(tmp_path: Path, text: str) -> None
 @pytest.mark.parametrize(
     "line", ['{"event": "linking", "paths": []}', format_entry_line(replace(BEGUN, schema="fastinstall.journal/2"))]
 )
-def test_what_a_later_version_has_written_is_known_as_such_by_both(tmp_path: Path, line: str) -> None:
+def test_both_readers_recognise_an_entry_of_a_later_version(tmp_path: Path, line: str) -> None:
     first = "" if '"begun"' in line else _journal(_begun("one", tool_version="7.1"))
     _write(tmp_path, "one", f"{first}{line}\n")
     with pytest.raises(LaterDocumentError, match="which this version cannot read"):
@@ -119,7 +119,7 @@ def test_a_key_that_nobody_knows_is_passed_over_by_both(tmp_path: Path) -> None:
     assert _both(tmp_path) == ("one", "one")
 
 
-def test_a_transaction_without_its_journal_is_told_unless_nothing_is_in_it(tmp_path: Path) -> None:
+def test_a_transaction_without_journal_is_reported_unless_empty(tmp_path: Path) -> None:
     for name in ("emptied", "torn"):
         (tmp_path / TRANSACTIONS / name).mkdir(parents=True)
     (tmp_path / TRANSACTIONS / "torn" / "aside").mkdir()

@@ -145,7 +145,7 @@ def test_what_pip_refuses_in_the_list_for_pip_is_a_finding(tmp_path: Path) -> No
     assert "pip rejects the file" in finding.message
 
 
-def test_what_is_no_yaml_and_lists_no_dependencies_is_another_programs(tmp_path: Path) -> None:
+def test_a_non_yaml_file_listing_no_dependencies_is_ignored(tmp_path: Path) -> None:
     template = "{{- if .Values.env }}\nkind: ConfigMap\n{{- end }}\n"
     assert _found(tmp_path, "env.yaml", template) == []
 
@@ -198,13 +198,13 @@ def test_a_file_of_that_name_that_is_not_of_conda_is_no_finding(tmp_path: Path) 
         ("xuv.lock", None),
     ],
 )
-def test_names_tell_the_kind_and_the_expression_for_pre_commit_agrees(path: str, kind: LockKind | None) -> None:
+def test_names_decide_the_kind_and_the_pre_commit_pattern_agrees(path: str, kind: LockKind | None) -> None:
     assert lock_kind_of(PurePath(path)) == kind
     assert (re.search(FILES, path) is not None) is (kind is not None)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "Pipfile.lock", "conda-lock.yml", "conda-linux-64.lock"])
-def test_a_file_of_another_kind_is_refused_by_name_with_what_to_export(tmp_path: Path, name: str) -> None:
+def test_an_unsupported_file_is_refused_with_what_to_export(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=re.escape(name)) as caught:
         _found(tmp_path, name, "pillow==3")
     assert KNOWN in (caught.value.hint or "")
@@ -227,7 +227,7 @@ def test_names_of_archives() -> None:
 
 
 @pytest.mark.parametrize(("machine", "line"), [("x86_64", 4), ("aarch64", 5), ("riscv64", None)])
-def test_a_lock_for_several_machines_is_judged_for_the_one_that_asks(
+def test_a_lock_for_several_machines_is_judged_for_the_given_one(
     tmp_path: Path, machine: str, line: int | None
 ) -> None:
     lock = tmp_path / "pixi.lock"

@@ -107,7 +107,7 @@ def test_what_would_bring_another_pillow_is_an_error(check: Check, text: str, li
     assert finding.remedy.text
 
 
-def test_the_remedy_builds_the_version_that_was_asked_for_beside_the_file(check: Check, tmp_path: Path) -> None:
+def test_the_remedy_builds_the_pinned_version_beside_the_file(check: Check, tmp_path: Path) -> None:
     (finding,) = check("pillow==12.1.1")
     assert finding.remedy.command == f"fastinstall build -o {tmp_path}/wheels --version 12.1.1"
     assert "--find-links wheels" in finding.remedy.text
@@ -118,23 +118,23 @@ def test_a_label_without_a_place_to_find_it_is_a_hint(check: Check) -> None:
     assert finding.status.value == "hint"
 
 
-def test_a_finding_in_an_included_file_names_that_file_and_its_line(check: Check, tmp_path: Path) -> None:
+def test_a_finding_in_an_included_file_names_that_file_and_line(check: Check, tmp_path: Path) -> None:
     base = "--requirement requirements.txt\npillow\n"
     (finding,) = check("-r base.txt\n-c limits.txt\n", base=base, limits="\npillow==12.1.1")
     assert (finding.file, finding.line) == (tmp_path / "limits.txt", 2)
 
 
-def test_a_constraint_that_holds_to_ours_makes_a_pin_of_the_same_version_harmless(check: Check) -> None:
+def test_a_constraint_to_our_build_makes_a_same_version_pin_safe(check: Check) -> None:
     found = check("-c limits.txt\npillow==13.0.0\n", limits=f"pillow=={OURS}\n--find-links wheels")
     assert found == ()
 
 
-def test_a_constraint_that_holds_to_ours_does_not_excuse_another_version(check: Check) -> None:
+def test_a_constraint_to_our_build_does_not_excuse_another_pin(check: Check) -> None:
     (finding,) = check("-c limits.txt\npillow==12.1.1\n", limits=f"pillow=={OURS}\n--find-links wheels")
     assert "12.1.1 is stock Pillow" in finding.message
 
 
-def test_another_version_for_other_machines_is_well_beside_ours_and_only_there(check: Check) -> None:
+def test_another_version_is_fine_only_where_ours_does_not_apply(check: Check) -> None:
     marked = "pillow==13.1.0 ; python_version >= '3.12'\n"
     assert check(f"-f wheels\npillow=={OURS} ; python_version < '3.12'\n{marked}") == ()
 

@@ -65,7 +65,7 @@ def test_severities_are_counted_from_the_gravest() -> None:
     assert list(count_by_severity(ALL).items()) == [(Severity.CRITICAL, 1), (Severity.LOW, 1), (Severity.UNRATED, 2)]
 
 
-def test_a_downgrade_brings_back_what_was_fixed_and_the_kernels_own() -> None:
+def test_a_downgrade_brings_back_fixed_and_kernel_advisories() -> None:
     assert find_returning_advisories(ALL, "13.0.0", "12.1.1.post0") == (CRITICAL, LOW, KERNELS)
 
 
@@ -101,7 +101,7 @@ def test_only_the_gravest_severity_is_critical() -> None:
     assert select_critical_advisories((*ALL, WEBP), "13.0.0") == ()
 
 
-def test_a_vulnerable_version_is_a_named_risk_that_nobody_has_allowed_yet(golden: Golden) -> None:
+def test_a_vulnerable_version_is_a_named_risk_not_yet_allowed(golden: Golden) -> None:
     more = _advisory("stale", "<12.2", Severity.CRITICAL)
     plan_risk = find_vulnerability_risk(replace(recipe(), advisories=(*ALL, more)), "12.1.1.post0", kernels=True)
 
@@ -117,7 +117,7 @@ def test_a_version_without_critical_advisories_is_no_risk() -> None:
     assert find_vulnerability_risk(replace(recipe(), advisories=(LOW, OLD)), "12.1.0", kernels=True) is None
 
 
-def test_a_critical_defect_of_the_kernels_is_a_risk_only_with_kernels() -> None:
+def test_a_critical_kernel_defect_is_a_risk_only_with_kernels() -> None:
     defect = _advisory("defect", "<=12.1.1", Severity.CRITICAL, kernels_only=True)
     known = replace(recipe(), advisories=(defect,))
 

@@ -28,7 +28,7 @@ def defects(version: str, *, kernels: bool = True) -> set[str]:
     }
 
 
-def test_the_fork_s_recipe_alone_knows_the_three_defects_of_its_kernels() -> None:
+def test_only_the_forks_recipe_knows_its_three_kernel_defects() -> None:
     known = {name: recipe.advisories for name, recipe in load_recipes((SHIPPED,)).items()}
     found = {name: {each.id for each in advisories if each.kernels_only} for name, advisories in known.items()}
     assert found == {"pillow": set(), "pillow-fast": set(), "pillow-simd": DEFECTS}
@@ -40,7 +40,7 @@ def test_the_fork_has_its_defects_and_no_later_version_has_them() -> None:
     assert defects("12.2.0") == defects("13.0.0") == set()
 
 
-def test_a_defect_begins_with_the_pillow_that_brought_the_operation() -> None:
+def test_a_defect_starts_with_the_pillow_that_has_the_operation() -> None:
     assert defects("10.4.0.post0") == DEFECTS - {"fastinstall-pillow-simd-i16-filter"}
     assert defects("10.0.1.post0") == {"fastinstall-pillow-simd-blur-thin-image"}
 
@@ -63,7 +63,7 @@ def test_libraries_are_named_as_they_can_be_observed() -> None:
     assert {each.component for each in fork().advisories} <= {"", JPEG, *FEATURES}
 
 
-def test_the_libraries_of_the_newest_wheels_have_no_known_vulnerability_and_older_ones_do() -> None:
+def test_only_older_wheels_have_libraries_known_to_be_vulnerable() -> None:
     newest = {JPEG: "3.2.0", "libtiff": "4.7.2", "libwebp": "1.6.0", "freetype": "2.14.3", "openjpeg": "2.5.4"}
     older = {JPEG: "3.1.3", "libtiff": "4.7.1", "libwebp": "1.6.0", "freetype": "2.14.1", "openjpeg": "2.5.4"}
     assert select_library_advisories(fork().advisories, newest) == ()

@@ -97,12 +97,12 @@ def test_a_level_that_no_processor_is_known_for_asks_for_none() -> None:
     assert not [spec for spec in planned(build("x86-64-v1")).depends if spec.startswith("__archspec")]
 
 
-def test_it_needs_the_glibc_that_the_official_wheel_promises_to_run_on() -> None:
+def test_the_package_needs_the_glibc_of_the_official_wheel() -> None:
     made = planned(build(platforms="manylinux_2_27_x86_64.manylinux_2_28_x86_64"))
     assert "__glibc >=2.27,<3.0.a0" in made.depends
 
 
-def test_without_an_official_wheel_it_needs_the_glibc_that_it_is_built_on() -> None:
+def test_it_needs_the_local_glibc_without_an_official_wheel() -> None:
     assert f"__glibc >={healthy_facts().interpreter.libc_version},<3.0.a0" in planned(build()).depends
 
 
@@ -112,13 +112,13 @@ def test_on_musl_it_needs_no_glibc() -> None:
     assert not [spec for spec in planned(build(), target).depends if spec.startswith("__glibc")]
 
 
-def test_it_needs_the_minor_version_of_python_and_the_abi_where_packages_tell_it() -> None:
+def test_the_package_needs_pythons_minor_version_and_known_abi() -> None:
     assert planned(build()).depends[0] == "python >=3.11,<3.12.0a0"
     told = facts(package("python_abi", "3.11", "8_cp311"))
     assert planned(build(), told).depends[:2] == ("python >=3.11,<3.12.0a0", "python_abi 3.11.* *_cp311")
 
 
-def test_a_python_whose_build_tells_its_abi_is_kept_apart_from_the_free_threaded_one() -> None:
+def test_an_abi_in_pythons_build_string_excludes_free_threading() -> None:
     conda = Conda(packages=(package("python", "3.13.1", "h1234567_102_cp313"),), unreadable={})
     interpreter = replace(healthy_facts().interpreter, version="3.13.1", abi="cp313")
     target = replace(healthy_facts(), conda=conda, interpreter=interpreter)
@@ -129,7 +129,7 @@ def test_outside_of_conda_it_is_planned_all_the_same() -> None:
     assert planned(build(), healthy_facts()).depends[0] == "python >=3.11,<3.12.0a0"
 
 
-def test_linked_to_the_environment_it_needs_its_libraries_by_the_names_that_are_installed() -> None:
+def test_an_env_linked_package_needs_libraries_by_installed_name() -> None:
     installed = facts(package("libjpeg-turbo", "3.0.3"), package("libzlib", "1.3.1"), package("libtiff", "4.7.0"))
     depends = planned(build(link="env"), installed).depends
     assert depends[-3:] == ("libjpeg-turbo >=3.0.3,<4.0a0", "libtiff >=4.7.0,<5.0a0", "libzlib >=1.3.1,<2.0a0")
@@ -189,7 +189,7 @@ def test_bounds_reach_to_the_next_major_release(version: str, expected: str) -> 
     assert make_bounded_spec(package("x", version), Conda(packages=(), unreadable={})) == expected
 
 
-def test_bounds_are_those_that_most_packages_of_the_environment_set() -> None:
+def test_bounds_are_those_that_most_installed_packages_set() -> None:
     specs = ("libtiff >=4.7.0,<4.8.0a0", "libtiff >=4.7.0,<4.8.0a0", "libtiff", "libtiff >=4.5,<5", "libtiffx <9")
     users = tuple(replace(package(f"user{number}", "1"), depends=(spec,)) for number, spec in enumerate(specs))
     conda = Conda(packages=users, unreadable={})

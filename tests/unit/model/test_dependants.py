@@ -93,7 +93,7 @@ def test_the_build_that_a_match_spec_asks_for(spec: str, build: str) -> None:
     assert build_asked(spec) == ("pillow", build)
 
 
-def test_dependants_are_who_bounds_the_version_and_pins_by_their_file() -> None:
+def test_dependants_bound_the_version_and_pins_are_named_by_file() -> None:
     packages = (
         conda_package("torchvision 0.17.0 py311_0", depends=("pillow >=5.3.0,!=8.3.*", "python")),
         conda_package("imageio 2.37.0 py_0", depends=("pillow",)),

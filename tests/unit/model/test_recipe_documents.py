@@ -145,7 +145,7 @@ def test_a_recipe_with_kernels_is_read_whole() -> None:
     assert recipe.tuning[0].options == ("O2", "no-tree-vectorize")
 
 
-def test_a_build_of_the_official_wheels_own_source_is_exact_and_a_fork_is_not() -> None:
+def test_only_a_build_of_the_official_wheels_source_is_exact() -> None:
     assert (parse_recipe(WITH_KERNELS, FILE).is_exact, parse_recipe(FORK, FILE).is_exact) == (True, False)
 
 
@@ -168,7 +168,7 @@ def test_a_build_of_the_official_wheels_own_source_is_exact_and_a_fork_is_not() 
         ('["ImagingFast"]', "[]", "expect.symbols", "nothing would distinguish a build with the kernels from pillow"),
     ],
 )
-def test_wrong_kernels_tuning_and_statics_are_refused_with_file_and_key(
+def test_bad_kernels_tuning_and_statics_are_refused_with_the_key(
     right: str, wrong: str, key: str, problem: str
 ) -> None:
     assert right in WITH_KERNELS

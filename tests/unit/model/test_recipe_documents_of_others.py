@@ -86,7 +86,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("flag", HARMFUL)
-def test_a_flag_that_runs_reads_or_writes_something_is_none_for_a_recipe(flag: str) -> None:
+def test_a_flag_that_runs_reads_or_writes_is_refused_in_a_recipe(flag: str) -> None:
     assert find_spelling_problem("base_cflags[]", flag)
     assert find_spelling_problem("levels[].ldflags[]", flag)
 

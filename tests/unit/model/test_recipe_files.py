@@ -34,7 +34,7 @@ def test_the_shipped_recipes_are_right_and_share_advisories() -> None:
     assert stock.list_levels(X86_64.machine) == simd.levels
 
 
-def test_a_level_for_arm_is_as_exact_as_the_official_wheel_of_that_machine() -> None:
+def test_an_arm_level_is_as_exact_as_the_official_arm_wheel() -> None:
     recipes = load_recipes((SHIPPED,))
     for name in ("pillow", "pillow-fast"):
         (level,) = recipes[name].list_levels(AARCH64.machine)
@@ -44,7 +44,7 @@ def test_a_level_for_arm_is_as_exact_as_the_official_wheel_of_that_machine() -> 
     assert not recipes["pillow-simd"].list_levels(AARCH64.machine)
 
 
-def test_the_recipe_with_our_kernels_is_the_recommended_one_and_has_levels_and_libraries_of_the_others() -> None:
+def test_the_recommended_recipe_has_stock_levels_and_libraries() -> None:
     recipes = load_recipes((SHIPPED,))
     fast, stock = recipes["pillow-fast"], recipes["pillow"]
     assert [name for name, recipe in recipes.items() if recipe.recommended] == ["pillow-fast"]
@@ -70,7 +70,7 @@ def test_the_levels_ask_for_every_feature_that_the_psabi_names() -> None:
         assert levels[name] == set(list_level_features(name)) - baseline
 
 
-def test_a_fork_of_12_1_1_has_every_advisory_since_and_13_0_0_none() -> None:
+def test_a_12_1_1_fork_has_every_advisory_since_and_13_0_0_none() -> None:
     recipe = load_recipe("pillow-simd", (SHIPPED,))
     known = select_applicable_advisories(recipe.advisories, "12.1.1.post0")
     assert count_by_severity(known)[Severity.CRITICAL] == 2
@@ -86,7 +86,7 @@ def test_the_first_directory_wins_and_may_use_shipped_advisories(tmp_path: Path)
     assert load_recipes((SHIPPED, tmp_path))["pillow"].summary.startswith("stock")
 
 
-def test_an_unknown_recipe_is_refused_with_the_nearest_and_the_known(golden: Golden) -> None:
+def test_an_unknown_recipe_is_refused_with_nearest_and_all_known(golden: Golden) -> None:
     with pytest.raises(UsageError, match="no recipe is named 'pillow-smid'") as caught:
         load_recipe("pillow-smid", (SHIPPED,))
     golden(caught.value.hint)
@@ -137,7 +137,7 @@ def test_a_single_file_that_is_absent_is_refused(tmp_path: Path) -> None:
         load_recipe_file(tmp_path / "absent.toml")
 
 
-def test_what_the_recipes_replace_is_known_where_there_is_no_recipe() -> None:
+def test_names_that_recipes_replace_are_known_without_a_recipe() -> None:
     replaced = {name for recipe in load_recipes((SHIPPED,)).values() for name in recipe.replaces}
     assert set(PROVIDERS) == replaced
     assert set(DIST_NAMES) <= replaced

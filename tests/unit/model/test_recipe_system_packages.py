@@ -18,7 +18,7 @@ def test_every_package_manager_has_names_for_compiler_and_python(manager: str) -
     assert len(BuildNeeds(python="3.12", compiler=True).list_packages(manager)) > 1
 
 
-def test_a_hint_names_the_command_of_this_machine_and_a_way_without_it() -> None:
+def test_a_hint_names_this_machines_command_and_an_alternative() -> None:
     hint = BuildNeeds(libraries=(TIFF,), python="3.11").explain(["zypper"], prefix="sudo ")
 
     assert hint.split("; or ") == ["sudo zypper install python311-devel libtiff-devel", ELSEWHERE]

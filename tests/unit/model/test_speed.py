@@ -62,7 +62,7 @@ def test_a_mean_that_noise_explains_is_as_fast() -> None:
     assert table.gain.startswith("as fast as pillow 13.0.0 ")
 
 
-def test_slower_is_what_was_slower_in_each_round_and_beyond_the_noise() -> None:
+def test_slower_means_in_each_round_and_beyond_the_noise() -> None:
     assert (TABLE.faster, TABLE.slower) == ((LOADING,), (SLOWER,))
     assert replace(TABLE, noise=0.13).slower == (), "the old one differs from itself by half as much"
     assert replace(TABLE, rows=(replace(SLOWER, high=1.01),)).slower == ()

@@ -34,7 +34,7 @@ def test_they_stay_where_the_document_is_written_anew() -> None:
     assert list(after)[: len(encode(read)) + 1] == ["schema", *encode(read)], "ours in their order, and then the others"
 
 
-def test_another_number_of_the_schema_is_refused_with_the_version_that_wrote_it() -> None:
+def test_another_schema_number_is_refused_naming_the_writer() -> None:
     with pytest.raises(LaterDocumentError) as caught:
         _opened({"schema": "fastinstall.receipt/2", "tool_version": "7.1"})
     assert caught.value.message.startswith("receipt.json: schema: expected 'fastinstall.receipt/1', found ")

@@ -37,7 +37,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_the_core_comes_first_and_modules_of_other_interpreters_are_left_out(tmp_path: Path) -> None:
+def test_the_core_comes_first_and_foreign_modules_are_left_out(tmp_path: Path) -> None:
     scans = observe_isa(pillow(tmp_path), cache=None, scan=True)
     assert [scan.path.name for scan in scans] == [f"_imaging{SUFFIX}", f"_webp{SUFFIX}"]
     assert [scan.requires for scan in scans] == [("avx2",), ()]
@@ -51,7 +51,7 @@ def test_of_a_core_with_copies_each_copy_is_scanned(tmp_path: Path) -> None:
     assert [scan.path for scan in scans[:-1]] == [copy.path for copy in stack.core.levels]
 
 
-def test_what_was_decoded_once_is_taken_from_the_cache_wherever_the_file_lies(tmp_path: Path) -> None:
+def test_a_decoded_file_comes_from_the_cache_wherever_it_is(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = observe_isa(pillow(tmp_path / "one"), cache=cache, scan=True)
     again = observe_isa(pillow(tmp_path / "two"), cache=cache, scan=False)

@@ -42,7 +42,7 @@ def test_the_core_is_opened_first(prefix: Path) -> None:
     assert [file.path for file in linkage.files][-2:] == list(linkage.modules)
 
 
-def test_of_each_module_the_file_is_opened_that_an_import_would_take(prefix: Path) -> None:
+def test_the_file_an_import_would_take_is_opened_for_each_module(prefix: Path) -> None:
     for name in ("_avif.so", "_webp.abi3.so", "_webp.so", "_imagingcms.cpython-310-x86_64-linux-gnu.so", "notes.txt"):
         MODULE.write(prefix / "PIL" / name)
     names = [module.name for module in observe(prefix).modules]

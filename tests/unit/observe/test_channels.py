@@ -138,7 +138,7 @@ def test_settings_of_several_files_are_put_together(tmp_path: Path) -> None:
     assert (changed.alias, changed.default) == ("https://v.example.org", ("e", "f", "d"))
 
 
-def test_a_file_that_might_name_a_private_channel_has_to_be_readable(tmp_path: Path) -> None:
+def test_a_file_that_may_name_a_private_channel_must_be_readable(tmp_path: Path) -> None:
     known = _written(tmp_path, {f"{HOME}/.condarc": "channel_alias: [\n"})
     with pytest.raises(DocumentError, match=r"\.condarc: .*not YAML: .* line 2") as caught:
         channel_settings(known, tmp_path / PREFIX, None)

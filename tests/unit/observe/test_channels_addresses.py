@@ -67,7 +67,7 @@ def test_a_name_that_conda_alone_knows_is_refused(name: str, golden: Golden) -> 
         ("file:///srv/x", "file:///srv/x"),
     ],
 )
-def test_credentials_go_to_the_place_that_they_are_configured_for_alone(url: str, found: str) -> None:
+def test_credentials_go_only_to_the_place_configured_for_them(url: str, found: str) -> None:
     assert add_credentials(url, SETTINGS) == found
 
 

@@ -45,7 +45,7 @@ def test_condas_python_is_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["root/envs/env", "elsewhere/env", "root"])
-def test_the_conda_that_made_an_environment_is_found_by_its_place_or_its_history(tmp_path: Path, place: str) -> None:
+def test_an_environments_conda_is_found_by_location_or_history(tmp_path: Path, place: str) -> None:
     conda, prefix = _conda(tmp_path / "root"), tmp_path / place
     (prefix / "conda-meta").mkdir(parents=True, exist_ok=True)
     (prefix / "conda-meta/history").write_text(f"==> now <==\n# cmd: {conda} create -n env\n")
@@ -61,7 +61,7 @@ def test_a_conda_that_anybody_could_have_put_there_is_refused(tmp_path: Path, na
         find_conda({name: str(named)}, None)
 
 
-def test_a_conda_that_a_history_names_where_anybody_could_have_put_it_is_passed_over(tmp_path: Path) -> None:
+def test_a_world_writable_conda_named_in_a_history_is_skipped(tmp_path: Path) -> None:
     planted, prefix = _plant(tmp_path / "everybodys"), tmp_path / "env"
     (prefix / "conda-meta").mkdir(parents=True)
     history = f"==> now <==\n# cmd: {planted} create -n env\n"
@@ -125,7 +125,7 @@ def test_a_link_to_conda_has_the_root_of_its_python(tmp_path: Path) -> None:
         assert (found.root, found.version) == (tmp_path / "root", "24.7.1")
 
 
-def test_a_conda_that_was_installed_otherwise_says_its_version_itself(tmp_path: Path) -> None:
+def test_a_conda_without_a_record_has_its_version_in_its_files(tmp_path: Path) -> None:
     conda = _conda(tmp_path)
     for path in (tmp_path / "conda-meta").iterdir():
         path.unlink()

@@ -43,7 +43,7 @@ def _pillow_with_metadata(prefix: Path) -> str:
     return add_package(prefix, "pillow", {**PILLOW, **own})
 
 
-def test_of_a_package_that_provides_pil_every_file_counts_and_of_others_those_that_matter(tmp_path: Path) -> None:
+def test_all_files_of_pil_providers_count_but_not_all_others(tmp_path: Path) -> None:
     add_package(tmp_path, "pillow", PILLOW)
     add_package(tmp_path, "thing", {"lib/libtiff.so": b"tiff", "bin/thing": b"thing"})
     add_package(tmp_path, "harmless", {"bin/harmless": b""})
@@ -76,7 +76,7 @@ def test_bytecode_and_directories_are_no_claims(tmp_path: Path) -> None:
     assert _observe(tmp_path) == Claims(claims=(), clashes=(), unreadable={})
 
 
-def test_a_file_with_the_prefix_in_it_is_compared_with_what_it_became(tmp_path: Path) -> None:
+def test_a_file_containing_the_prefix_is_compared_as_rewritten(tmp_path: Path) -> None:
     text = f"#!{tmp_path}/bin/python".encode()
     entry = file_path("bin/tool", b"#!/opt/placeholder/bin/python", prefix_placeholder="/opt/placeholder")
     in_prefix = {"sha256_in_prefix": file_path("", text)["sha256"]}
@@ -87,7 +87,7 @@ def test_a_file_with_the_prefix_in_it_is_compared_with_what_it_became(tmp_path: 
         assert _claim(tmp_path).altered == altered
 
 
-def test_files_of_noarch_packages_are_found_where_their_python_has_them(tmp_path: Path) -> None:
+def test_noarch_files_are_found_where_their_python_puts_them(tmp_path: Path) -> None:
     paths = [file_path("site-packages/PIL/Image.py", b"image"), file_path("python-scripts/pil", b"script")]
     files = [f"{SITE}/PIL/Image.py", "bin/pil"]
     add_record(tmp_path, record("pillow", paths=paths, files=files, noarch="python"))
@@ -126,14 +126,14 @@ def test_symbolic_links_are_compared_by_where_they_lead(
     assert _claim(tmp_path).altered == (("lib/libjpeg.so",) if altered else ())
 
 
-def test_a_link_that_became_a_file_of_the_same_content_is_as_it_was(tmp_path: Path) -> None:
+def test_a_link_replaced_by_a_file_of_equal_content_is_unaltered(tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/libjpeg.so").write_bytes(b"turbo")
     add_record(tmp_path, record("turbo", paths=[link_path("lib/libjpeg.so", b"turbo")]))
     assert _claim(tmp_path).altered == ()
 
 
-def test_a_header_that_two_packages_have_belongs_to_the_one_whose_content_it_is(tmp_path: Path) -> None:
+def test_a_header_of_two_packages_is_held_by_the_matching_one(tmp_path: Path) -> None:
     turbo = add_package(tmp_path, "libjpeg-turbo", {"include/jpeglib.h": b"turbo", "include/jerror.h": b"same"})
     jpeg = add_package(tmp_path, "jpeg", {"include/jpeglib.h": b"ijg", "include/jerror.h": b"same"})
     found = _observe(tmp_path)
@@ -153,7 +153,7 @@ def test_a_file_that_is_nobodys_any_more_has_no_holder(tmp_path: Path) -> None:
     assert [clash.holder for clash in _observe(tmp_path).clashes] == [""]
 
 
-def test_what_py_rattler_put_aside_is_claimed_where_it_is_and_clashes_where_it_was_wanted(tmp_path: Path) -> None:
+def test_a_clobbered_file_is_claimed_aside_and_clashes_at_target(tmp_path: Path) -> None:
     aside = "__clobbers__/libjpeg-turbo/include/jpeglib.h"
     jpeg = add_package(tmp_path, "jpeg", {"include/jpeglib.h": b"ijg"})
     turbo = add_package(tmp_path, "libjpeg-turbo", {aside: b"turbo"})
@@ -168,7 +168,7 @@ def test_a_package_with_its_own_metadata_is_one_claimant(tmp_path: Path) -> None
     assert _observe(tmp_path).clashes == ()
 
 
-def test_so_is_one_with_another_name_than_the_distribution_that_it_has(tmp_path: Path) -> None:
+def test_a_package_named_unlike_its_distribution_is_one_claimant(tmp_path: Path) -> None:
     metadata = install(tmp_path / SITE, "pillow", "1.0", {"PIL/Image.py": b"image"}, installer="conda")
     own = {f"{METADATA}/{name}": (metadata / name).read_bytes() for name in ("METADATA", "INSTALLER", "RECORD")}
     dist = add_package(tmp_path, "my-image-tools", {f"{SITE}/PIL/Image.py": b"image", **own})
@@ -176,7 +176,7 @@ def test_so_is_one_with_another_name_than_the_distribution_that_it_has(tmp_path:
     assert (found.claims, found.clashes) == ((CondaClaim(dist=dist, files=(f"{SITE}/PIL/Image.py",)),), ())
 
 
-def test_pips_files_over_condas_clash_and_each_is_held_by_whose_content_it_has(tmp_path: Path) -> None:
+def test_pip_files_over_condas_clash_and_are_held_by_content(tmp_path: Path) -> None:
     dist = _pillow_with_metadata(tmp_path)
     install(tmp_path / SITE, "pillow-simd", "1.0.post0", {"PIL/Image.py": b"image", "PIL/_imaging.so": b"simd"})
     pip = "pip: pillow-simd 1.0.post0"
@@ -186,7 +186,7 @@ def test_pips_files_over_condas_clash_and_each_is_held_by_whose_content_it_has(t
     )
 
 
-def test_the_same_version_installed_again_by_pip_is_another_claimant(tmp_path: Path) -> None:
+def test_the_same_version_reinstalled_by_pip_is_another_claimant(tmp_path: Path) -> None:
     dist = _pillow_with_metadata(tmp_path)
     install(tmp_path / SITE, "pillow", "1.0", {"PIL/Image.py": b"image", "PIL/_imaging.so": b"of the wheel"})
     clashes = {clash.path: clash for clash in _observe(tmp_path).clashes}
@@ -267,7 +267,7 @@ def test_a_distribution_of_nobody_known_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../victim/PIL/x", "lib/../../victim/PIL/x", "/victim/site-packages/PIL/x"])
-def test_what_a_record_claims_outside_of_the_environment_is_no_claim(tmp_path: Path, path: str) -> None:
+def test_a_recorded_path_outside_the_environment_is_no_claim(tmp_path: Path, path: str) -> None:
     prefix, inside = tmp_path / "env", file_path(f"{SITE}/PIL/Image.py", b"")
     add_record(prefix, record("pillow", paths=(inside, file_path(path, b""))))
     (claim,) = observe_claims(prefix, read_records(prefix / "conda-meta"), ("pillow",), SITE, ()).claims

@@ -97,7 +97,7 @@ def test_an_environment_is_known_by_every_name_that_leads_to_it(machine: Machine
         ]
 
 
-def test_a_rival_is_named_as_people_called_it_without_their_passwords(machine: Machine) -> None:
+def test_an_installer_is_shown_as_invoked_but_without_passwords(machine: Machine) -> None:
     words = ["uv", "pip", "install", "--index-url", "https://me:hunter2@example.org/simple", "a b"]
     machine.start(words, "/", {"VIRTUAL_ENV": str(machine.places["venv"])})
     (installer,) = observe_concurrent_installers(machine.places["venv"], machine.processes)
@@ -123,7 +123,7 @@ def test_our_own_family_is_no_rival(machine: Machine, family: str) -> None:
     assert observe_concurrent_installers(environment, machine.processes) == ()
 
 
-def test_processes_that_vanish_or_belong_to_others_are_passed_over(machine: Machine) -> None:
+def test_vanished_processes_and_those_of_other_users_are_skipped(machine: Machine) -> None:
     machine.start(["/srv/other/python", "-m", "pip", "install", "x"], "/", {})
     (machine.processes / str(PID) / "exe").unlink()
     (machine.processes / str(PID) / "environ").unlink()

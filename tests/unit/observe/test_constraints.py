@@ -23,7 +23,7 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def test_a_variable_comes_before_the_files_of_pip_and_uv_has_its_own(tmp_path: Path, variables: dict[str, str]) -> None:
+def test_a_variable_outranks_pips_files_and_uv_has_its_own(tmp_path: Path, variables: dict[str, str]) -> None:
     settings = _write(tmp_path / "home/.config/pip/pip.conf", "[global]\nconstraint = /srv/a.txt\n  /srv/b.txt\n")
     listed = list_constraint_files(tmp_path / "env", variables)
     assert listed == ((str(settings), Path("/srv/a.txt")), (str(settings), Path("/srv/b.txt")))

@@ -154,7 +154,7 @@ def test_what_glibc_tunables_hides_from_the_loader_is_told(tunables: str, hidden
     assert find_hiding_tunables(tunables) == hidden
 
 
-def test_without_a_loader_that_chooses_by_level_tunables_hide_nothing() -> None:
+def test_tunables_hide_nothing_without_a_level_choosing_loader() -> None:
     machine = MACHINES / "haswell-desktop"
     cpu = observe_cpu(root=machine, allowed_cores=2, tunables="glibc.cpu.hwcaps=-AVX2")
     assert (cpu.level, cpu.tunables) == ("x86-64-v3", "")

@@ -71,7 +71,7 @@ def test_where_nothing_trains_nothing_is_looked_at() -> None:
     assert observe_loading((distribution("pillow"), distribution("opencv-python")), "") is None
 
 
-def test_where_something_trains_the_kernel_s_word_and_the_variable_are_kept() -> None:
+def test_beside_torch_huge_pages_and_tunables_are_recorded() -> None:
     seen = observe_loading((distribution("pillow"), distribution("torch")), "glibc.malloc.hugetlb=1")
     assert seen is not None
     assert seen.tunables == "glibc.malloc.hugetlb=1"

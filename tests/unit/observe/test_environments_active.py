@@ -41,7 +41,7 @@ def test_a_symlinked_prefix_keeps_its_name(prefix: Path) -> None:
     assert locate(link, None, {}, TOOL).prefix == link
 
 
-def test_an_interpreter_of_a_virtual_environment_tells_its_prefix_without_being_run(prefix: Path) -> None:
+def test_a_venv_interpreter_reveals_its_prefix_without_being_run(prefix: Path) -> None:
     (prefix / "bin/python3").write_text("not executable")
     found = locate(None, prefix / "bin/python3", {}, TOOL)
     assert (found.prefix, found.python) == (prefix, prefix / "bin/python3")
@@ -65,7 +65,7 @@ def test_two_active_environments_that_agree_are_one(prefix: Path) -> None:
     assert locate(None, None, {"VIRTUAL_ENV": str(prefix), "CONDA_PREFIX": str(link)}, TOOL).prefix == prefix
 
 
-def test_two_active_environments_that_disagree_are_refused_and_both_shown(prefix: Path) -> None:
+def test_two_differing_active_environments_are_refused_and_shown(prefix: Path) -> None:
     with pytest.raises(RefusedError) as caught:
         locate(None, None, {"VIRTUAL_ENV": str(prefix), "CONDA_PREFIX": "/opt/conda"}, TOOL)
     assert caught.value.exit_code == ExitCode.REFUSED
@@ -101,9 +101,7 @@ def test_a_prefix_with_dots_is_written_without(prefix: Path) -> None:
     assert locate(None, link / "../env/bin/python", {}, TOOL).prefix == prefix.parent / "deep/env"
 
 
-def test_nothing_named_and_nothing_active_is_refused_with_the_flag(
-    prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_named_or_active_environment_is_refused_with_the_flag(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(prefix)
     with pytest.raises(NoEnvironmentError) as caught:
         locate(None, None, {"VIRTUAL_ENV": ""}, prefix)
@@ -112,7 +110,7 @@ def test_nothing_named_and_nothing_active_is_refused_with_the_flag(
     assert caught.value.exit_code == ExitCode.REFUSED
 
 
-def test_environments_of_the_working_directory_are_named_by_their_usual_names(
+def test_environments_in_the_working_directory_are_suggested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     for name in (".venv", "fast-env", "other", "venv"):

@@ -37,7 +37,7 @@ def _known(home: Path, **variables: str) -> tuple[Path, ...]:
         ".pyenv/versions/3.11.7/envs/work",
     ],
 )
-def test_each_place_that_holds_nothing_but_environments_is_looked_at(home: Path, place: str) -> None:
+def test_each_directory_that_holds_only_environments_is_searched(home: Path, place: str) -> None:
     prefix = _environment(home / place)
     (prefix.parent / "no-environment").mkdir()
     (prefix.parent / "a-file").touch()

@@ -12,7 +12,7 @@ from fastinstall.verbs.discover_environments import discover_environments
 OURS = "13.0.0+simd.v2.v3"
 
 
-def test_the_active_one_comes_first_then_those_of_the_directory_then_others_with_a_pillow(tmp_path: Path) -> None:
+def test_active_comes_first_then_local_then_others_with_a_pillow(tmp_path: Path) -> None:
     work = tmp_path / "work"
     venv_by_hand(work / "zzz", "3.12.0", f"pillow-{OURS}", ours=OURS)
     venv_by_hand(work / ".venv", "3.12.0")
@@ -31,7 +31,7 @@ def test_the_active_one_comes_first_then_those_of_the_directory_then_others_with
     ]
 
 
-def test_an_environment_of_the_project_around_is_found_and_of_uv_and_pixi_too(tmp_path: Path) -> None:
+def test_uv_and_pixi_environments_of_a_parent_project_are_found(tmp_path: Path) -> None:
     deep = tmp_path / "project" / "src" / "package"
     deep.mkdir(parents=True)
     venv = venv_by_hand(tmp_path / "project" / ".venv", "3.12.0")
@@ -53,7 +53,7 @@ def test_an_environment_of_the_project_around_is_found_and_of_uv_and_pixi_too(tm
         (("pillow-13.0.0", "Pillow_SIMD-9.5.0.post2"), "", ("pillow 13.0.0", "pillow-simd 9.5.0.post2"), False),
     ],
 )
-def test_its_pillow_is_told_by_the_names_of_metadata_and_what_we_set_up_by_the_receipt(
+def test_pillow_is_known_by_metadata_names_and_ours_by_receipt(
     tmp_path: Path, distributions: tuple[str, ...], ours: str, pillow: tuple[str, ...], *, replaced: bool
 ) -> None:
     seen = scan_environment(venv_by_hand(tmp_path / "env", "3.12.4", *distributions, ours=ours))

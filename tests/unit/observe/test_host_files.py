@@ -93,7 +93,7 @@ WHOLE = "processor\t: {number}\nflags\t\t: fpu sse2 pni ssse3 sse4_1 avx avx2\nb
         pytest.param("# list\ncx16 popcnt sse4_", "", id="list"),
     ],
 )
-def test_a_copy_that_is_cut_in_the_middle_of_its_flags_is_refused(tmp_path: Path, text: str, key: str) -> None:
+def test_a_copy_cut_off_in_the_middle_of_its_flags_is_refused(tmp_path: Path, text: str, key: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(DocumentError, match="copy it again" if key else "no line break") as caught:
         read_host(path)

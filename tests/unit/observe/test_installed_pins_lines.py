@@ -72,7 +72,7 @@ def test_what_the_pin_would_forbid_is_never_pinned(packages: list[dict[str, Any]
     assert refusal.value.hint == "fastinstall setup --pin --prefix /srv/conda/envs/fast"
 
 
-def test_beside_somebody_elses_pin_of_pillow_there_is_none_of_ours() -> None:
+def test_another_pin_of_pillow_prevents_ours() -> None:
     with pytest.raises(RefusedError, match=r"already pins pillow: 'conda-forge::pillow <13'"):
         refuse_unpinnable(_facts([STACK], ("numpy <2", "conda-forge::pillow <13")))
 

@@ -53,7 +53,7 @@ def test_pip_reads_them_beside_what_was_there(content: bytes) -> None:
     assert after == {"install": {}, **before}
 
 
-def test_an_indented_setting_would_become_part_of_ours_so_there_is_no_pin(golden: Golden) -> None:
+def test_an_indented_setting_that_would_join_ours_prevents_a_pin(golden: Golden) -> None:
     with pytest.raises(RefusedError, match="other lines") as refusal:
         insertion(b"[install]\n  no-compile = true\n", PREFIX)
     golden(refusal.value)
@@ -85,7 +85,7 @@ def test_half_a_block_is_let_be() -> None:
     assert read_pinned_settings(half) == {}
 
 
-def test_a_place_with_a_blank_is_a_url_because_lists_end_at_blanks() -> None:
+def test_a_path_with_a_blank_is_a_url_as_lists_end_at_blanks() -> None:
     assert location(PREFIX) == "/srv/images/env"
     assert location(PurePosixPath("/srv/my envs/ä,b")) == "file:///srv/my%20envs/%C3%A4%2Cb"
 

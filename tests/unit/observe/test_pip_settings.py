@@ -46,9 +46,7 @@ def test_our_own_lines_are_no_setting_of_others(tmp_path: Path, variables: dict[
     assert _read(tmp_path / "env", variables) == []
 
 
-def test_a_file_that_is_named_is_read_last_and_instead_of_the_persons(
-    tmp_path: Path, variables: dict[str, str]
-) -> None:
+def test_a_named_file_is_read_last_and_replaces_the_users_file(tmp_path: Path, variables: dict[str, str]) -> None:
     (tmp_path / "home/.config/pip/pip.conf").write_text("[install]\nfind-links = /home\n")
     (tmp_path / "named.conf").write_text("[install]\nfind-links = /named\n")
     named = {**variables, "PIP_CONFIG_FILE": str(tmp_path / "named.conf")}

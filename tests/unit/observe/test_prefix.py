@@ -84,7 +84,7 @@ def test_the_executable_of_the_environment_is_found(prefix: Path) -> None:
     assert (tool.command, tool.root, tool.found_by) == ((str(conda),), prefix, "environment")
 
 
-def test_a_record_that_is_garbled_among_its_paths_is_named_where_they_matter(prefix: Path) -> None:
+def test_a_record_with_garbled_paths_is_named_if_they_matter(prefix: Path) -> None:
     paths = [file_path(f"lib/libtiff{number}.so", b"") for number in range(90)]
     path = add_record(prefix, record("thing", paths=paths))
     content = path.read_bytes()

@@ -10,7 +10,7 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.observe.recipes import read_recorded_recipe
 
 
-def test_an_unknown_recipe_of_a_receipt_is_told_with_file_and_key(tmp_path: Path) -> None:
+def test_an_unknown_recipe_in_a_receipt_names_file_and_key(tmp_path: Path) -> None:
     session, target = a_session(tmp_path), environment()
     assert read_recorded_recipe(session, target, receipt()).name == "pillow-simd"
     with pytest.raises(DocumentError, match="'nonesuch'") as caught:

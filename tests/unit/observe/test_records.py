@@ -43,7 +43,7 @@ def _only(prefix: Path) -> CondaPackage:
 
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("paths", [[], MANY[:2], MANY[:300], MANY], ids=["empty", "two", "hundreds", "thousands"])
-def test_a_package_is_read_whatever_wrote_it_and_however_many_files_it_has(
+def test_a_package_is_read_whatever_its_writer_or_file_count(
     tmp_path: Path, writer: str, paths: list[dict[str, Any]]
 ) -> None:
     specs = {"depends": ["python >=3.11", "jpeg >=9e,<10a"], "constrains": ["pillow * simd_*"]}
@@ -92,7 +92,7 @@ def test_words_in_other_fields_are_no_files(tmp_path: Path) -> None:
     assert records.claiming == frozenset()
 
 
-def test_a_record_without_the_fields_of_today_is_read_all_the_same(tmp_path: Path) -> None:
+def test_a_record_without_current_fields_is_read_all_the_same(tmp_path: Path) -> None:
     made = record("pillow", "5.0", "py36_0", paths=MANY[:300])
     for field in ("subdir", "url", "sha256", "channel", "paths_data", "link"):
         del made[field]
@@ -112,9 +112,7 @@ def test_a_record_without_the_fields_of_today_is_read_all_the_same(tmp_path: Pat
         ("conda-forge", "conda-forge"),
     ],
 )
-def test_channels_are_shown_without_credentials_and_without_the_subdirectory(
-    tmp_path: Path, written: str, shown: str
-) -> None:
+def test_channels_are_shown_without_credentials_or_subdirectory(tmp_path: Path, written: str, shown: str) -> None:
     add_record(tmp_path, record("thing", channel=written, url=f"{written}/thing-1.0-h0_0.conda"))
     package = _only(tmp_path)
     assert package.channel == shown

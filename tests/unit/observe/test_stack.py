@@ -31,7 +31,7 @@ def site_packages(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_stack_as_installed_has_one_owner_and_nothing_to_complain_of(site_packages: Path) -> None:
+def test_an_intact_stack_has_one_owner_and_no_problems(site_packages: Path) -> None:
     stack = _observe(site_packages)
     (owner,) = stack.owners
     assert (stack.directory, stack.has_init, stack.version) == (site_packages / "PIL", True, "12.1.1")
@@ -60,13 +60,13 @@ def test_a_core_that_is_no_elf_file_is_there_but_not_readable(site_packages: Pat
     assert core.problem
 
 
-def test_a_file_of_another_size_and_one_of_another_content_differ(site_packages: Path) -> None:
+def test_files_of_another_size_or_content_differ(site_packages: Path) -> None:
     (site_packages / "PIL/Image.py").write_bytes(b"longer")
     (site_packages / CORE).write_bytes(PIL_FILES[CORE][::-1])
     assert set(_observe(site_packages).owners[0].mismatched) == {"PIL/Image.py", CORE}
 
 
-def test_a_record_whose_hash_has_no_length_differs_and_one_without_end_lists_nothing(site_packages: Path) -> None:
+def test_a_shake_hash_differs_and_an_endless_record_is_empty(site_packages: Path) -> None:
     record = next(site_packages.glob("*.dist-info/RECORD"))
     whole = record.read_text()
     record.write_text(whole.replace("PIL/Image.py,sha256=", "PIL/Image.py,shake_128="))
@@ -102,14 +102,14 @@ def test_a_dangling_metadata_directory_owns_only_missing_files(site_packages: Pa
     assert set(stack.owners[0].missing) == set(PIL_FILES)
 
 
-def test_two_distributions_that_claim_the_same_files_are_both_owners(site_packages: Path) -> None:
+def test_two_distributions_claiming_the_same_files_both_own_them(site_packages: Path) -> None:
     install(site_packages, "pillow-simd", "12.1.1.post0", {**PIL_FILES, CORE: b"another core, longer"})
     stock, simd = _observe(site_packages).owners
     assert (stock.distribution.name, stock.mismatched) == ("pillow", (CORE,))
     assert (simd.distribution.name, simd.mismatched) == ("pillow-simd", ())
 
 
-def test_a_distribution_of_any_name_that_records_files_of_pil_is_an_owner(tmp_path: Path) -> None:
+def test_any_distribution_that_records_files_of_pil_is_an_owner(tmp_path: Path) -> None:
     install(tmp_path, "fast-images", "1.0", PIL_FILES)
     install(tmp_path, "other", "1.0", {"other/PIL/x.py": b""})
     assert [owner.distribution.name for owner in _observe(tmp_path).owners] == ["fast-images"]
@@ -137,7 +137,7 @@ def test_other_extensions_of_pillow_are_not_taken_for_the_core(site_packages: Pa
     assert _observe(site_packages).foreign_cores == ()
 
 
-def test_a_core_without_a_tag_is_taken_where_no_tagged_one_stands(site_packages: Path) -> None:
+def test_an_untagged_core_is_used_if_no_tagged_one_exists(site_packages: Path) -> None:
     (site_packages / CORE).rename(site_packages / "PIL/_imaging.so")
     core = _observe(site_packages).core
     assert core is not None
@@ -202,14 +202,14 @@ def _record_in_the_future(site_packages: Path) -> None:
     os.utime(record, ns=(0, time.time_ns() + 10**12))
 
 
-def test_in_passing_a_file_that_is_later_than_its_record_is_read(site_packages: Path) -> None:
+def test_a_quick_check_reads_a_file_later_than_its_record(site_packages: Path) -> None:
     os.utime(site_packages / "pillow-12.1.1.dist-info/RECORD", ns=(0, 1))
     (site_packages / CORE).write_bytes(PIL_FILES[CORE][::-1])
     os.utime(site_packages / CORE, ns=(0, 0))
     assert _observe_in_passing(site_packages).owners[0].mismatched == (CORE,)
 
 
-def test_in_passing_another_size_and_a_missing_file_are_told_whatever_the_times(site_packages: Path) -> None:
+def test_a_quick_check_ignores_times_for_sizes_and_missing_files(site_packages: Path) -> None:
     (site_packages / CORE).write_bytes(b"short")
     (site_packages / "PIL/__init__.py").unlink()
     _record_in_the_future(site_packages)
@@ -217,7 +217,7 @@ def test_in_passing_another_size_and_a_missing_file_are_told_whatever_the_times(
     assert (owner.mismatched, owner.missing) == ((CORE,), ("PIL/__init__.py",))
 
 
-def test_in_passing_a_file_of_its_recorded_size_and_of_before_is_not_read(site_packages: Path) -> None:
+def test_a_quick_check_reads_no_older_file_of_the_recorded_size(site_packages: Path) -> None:
     (site_packages / CORE).write_bytes(PIL_FILES[CORE][::-1])
     _record_in_the_future(site_packages)
     assert _observe_in_passing(site_packages).owners[0].mismatched == ()

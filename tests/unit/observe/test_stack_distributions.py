@@ -24,7 +24,7 @@ def _requirements(site_packages: Path, version: str = "3.11.7") -> list[tuple[st
     return [(dependant.name, dependant.requirement) for dependant in dependants]
 
 
-def test_name_version_and_installer_come_from_the_metadata_directory(tmp_path: Path) -> None:
+def test_the_metadata_directory_gives_name_version_and_installer(tmp_path: Path) -> None:
     install(tmp_path, "Pillow-SIMD", "12.1.1.post0", {}, installer="uv")
     (found,) = observe_distributions(tmp_path)
     assert (found.name, found.version, found.installer) == ("pillow-simd", "12.1.1.post0", "uv")
@@ -62,7 +62,7 @@ def test_no_such_directory_holds_nothing(tmp_path: Path) -> None:
         ("pillow<11; this is no marker", "pillow<11"),
     ],
 )
-def test_a_requirement_that_applies_is_reported_without_its_marker(tmp_path: Path, line: str, requirement: str) -> None:
+def test_an_applicable_requirement_is_reported_without_marker(tmp_path: Path, line: str, requirement: str) -> None:
     install(tmp_path, "imageio", "2.37", {}, requires=("numpy", line))
     assert _requirements(tmp_path) == [("imageio", requirement)]
 
@@ -94,7 +94,7 @@ def test_a_replaced_distribution_is_no_dependant(tmp_path: Path) -> None:
     assert _requirements(tmp_path) == []
 
 
-def test_whether_somebody_asked_for_it_by_name_is_what_the_installer_wrote(tmp_path: Path) -> None:
+def test_the_requested_file_says_if_a_distribution_was_asked_for(tmp_path: Path) -> None:
     (install(tmp_path, "imageio", "2.38.1", {}) / "REQUESTED").touch()
     install(tmp_path, "pillow", "13.0.0", {})
     assert [(found.name, found.requested) for found in observe_distributions(tmp_path)] == [

@@ -69,13 +69,13 @@ def test_a_build_for_amd_or_intel_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["cuda = (", "\0", "import os\nos.abort()\ncuda = os.environ['X']\n", "(" * 5000])
-def test_a_version_file_that_is_none_is_never_run_and_leaves_it_open(text: str, tmp_path: Path) -> None:
+def test_an_invalid_version_file_is_not_run_and_decides_nothing(text: str, tmp_path: Path) -> None:
     put(tmp_path, "torch/version.py", text)
     build = observed(tmp_path, ("torch", "2.9.1"))
     assert (build.cuda, build.known) == (None, False)
 
 
-def test_without_a_version_file_the_label_or_the_required_runtime_tells(tmp_path: Path) -> None:
+def test_without_a_version_file_the_label_or_runtime_decides(tmp_path: Path) -> None:
     assert observed(tmp_path, ("torch", "2.5.1+cu124")).cuda == "12.4"
     assert observed(tmp_path, ("torch", "1.7.1+cu92")).cuda == "9.2"
     head = "Metadata-Version: 2.1\nName: torch\nVersion: 2.8.0\n"

@@ -48,7 +48,7 @@ def test_a_dangling_link_as_headers_alone_bring_it_is_no_library(include: Path) 
     assert _observe(include, "tiff.h", "tiff").library is None
 
 
-def test_a_wildcard_belongs_to_the_include_directory_and_the_latest_counts(include: Path) -> None:
+def test_a_wildcard_selects_the_latest_include_directory(include: Path) -> None:
     for version in ("2.3", "2.5"):
         _write(include / f"openjpeg-{version}/openjpeg.h")
     assert _observe(include, "openjpeg-*/openjpeg.h").include == include / "openjpeg-2.5"
@@ -59,7 +59,7 @@ def test_a_plain_subdirectory_belongs_to_the_header(include: Path) -> None:
     assert _observe(include, "webp/decode.h").include == include
 
 
-def test_libjpeg_turbo_is_told_by_the_configuration_that_the_header_would_take(include: Path) -> None:
+def test_libjpeg_turbo_is_known_by_the_jconfig_its_header_takes(include: Path) -> None:
     _write(include / "jpeglib.h")
     _write(include / "x86_64-linux-gnu/jconfig.h", TURBO)
     found = _observe(include, "jpeglib.h")

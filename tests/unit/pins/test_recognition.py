@@ -78,7 +78,7 @@ def test_an_environment_elsewhere_names_its_project(tmp_path: Path) -> None:
     assert project_of(prefix, tmp_path / "project") is not None
 
 
-def test_an_environment_that_merely_lies_beside_a_manifest_is_not_of_it(tmp_path: Path) -> None:
+def test_an_environment_merely_beside_a_manifest_is_not_its_own(tmp_path: Path) -> None:
     _project(tmp_path, pyproject_toml="[tool.uv]\n")
 
     assert project_of(tmp_path / "other-env") is None
@@ -98,7 +98,7 @@ def test_a_manifest_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ({"pyproject_toml": "", "hatch_toml": "", "poetry_lock": ""}, "poetry", "pyproject.toml"),
     ],
 )
-def test_environments_make_a_project_hatch_s_unless_it_is_another_s(
+def test_environments_make_a_hatch_project_unless_it_is_anothers(
     tmp_path: Path, files: dict[str, str], manager: str, manifest: str
 ) -> None:
     found = project_of(_project(tmp_path, **files))

@@ -41,7 +41,7 @@ def test_a_manifest_that_names_the_build_is_a_pin(project: Path) -> None:
     assert read_project_pin(elsewhere, project) == expected
 
 
-def test_a_lock_without_the_build_and_another_build_in_place_are_problems(project: Path) -> None:
+def test_a_missing_lock_entry_and_another_build_are_problems(project: Path) -> None:
     (project / "uv.lock").write_text('version = "13.0.0"\n')
     assert _problems(project / ".venv") == ("uv.lock does not hold it",)
     _receipt(project / ".venv", "13.1.0+simd.v3")

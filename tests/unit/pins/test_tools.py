@@ -173,7 +173,7 @@ def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str,
     assert "pillow" in of_pixi["target"]["linux-64"]["dependencies"]
 
 
-def test_pixi_s_own_word_for_pillow_on_the_platform_is_in_the_way() -> None:
+def test_an_existing_pixi_platform_entry_for_pillow_is_refused() -> None:
     with pytest.raises(RefusedError, match=r"already sets target\.linux-64\.dependencies\.pillow: 12\.\*"):
         pin("pixi", f'{WORKSPACE}\n[target.linux-64.dependencies]\npillow = "12.*"\n', PACKAGE)
 

@@ -41,7 +41,7 @@ def test_a_check_without_differences_says_what_was_found() -> None:
     assert (check.status, check.summary, check.operations) == (ProofStatus.OK, "nothing depends on it", ())
 
 
-def test_the_operations_that_failed_are_those_of_failed_checks_once_each() -> None:
+def test_failed_operations_are_those_of_failed_checks_once_each() -> None:
     failed = check_of("matrix", "", (FAR, DEAD), 0)
     again = check_of("heap", "", (DEAD,), 0)
     found = proof(failed, again, skip_proof_check("decoders", "there is no official wheel"))
@@ -49,7 +49,7 @@ def test_the_operations_that_failed_are_those_of_failed_checks_once_each() -> No
     assert not found.holds
 
 
-def test_a_proof_holds_where_nothing_failed_even_if_something_was_skipped() -> None:
+def test_a_proof_with_skipped_but_no_failed_checks_holds() -> None:
     found = proof(check_of("matrix", "ok", (), 0), skip_proof_check("decoders", "there is no official wheel"))
     assert found.holds
     assert list_failed_operations(found) == ()

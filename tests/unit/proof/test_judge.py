@@ -84,7 +84,7 @@ def test_errors_to_both_sides_are_no_bias() -> None:
     )
 
 
-def test_what_has_to_be_equal_differs_by_a_colour_that_nobody_sees_too() -> None:
+def test_an_exact_comparison_also_sees_invisible_colours() -> None:
     hidden = {"resize/RGBA/1x1/box,1x1": measure_distance(one("RGBA", 200, 9, 9, 0), one("RGBA", 3, 9, 9, 0))}
     assert list(find_excesses(hidden, exact=False)) == []
     assert [found.case for found in find_excesses(hidden, exact=True)] == list(hidden)

@@ -8,7 +8,7 @@ def test_every_case_has_a_name_of_its_own() -> None:
     assert all(len(case.split("/")) == 4 for case in cases)
 
 
-def test_single_pixels_single_axes_and_16_bits_are_there_however_little_is_tried() -> None:
+def test_few_sizes_keep_single_pixels_single_axes_and_16_bits() -> None:
     cases = set(matrix_cases(sizes=FEW_SIZES))
     assert {
         "box-blur/L/1x1/0.5",
@@ -20,7 +20,7 @@ def test_single_pixels_single_axes_and_16_bits_are_there_however_little_is_tried
     } <= cases
 
 
-def test_every_mode_is_converted_to_every_other_that_the_core_converts() -> None:
+def test_every_mode_pair_that_the_core_converts_is_converted() -> None:
     cases = (case.split("/") for case in matrix_cases(sizes=((1, 1),)))
     pairs = {(mode, target) for operation, mode, size, target in cases if (operation, size) == ("convert", "1x1")}
     core = [mode for mode in MODES if mode != "LAB"]

@@ -5,7 +5,7 @@ import math
 from fastinstall.proof.timing import summarize_rounds
 
 
-def test_the_median_of_each_counts_and_the_range_is_of_both_processes_of_the_old_one() -> None:
+def test_medians_count_and_the_range_uses_both_old_processes() -> None:
     rounds = [(10.0, 5.0, 11.0), (12.0, 4.0, 10.0), (10.0, 5.0, 10.0)]
     row, noise = summarize_rounds("chops add", rounds) or (None, 1.0)
     assert row is not None

@@ -34,7 +34,7 @@ def _timed(
     )
 
 
-def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
+def test_a_table_has_its_time_and_place_and_is_marked_if_reused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prove, "measure", _timed)

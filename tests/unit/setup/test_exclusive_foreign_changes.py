@@ -72,7 +72,7 @@ def test_an_environment_without_anything_has_nothing_standing(tmp_path: Path) ->
     assert observe_pil_snapshot(tmp_path, tmp_path / SITE) == {}
 
 
-def test_who_it_was_is_told_by_the_process_else_by_the_installers_own_word(prefix: Path) -> None:
+def test_the_other_program_is_named_by_process_else_by_installer(prefix: Path) -> None:
     metadata = f"{SITE}/pillow-13.0.0.dist-info"
     (prefix / metadata / "INSTALLER").write_text("uv\n")
     assert installers(prefix, (f"{metadata}/RECORD", f"{SITE}/PIL/Image.py")) == ("uv",)

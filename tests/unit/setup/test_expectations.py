@@ -39,14 +39,14 @@ PLAN = Plan(
 )
 
 
-def test_compiling_takes_longer_than_what_was_built_before_and_that_longer_than_nothing(tmp_path: Path) -> None:
+def test_compiling_takes_longer_than_reuse_and_that_than_nothing(tmp_path: Path) -> None:
     ready = replace(PLAN, build=replace(BUILD, cached="5d" * 32))
     plans = (PLAN, ready, replace(PLAN, build=None, prove=None))
     compiled, taken, moved = (estimate_seconds(plan, tmp_path) for plan in plans)
     assert compiled > taken > moved
 
 
-def test_one_core_takes_longer_than_two_and_two_levels_longer_than_one(tmp_path: Path) -> None:
+def test_fewer_cores_and_more_levels_take_longer(tmp_path: Path) -> None:
     def estimate(build: Build) -> float:
         return estimate_seconds(replace(PLAN, build=build), tmp_path)
 
@@ -56,7 +56,7 @@ def test_one_core_takes_longer_than_two_and_two_levels_longer_than_one(tmp_path:
     assert estimate(replace(two, jobs=64)) > 10, "what runs on one core stays"
 
 
-def test_phases_come_in_the_order_of_the_work_and_are_of_what_is_planned(tmp_path: Path) -> None:
+def test_phases_follow_the_order_of_work_and_the_plan(tmp_path: Path) -> None:
     titles = [phase.title for phase in expect_phases(PLAN, tmp_path)]
     assert titles == [
         "fetching",
@@ -81,7 +81,7 @@ def test_a_gain_on_another_architecture_is_none_here(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("official", "is_told_otherwise"), [("13.0.0", False), ("12.3.0", True)])
-def test_a_gain_that_was_measured_against_another_pillow_is_told_as_such(
+def test_a_gain_measured_against_another_pillow_says_so(
     tmp_path: Path, official: str, *, is_told_otherwise: bool
 ) -> None:
     wheel = Artefact(name="pillow", version=official, filename="w.whl", url="https://a/w.whl", sha256="0" * 64)

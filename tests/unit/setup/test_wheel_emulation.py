@@ -33,7 +33,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheel, "observe_interpreter", observe)
 
 
-def test_the_one_of_that_abi_and_machine_is_taken_by_the_name_that_starts_it() -> None:
+def test_the_python_of_that_abi_and_machine_is_used_by_its_name() -> None:
     named = Emulation(pythons=(Path("/opt/own"), Path("/opt/arm312"), Path("/opt/arm311")))
     found = find_emulated_python(named, THERE)
     assert found is not None

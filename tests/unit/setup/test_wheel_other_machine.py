@@ -106,7 +106,7 @@ def test_nothing_is_fetched_where_nothing_can_prove_it(build: Callable[..., _Hea
     assert build(HERE, Emulation()).fetched_for == [healthy_facts().cpu.architecture]
 
 
-def test_for_this_machine_its_own_python_proves_whatever_is_named(build: Callable[..., _Heard]) -> None:
+def test_on_this_machine_its_own_python_proves_whatever_is_named(build: Callable[..., _Heard]) -> None:
     heard = build(HERE, Emulation(pythons=(Path("/opt/python-there"),), unproven=True))
     (proof,) = heard.proven
     assert proof.interpreter is HERE

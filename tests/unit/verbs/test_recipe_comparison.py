@@ -61,7 +61,7 @@ def compared(house: Path, facts: Facts) -> dict[str, RecipePreview]:
     return {offer.recipe.name: offer for offer in offers}
 
 
-def test_each_recipe_tells_the_version_that_it_would_build_and_what_is_known_against_it(house: Path) -> None:
+def test_each_recipe_shows_the_version_it_builds_and_advisories(house: Path) -> None:
     offers = compared(house, healthy_facts())
     versions = {name: offer.choice.version for name, offer in offers.items() if offer.choice is not None}
     assert versions == {"pillow-fast": "13.0.0", "pillow-simd": "12.1.1.post0", "pillow": "13.0.0"}
@@ -70,7 +70,7 @@ def test_each_recipe_tells_the_version_that_it_would_build_and_what_is_known_aga
     assert len(offers["pillow-simd"].advisories) > 20
 
 
-def test_a_speed_measured_here_is_told_for_the_version_and_the_cpu_it_was_measured_on(house: Path) -> None:
+def test_a_measured_speed_is_shown_only_for_its_version_and_cpu(house: Path) -> None:
     place = house.parent / "cache" / "speed" / "1.json"
     place.parent.mkdir(parents=True)
     place.write_text(dump(document("speed", SPEED)))
@@ -81,7 +81,7 @@ def test_a_speed_measured_here_is_told_for_the_version_and_the_cpu_it_was_measur
     assert compared(house, elsewhere)["pillow-fast"].speed is None
 
 
-def test_a_recipe_that_does_not_fit_says_why_and_the_others_still_speak(house: Path) -> None:
+def test_an_unfit_recipe_says_why_without_stopping_the_others(house: Path) -> None:
     needy = {"name": "oldtool", "requirement": "pillow<13"}
     facts = changed(healthy_facts(), {"stack": {"dependants": [needy]}})
     offers = compared(house, facts)

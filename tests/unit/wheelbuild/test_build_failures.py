@@ -49,7 +49,7 @@ def test_no_package_is_named_for_headers_that_were_brought(tmp_path: Path) -> No
     assert "build.log" in (error.hint or "")
 
 
-def test_kernels_that_do_not_compile_name_their_files_whatever_stands_behind_the_errors(
+def test_failed_kernels_name_their_files_despite_later_output(
     tmp_path: Path,
 ) -> None:
     lines = (

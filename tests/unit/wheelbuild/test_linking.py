@@ -7,7 +7,7 @@ from support.values.build_requests import build_request
 from fastinstall.wheelbuild.linking import options
 
 
-def test_with_a_base_wheel_the_core_s_libraries_are_required_and_all_others_refused(tmp_path: Path) -> None:
+def test_a_base_wheel_enables_core_libraries_and_disables_others(tmp_path: Path) -> None:
     request = build_request(tmp_path, base_wheel=tmp_path / "pillow.whl")
     assert options(request, exclusive=True) == {
         "jpeg": "enable",
@@ -17,5 +17,5 @@ def test_with_a_base_wheel_the_core_s_libraries_are_required_and_all_others_refu
     }
 
 
-def test_without_a_base_wheel_the_planned_libraries_are_required_and_others_left_to_the_build(tmp_path: Path) -> None:
+def test_without_a_base_wheel_no_other_library_is_disabled(tmp_path: Path) -> None:
     assert options(build_request(tmp_path), exclusive=False) == {"jpeg": "enable", "webp": "enable", "zlib": "enable"}

@@ -37,5 +37,5 @@ def test_another_version_of_a_library_is_refused_with_its_name(name: str, file: 
         refuse_misfit(_with_fetched_headers(tmp_path), name, file)
 
 
-def test_headers_of_the_machine_are_whoever_installed_thems_choice(tmp_path: Path) -> None:
+def test_system_headers_are_accepted_whatever_their_version(tmp_path: Path) -> None:
     refuse_misfit(build_request(tmp_path), "tiff", "libtiff-295fd75c.so.7.0.0")

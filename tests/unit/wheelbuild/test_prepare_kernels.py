@@ -38,7 +38,7 @@ def make_kernel(*functions: str) -> Kernel:
     return Kernel(name="turn", file="a.c", functions=functions, operations=("turn",), reason="measured")
 
 
-def test_the_source_s_functions_get_other_names_and_the_kernel_stands_behind_the_last() -> None:
+def test_functions_are_renamed_and_the_kernel_follows_the_last() -> None:
     lines = (add_kernel(SOURCE, make_kernel("turn_left", "turn_right")) or "").splitlines()
     left, right = (
         lines.index("#define _turn_left _turn_left__source"),
@@ -81,12 +81,12 @@ def test_a_definition_is_found_from_its_type_to_its_last_brace(definition: str) 
     assert text == f'{before}#define turn turn__source\n{definition}#undef turn\n#include "turn.h"\n{after}'
 
 
-def test_a_function_with_a_definition_in_each_branch_is_left_alone() -> None:
+def test_a_function_defined_in_each_ifdef_branch_is_left_alone() -> None:
     either = "#ifdef A\nint\nturn(int x) {\n    return x;\n}\n#else\nint\nturn(int x) {\n    return 0;\n}\n#endif\n"
     assert add_kernel(either, make_kernel("turn")) is None
 
 
-def test_a_kernel_follows_a_function_that_upstream_renamed_by_underscores() -> None:
+def test_a_kernel_follows_upstreams_renaming_by_underscores() -> None:
     text = add_kernel(SOURCE, make_kernel("turn_left")) or ""
     renames = "".join(f"#define {name} _{name}\n" for name in ("turn_left", "turn_left__source"))
     assert text.index(renames) < text.index('"turn.h"')
@@ -96,7 +96,7 @@ def test_a_function_that_is_not_there_is_told() -> None:
     assert add_kernel(SOURCE, make_kernel("turn_right", "gone")) is None
 
 
-def test_a_recipe_that_names_a_kernel_that_is_not_there_is_refused() -> None:
+def test_a_recipe_naming_an_unknown_kernel_is_refused() -> None:
     file = recipes_directory() / "pillow-fast.toml"
     recipe = parse_recipe(file.read_text(), file)
     sources = list_kernel_sources(recipe)
@@ -120,14 +120,14 @@ def prepared(directory: Path, headers: Headers, *kernels: Kernel, left_out: tupl
     return prepare_source(request, headers, directory)
 
 
-def test_a_kernel_lies_beside_its_file_with_every_header_that_it_may_include(tmp_path: Path) -> None:
+def test_a_kernel_is_copied_beside_its_file_with_all_headers(tmp_path: Path) -> None:
     assert prepared(tmp_path, GCC, TURN) == ("turn",)
     assert (tmp_path / "turn.h").read_bytes() == (kernels_directory() / "turn.c").read_bytes()
     assert {path.name for path in kernels_directory().glob("*.h")} < {path.name for path in tmp_path.glob("*.h")}
     assert '#include "turn.h"' in (tmp_path / "a.c").read_text()
 
 
-def test_a_build_goes_without_kernels_that_failed_that_are_for_another_compiler_or_whose_function_is_gone(
+def test_failed_inapplicable_and_orphaned_kernels_are_left_out(
     tmp_path: Path,
 ) -> None:
     clang = replace(GCC, gcc=False, clang=True)
@@ -148,7 +148,7 @@ def test_a_kernel_is_for_the_versions_that_it_fits(versions: str, names: tuple[s
     assert prepared(tmp_path, GCC, replace(TURN, versions=versions)) == names
 
 
-def test_the_kernels_of_the_recipe_fit_the_names_of_one_directory() -> None:
+def test_kernel_file_names_do_not_collide_in_one_directory() -> None:
     """One would lie in the place of another's header, or of a header of the source."""
     names = [path.stem for path in kernels_directory().iterdir()]
     assert len(names) == len(set(names))

@@ -3,7 +3,7 @@ from pathlib import Path
 from fastinstall.wheelbuild.headers.private import list_include_directories
 
 
-def test_include_directories_are_the_common_one_those_of_architectures_and_pythons(tmp_path: Path) -> None:
+def test_include_directories_are_common_architecture_or_python(tmp_path: Path) -> None:
     include = tmp_path / "usr" / "include"
     for name in ("x86_64-linux-gnu", "openjpeg-2.5", "python3.11"):
         (include / name).mkdir(parents=True)

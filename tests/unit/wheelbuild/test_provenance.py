@@ -25,7 +25,7 @@ def base_wheel_request(directory: Path) -> BuildRequest:
     return build_request(directory, base_wheel=wheel, step=build_step(base_wheel=artefact))
 
 
-def test_provenance_names_inputs_by_the_digest_of_the_file_on_disk(tmp_path: Path) -> None:
+def test_provenance_names_inputs_by_the_digest_of_their_files(tmp_path: Path) -> None:
     request = base_wheel_request(tmp_path)
     document = json.loads(provenance_text(provenance(request, HEADERS, FEATURES, (), ("turn",))))
     assert document["schema"] == "fastinstall.provenance/1"
@@ -68,7 +68,7 @@ def test_the_bill_is_valid_by_the_schema_of_the_standard(tmp_path: Path) -> None
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill(tmp_path))) is None
 
 
-def test_the_bill_names_the_wheel_and_all_that_it_is_made_from_by_purl_and_hash(tmp_path: Path) -> None:
+def test_the_sbom_names_wheel_and_inputs_by_purl_and_hash(tmp_path: Path) -> None:
     document = bill(tmp_path)
     assert document["metadata"]["component"]["purl"] == "pkg:pypi/pillow@13.0.0%2Bsimd.v2.v3"
     source, base_wheel, _zlib = document["components"]
@@ -77,7 +77,7 @@ def test_the_bill_names_the_wheel_and_all_that_it_is_made_from_by_purl_and_hash(
     assert base_wheel["purl"].startswith("pkg:pypi/pillow@12.1.1?file_name=pillow-12.1.1-cp311-")
 
 
-def test_the_bill_names_a_library_inside_the_core_by_its_own_version_and_its_sdist(tmp_path: Path) -> None:
+def test_the_sbom_names_a_linked_library_by_version_and_sdist(tmp_path: Path) -> None:
     zlib = bill(tmp_path)["components"][-1]
     assert (zlib["version"], zlib["purl"]) == ("2.3.3", "pkg:generic/zlib-ng@2.3.3")
     assert zlib["pedigree"]["ancestors"][0]["purl"].startswith("pkg:pypi/zlib-ng@1.1.0?")

@@ -56,7 +56,7 @@ def test_a_wheel_comes_with_its_sum_its_metadata_and_its_pages(session: Session,
     assert "pillow/" in (directory / "simple/index.html").read_text()
 
 
-def test_further_wheels_are_added_and_the_same_one_again_changes_nothing(
+def test_wheels_are_added_and_republishing_one_changes_nothing(
     session: Session, wheel: Path, directory: Path, tmp_path: Path
 ) -> None:
     other = write_wheel(tmp_path / "built", "pillow_simd", "12.1.1.post0+simd.v3")
@@ -71,7 +71,7 @@ def test_further_wheels_are_added_and_the_same_one_again_changes_nothing(
     assert {path: path.stat().st_mtime_ns for path in directory.rglob("simple/**/*.*")} == before
 
 
-def test_a_wheel_that_was_taken_away_leaves_pages_metadata_and_sums(
+def test_a_removed_wheel_is_dropped_from_pages_metadata_and_sums(
     session: Session, wheel: Path, directory: Path, tmp_path: Path
 ) -> None:
     gone = _publish(session, write_wheel(tmp_path / "built", "pillow_simd", "12.1.1.post0+simd.v3"), directory)
@@ -85,9 +85,7 @@ def test_a_wheel_that_was_taken_away_leaves_pages_metadata_and_sums(
     assert (directory / "SHA256SUMS").read_text() == f"{sha256(wheel)}  {wheel.name}\n"
 
 
-def test_a_wheel_that_was_added_is_offered_and_sums_of_other_files_stay(
-    session: Session, wheel: Path, directory: Path
-) -> None:
+def test_an_added_wheel_is_offered_and_sums_of_other_files_stay(session: Session, wheel: Path, directory: Path) -> None:
     added = write_wheel(directory, "Odd.Name", "1")
     line = f"{'0' * 64}  pillow-13.0.0.tar.gz\n"
     (directory / "SHA256SUMS").write_text(line)

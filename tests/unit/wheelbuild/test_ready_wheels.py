@@ -58,7 +58,7 @@ def _found(request: BuildRequest) -> list[str]:
     return [entry.sha256 for entry in found]
 
 
-def test_a_wheel_serves_every_patch_release_of_its_python_wherever_that_lies(
+def test_a_wheel_serves_each_patch_release_wherever_python_is(
     request_of: Callable[..., BuildRequest],
 ) -> None:
     made = request_of()
@@ -71,7 +71,7 @@ def test_a_wheel_serves_every_patch_release_of_its_python_wherever_that_lies(
     assert _found(request_of(interpreter=replace(python, libc_version="2.26"))) == [], "its tags ask for glibc 2.27"
 
 
-def test_what_was_built_with_the_help_of_a_wheelhouse_serves_runs_with_the_same_alone(
+def test_a_wheel_built_with_a_wheelhouse_serves_only_that_one(
     request_of: Callable[..., BuildRequest], tmp_path: Path
 ) -> None:
     house = tmp_path / "house"

@@ -22,7 +22,7 @@ def test_without_a_build_system_it_is_setuptools(tmp_path: Path, text: str | Non
 
 
 @pytest.mark.parametrize("text", ["[build-system", "[build-system]\n", "build-system = 1\n"])
-def test_a_malformed_build_system_is_an_error_that_names_the_file(tmp_path: Path, text: str) -> None:
+def test_a_malformed_build_system_fails_and_names_the_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(FailedError, match=r"pyproject\.toml"):
         read_build_system(tmp_path)

@@ -73,7 +73,7 @@ def test_a_rule_for_one_object_goes_before_the_pattern(source: Path) -> None:
     assert "-DSPECIAL" in step_for(source, "special.o").argv
 
 
-def test_objects_of_a_subdirectory_are_compiled_there_with_its_flags(source: Path) -> None:
+def test_subdirectory_objects_are_compiled_there_with_its_flags(source: Path) -> None:
     slow, fast = step_for(source, "slow.o"), step_for(source, "fast.o")
     assert (slow.directory, fast.directory) == (source / "arch/generic", source / "arch/x86")
     assert fast.argv == ("cc", "-mavx2", "-c", "-o", "fast.o", "./fast.c")
@@ -84,7 +84,7 @@ def test_an_archive_without_a_rule_is_an_error_that_names_it(source: Path) -> No
         compile_steps(source, "libother.a")
 
 
-def test_an_object_that_nothing_compiles_is_an_error_that_names_it(source: Path) -> None:
+def test_an_object_that_nothing_compiles_fails_with_its_name(source: Path) -> None:
     (source / "plain.c").unlink()
     with pytest.raises(FailedError, match=r"no rule for plain\.o"):
         compile_steps(source, "libtiny.a")
@@ -115,7 +115,7 @@ def test_a_directory_with_any_name_is_one_word(tmp_path: Path) -> None:
     assert step.argv == ("cc", "-c", "-o", "x.o", str(directory / "x.c"))
 
 
-def test_a_rule_that_compiles_nothing_does_not_hide_one_that_does(tmp_path: Path) -> None:
+def test_a_rule_that_does_not_compile_hides_no_rule_that_does(tmp_path: Path) -> None:
     text = "CC=cc\nall.a: x.o\n\tar\nx.o: x.h\n\ttouch $@\n%.o: %.c\n\t$(CC) -c -o $@ $<\n"
     (step,) = compile_steps(_makefile(tmp_path / "source", text), "all.a")
     assert step.argv[:2] == ("cc", "-c")

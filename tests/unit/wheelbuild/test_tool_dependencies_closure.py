@@ -14,7 +14,7 @@ def _closure(root: ShelfWheel, *shelf: ShelfWheel, minor: str = "3.12") -> Closu
     return find_closure(root, shelf, minor, MACHINE)
 
 
-def test_what_is_needed_by_what_is_needed_is_needed_and_nothing_else() -> None:
+def test_the_closure_holds_transitive_dependencies_and_no_more() -> None:
     root, one, two = _wheel("tool-1", "one"), _wheel("one-1", "two>=1"), _wheel("two-1")
 
     found = _closure(root, one, two, _wheel("other-1"))
@@ -35,14 +35,14 @@ def test_markers_are_those_of_the_wanted_python(minor: str, missing: tuple[str, 
     assert _closure(root, minor=minor).missing == missing
 
 
-def test_an_extra_brings_what_it_names_and_only_where_it_is_asked_for() -> None:
+def test_an_extra_brings_its_dependencies_only_when_requested() -> None:
     one = _wheel("one-1", 'two; extra == "fast"')
 
     assert _closure(_wheel("tool-1", "one[fast]"), one).missing == ("two",)
     assert _closure(_wheel("tool-1", "one"), one).missing == ()
 
 
-def test_a_wheel_for_another_python_is_asked_for_in_the_same_version() -> None:
+def test_a_wheel_for_another_python_is_wanted_in_its_version() -> None:
     binary = _wheel("one-1.5", tag="cp311-cp311-manylinux_2_17_x86_64")
 
     assert _closure(_wheel("tool-1", "one>=1"), binary, minor="3.11").missing == ()

@@ -35,7 +35,7 @@ def test_the_user_s_own_flags_are_dropped_and_named() -> None:
     assert dropped == ("CFLAGS", "LDFLAGS")
 
 
-def test_flags_are_full_and_the_interpreter_s_linker_flags_stay_out(tmp_path: Path) -> None:
+def test_flags_are_complete_without_the_pythons_linker_flags(tmp_path: Path) -> None:
     link = ("-L/a b", "-Wl,-rpath,$ORIGIN/../pillow.libs")
     request = build_request(tmp_path)
     target = request.step.targets[0]
@@ -56,9 +56,7 @@ def test_pip_settings_of_the_user_stay_out(tmp_path: Path) -> None:
     assert {name: value for name, value in made.items() if name.startswith("PIP_")} == {"PIP_CONFIG_FILE": os.devnull}
 
 
-def test_a_build_for_another_machine_gets_its_names_and_no_headers_of_this_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cross_build_gets_target_names_and_no_local_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variables, "_HEADERS", tmp_path)
     for each in ARCHITECTURES:
         (tmp_path / each.target).mkdir()

@@ -59,7 +59,7 @@ def test_a_damaged_entry_is_reported_and_counts_as_absent(tmp_path: Path, damage
     assert str(wheel.parent) in noted.message
 
 
-def test_a_damaged_entry_is_replaced_whole_and_nothing_is_left_over(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_replaced_whole_without_leftovers(tmp_path: Path) -> None:
     wheel = put(tmp_path)
     wheel.write_bytes(b"whale")
     (wheel.parent / "stray").touch()
@@ -70,7 +70,7 @@ def test_a_damaged_entry_is_replaced_whole_and_nothing_is_left_over(tmp_path: Pa
     assert [path.name for path in wheel.parent.parent.iterdir()] == [wheel.parent.name]
 
 
-def test_the_later_of_two_builders_wins_and_both_entries_are_whole(tmp_path: Path) -> None:
+def test_the_later_of_two_builders_wins_with_a_whole_entry(tmp_path: Path) -> None:
     put(tmp_path, b"first")
     wheel = put(tmp_path, b"later")
     assert wheel_cache.find_cached_wheel(tmp_path, wheel_cache.key_of(INPUTS), ignore) is not None

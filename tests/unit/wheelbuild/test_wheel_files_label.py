@@ -25,7 +25,7 @@ def test_the_file_name_carries_name_version_and_all_tags(tmp_path: Path) -> None
     assert name == "pillow-12.1.1+simd.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 
 
-def test_name_version_and_summary_are_rewritten_and_the_rest_stays(tmp_path: Path) -> None:
+def test_only_name_version_and_summary_are_rewritten(tmp_path: Path) -> None:
     label_tree(wheel_tree(tmp_path), LABEL)
     lines = (tmp_path / METADATA / "METADATA").read_text().splitlines()
     assert lines[1:4] == ["Name: pillow", "Version: 12.1.1+simd.v3", rf"Summary: {LABEL.summary}"]
@@ -44,7 +44,7 @@ def test_the_wheel_file_names_this_tool_and_the_tags(tmp_path: Path) -> None:
     assert read_wheel_tags(tmp_path).platforms == LABEL.platforms
 
 
-def test_bills_of_materials_of_the_bundled_libraries_stay_beside_ours(tmp_path: Path) -> None:
+def test_sboms_of_the_bundled_libraries_stay_beside_ours(tmp_path: Path) -> None:
     theirs = wheel_tree(tmp_path) / "pillow_simd-12.1.1.post0.dist-info/sboms/auditwheel.cdx.json"
     theirs.parent.mkdir()
     theirs.write_text("{}")

@@ -14,7 +14,7 @@ src/b.c:41:9: note: declared here
 """
 
 
-def test_a_warning_is_told_by_function_kind_and_text_and_not_by_its_line() -> None:
+def test_a_warning_is_known_by_function_kind_and_text_not_line() -> None:
     assert parse_warnings(GCC) == {
         ComparableWarning(file="src/b.c", function="blur", kind="-Wunused-variable", text="unused variable 'row12'"),
         ComparableWarning(file="src/b.c", function="turn", kind="-Wunused-parameter", text="unused parameter 'turn'"),

@@ -5,7 +5,7 @@ from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from whole_proof.extensions import list_operations
 
 
-def test_the_operations_with_variants_are_those_of_kernels_that_choose_at_load_time() -> None:
+def test_operations_have_variants_if_kernels_choose_at_load_time() -> None:
     file = recipes_directory() / "pillow-fast.toml"
     operations = list_operations(parse_recipe(file.read_text(), file))
     assert {"resize", "filter-5x5"} <= set(operations)

@@ -11,7 +11,7 @@ src/libImaging/Filter.c:12:34: runtime error: shift exponent 33 is too large for
 """
 
 
-def test_a_report_is_told_by_kind_and_innermost_function_of_the_source() -> None:
+def test_a_report_is_identified_by_kind_and_innermost_function() -> None:
     assert read_reports(SANITIZERS) == {
         SanitizerFault(kind="heap-buffer-overflow", function="blur"),
         SanitizerFault(kind="shift exponent N is too large for N-bit type 'int'", function="ImagingFilter"),

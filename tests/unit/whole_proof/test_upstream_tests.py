@@ -17,11 +17,11 @@ TABLES = "E   AssertionError: \n  Have: \n  e1 0a\n  10 20\n  \n  Expected: \n  
     ("message", "difference"),
     [(TABLES, 3), ("assert 3 == 4", None), (TABLES.replace("  10 23\n", ""), None)],
 )
-def test_the_difference_between_two_tables_is_the_largest_of_one_sample(message: str, difference: int | None) -> None:
+def test_two_tables_differ_by_their_largest_sample_difference(message: str, difference: int | None) -> None:
     assert parse_reported_difference(message) == difference
 
 
-def test_only_tests_that_end_worse_than_on_the_official_wheel_are_told() -> None:
+def test_only_results_worse_than_the_official_ones_are_reported() -> None:
     failed, passed, skipped = (
         UpstreamTestEnding(outcome="failed", message="no"),
         UpstreamTestEnding(outcome="passed"),
@@ -53,9 +53,7 @@ def test_a_known_difference_is_allowed_to_a_fork_up_to_its_bound() -> None:
         ("another", "E       assert (37100 - 37099) == 2", True),
     ],
 )
-def test_a_resize_may_make_one_picture_where_the_official_wheel_makes_two(
-    test: str, message: str, *, told: bool
-) -> None:
+def test_a_resize_may_make_one_image_where_the_official_has_two(test: str, message: str, *, told: bool) -> None:
     ours = {test: UpstreamTestEnding(outcome="failed", message=message)}
     theirs = {test: UpstreamTestEnding(outcome="passed")}
     assert bool(dict(compare_results(ours, theirs, exact=True))) == told

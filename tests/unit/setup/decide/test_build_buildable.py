@@ -32,7 +32,7 @@ def left(offered: Releases, cpu: Cpu = HASWELL, request: Request | None = None) 
     return [wheel.version for wheel in select_buildable(offered, RECIPE, cpu, request or Request()).prebuilt]
 
 
-def test_only_sources_that_the_recipe_can_build_are_left_and_all_else_stays() -> None:
+def test_only_sources_that_the_recipe_cannot_build_are_dropped() -> None:
     fitting, wheel = artefact("fork", "12.1.1.post0"), artefact("pillow", "12.1.1")
     offered = Releases(
         sources=(fitting, artefact("fork", "9.5.0.post2")),
@@ -66,7 +66,7 @@ def test_a_wheel_that_does_not_is_not(cpu: Cpu, version: str) -> None:
     assert left(prebuilt(version), cpu) == []
 
 
-def test_of_several_the_one_with_the_usual_levels_is_left_for_each_version_and_name() -> None:
+def test_the_wheel_with_usual_levels_wins_per_version_and_name() -> None:
     offered = prebuilt(
         "12.1.1+simd.v3", "12.1.1+simd.v2.v3.v4", "12.1.1+simd.v2.v3", "12.0.0+simd.v2.v3.v4", "12.0.0+simd.v3"
     )

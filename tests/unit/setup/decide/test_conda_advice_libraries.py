@@ -24,7 +24,7 @@ def chosen(seen: Facts, asked: Request) -> tuple[str, ...]:
     return choose_library_channels(seen, seen.conda, asked)
 
 
-def test_libraries_come_whence_most_of_the_environment_came_and_then_as_configured() -> None:
+def test_channels_follow_most_packages_then_the_configuration() -> None:
     mixed = facts("defaults", "conda-forge", "conda-forge", configured=("defaults",), of_user=("bioconda",))
     assert chosen(mixed, request()) == ("conda-forge", "defaults")
     assert chosen(facts("conda-forge", of_user=("bioconda",)), request()) == ("conda-forge", "bioconda")

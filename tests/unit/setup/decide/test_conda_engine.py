@@ -31,7 +31,7 @@ def chosen(asked: Request, seen: Facts) -> CondaInstaller:
     return choose_conda_engine(Situation(facts=seen, recipe=recipe(), request=asked, releases=NOTHING))
 
 
-def test_conda_is_taken_where_it_is_found_and_py_rattler_elsewhere() -> None:
+def test_conda_is_used_where_found_and_py_rattler_elsewhere() -> None:
     assert chosen(request(), facts(rattler=True)) is CondaInstaller.CONDA
     assert chosen(request(), facts(conda=False, rattler=True)) is CondaInstaller.RATTLER
 

@@ -48,7 +48,7 @@ def _plan(*steps: SetupStep) -> Plan:
     )
 
 
-def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:
+def test_packages_missing_files_are_reinstalled_before_the_stack() -> None:
     made = add_reinstallations(_plan(GUARD, MAKING), CLOBBERED)
     assert [type(step) for step in made.steps] == [ChangeCondaPackages, MakeCondaPackages, InstallGuard]
     (step,) = made.change
@@ -58,7 +58,7 @@ def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:
     assert [each.step for each in made.skipped] == ["pin"]
 
 
-def test_libjpeg_turbo_comes_after_what_a_solver_wants_changed_and_after_all_others() -> None:
+def test_libjpeg_turbo_is_reinstalled_after_all_other_changes() -> None:
     other, tiff = (CondaPackage(name=name, version="4.7.0", build="h0_0") for name in ("zlib", "libtiff"))
     planned = ChangeCondaPackages(
         engine=CondaInstaller.RATTLER, change=CondaChange(linked=(other,)), reason="the solver's"
@@ -83,7 +83,7 @@ def test_what_the_solver_replaces_is_not_reinstalled_beside_it() -> None:
     assert [step.change for step in made.change] == [change]
 
 
-def test_without_an_engine_at_work_or_anything_lost_the_plan_stays() -> None:
+def test_without_an_engine_or_lost_files_the_plan_is_unchanged() -> None:
     whole = replace(CLOBBERED, packages=(TURBO,), claims=(), clashes=())
     assert add_reinstallations(_plan(GUARD), CLOBBERED) == _plan(GUARD)
     assert add_reinstallations(_plan(MAKING), whole) == _plan(MAKING)

@@ -54,23 +54,23 @@ def choose(cpu: Cpu, level: str = "auto", levels: tuple[str, ...] = (), hindranc
     return choose_levels(RECIPE, cpu, Request(level=level, levels=levels), hindrance=hindrance)
 
 
-def test_left_to_us_all_automatic_levels_that_the_cpu_has_go_together_the_baseline_first(golden: Golden) -> None:
+def test_the_default_is_the_cpus_automatic_levels_baseline_first(golden: Golden) -> None:
     choice = choose(HASWELL)
     assert (choice.names, choice.plan_risk) == ((V2, V3), None)
     golden(choice.reason)
 
 
-def test_levels_that_are_not_automatic_are_not_chosen_for_anybody() -> None:
+def test_levels_that_are_not_automatic_are_not_chosen_by_default() -> None:
     assert choose(SKYLAKE_X).names == (V2, V3)
 
 
-def test_a_level_that_could_not_be_proven_here_is_left_out_and_what_the_cpu_lacks_is_said(golden: Golden) -> None:
+def test_an_unprovable_level_is_left_out_with_what_the_cpu_lacks(golden: Golden) -> None:
     choice = choose(NEHALEM)
     assert choice.names == (V2,)
     golden(choice.reason)
 
 
-def test_where_the_loader_cannot_choose_the_best_level_alone_is_taken(golden: Golden) -> None:
+def test_if_the_loader_cannot_choose_only_the_best_level_is_used(golden: Golden) -> None:
     choice = choose(HASWELL, hindrance=OLD_LOADER)
     assert choice.names == (V3,)
     golden(choice.reason)
@@ -127,7 +127,7 @@ def test_each_machine_has_the_levels_of_its_architecture() -> None:
     assert not is_best_served(TWO_MACHINES, HASWELL, (V8,))
 
 
-def test_a_level_of_another_architecture_is_lacking_even_where_only_the_loader_is_known() -> None:
+def test_another_architectures_level_is_lacking_without_flags() -> None:
     level = TWO_MACHINES.list_levels("aarch64")[0]
     assert find_lacking_features(level, Cpu(architecture="x86_64", level=V3)) == (V8,)
 
@@ -160,7 +160,7 @@ def test_named_levels_come_in_order_and_once_each(golden: Golden) -> None:
     golden(choice.reason)
 
 
-def test_a_named_level_beyond_the_cpu_cannot_be_proven_here_though_the_wheel_runs(golden: Golden) -> None:
+def test_a_named_level_beyond_the_cpu_is_unproven_but_wheels_run(golden: Golden) -> None:
     choice = choose(HASWELL, levels=(V2, V3, V4))
     assert choice.names == (V2, V3, V4)
     assert choice.plan_risk is not None
@@ -169,14 +169,14 @@ def test_a_named_level_beyond_the_cpu_cannot_be_proven_here_though_the_wheel_run
     assert choice.plan_risk.items == ("avx512f",)
 
 
-def test_named_levels_of_which_not_even_the_baseline_runs_here_say_so(golden: Golden) -> None:
+def test_named_levels_whose_baseline_does_not_run_here_say_so(golden: Golden) -> None:
     choice = choose(NEHALEM, levels=(V3, V4))
     assert choice.plan_risk is not None
     golden(choice.plan_risk.summary)
     assert choice.plan_risk.items == ("avx2", "fma", "avx512f")
 
 
-def test_several_levels_that_the_wheel_cannot_carry_are_refused_with_one_that_it_can(golden: Golden) -> None:
+def test_levels_a_wheel_cannot_carry_are_refused_with_one_it_can(golden: Golden) -> None:
     with pytest.raises(RefusedError, match="--levels x86-64-v2,x86-64-v3") as caught:
         choose(HASWELL, levels=(V2, V3), hindrance=OLD_LOADER)
     assert "--level x86-64-v3" in (caught.value.hint or "")
@@ -243,7 +243,7 @@ def test_what_hinders_several_levels(changes: dict[str, Any], link: LinkMode, *,
         (HASWELL, ("another",), False),
     ],
 )
-def test_a_wheel_serves_a_cpu_that_runs_its_baseline_and_finds_its_best_level(
+def test_a_wheel_must_run_on_the_cpu_and_contain_its_best_level(
     cpu: Cpu, levels: tuple[str, ...], *, does: bool
 ) -> None:
     assert is_best_served(RECIPE, cpu, levels) is does
@@ -259,7 +259,7 @@ def test_a_wheel_serves_a_cpu_that_runs_its_baseline_and_finds_its_best_level(
         ((V3, V4), {"levels": (V3, V4)}, NEHALEM, (V3, V4)),
     ],
 )
-def test_a_repair_keeps_the_levels_that_run_here_or_that_somebody_named(
+def test_a_repair_keeps_levels_that_run_here_or_were_named(
     built: tuple[str, ...], named: dict[str, Any], cpu: Cpu, levels: tuple[str, ...]
 ) -> None:
     before = replace(receipt(), levels=built, request=Request(**named))

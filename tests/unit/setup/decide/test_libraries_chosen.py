@@ -38,13 +38,13 @@ def _facts(**changes: Any) -> Facts:
     return changed(healthy_facts(), {"toolchain": {**changes, "libraries": {"$append": append}}})
 
 
-def test_only_what_the_core_links_is_enabled_where_the_official_wheel_carries_it() -> None:
+def test_with_an_official_wheel_only_core_libraries_are_enabled() -> None:
     known = _recipe(tiff={}, webp={"core": False}, imagequant={"in_wheels": False})
     facts = _facts(libraries={"tiff": HEADER_ONLY, "webp": HERE, "imagequant": HERE})
     assert choose_libraries(known, facts, Request(), (), {}, base_wheel=True).enabled == ("jpeg", "tiff")
 
 
-def test_a_library_that_official_wheels_lack_is_enabled_on_request() -> None:
+def test_a_library_official_wheels_lack_is_enabled_on_request() -> None:
     known = _recipe(imagequant={"in_wheels": False})
     facts = _facts(libraries={"imagequant": HERE})
     chosen = choose_libraries(known, facts, Request(require=("imagequant",)), (), {}, base_wheel=True)
@@ -59,10 +59,10 @@ def test_whatever_is_found_is_enabled_where_everything_is_built() -> None:
     assert chosen.steps == ()
 
 
-def test_where_everything_is_built_headers_alone_do_not_come_into_the_cache() -> None:
+def test_in_a_full_build_header_packages_are_not_fetched() -> None:
     known = _recipe(tiff={"required": True})
     with pytest.raises(RefusedError, match="missing: the headers of tiff"):
-        choose_libraries(known, _facts(libraries={"tiff": NOTHING}), Request(), (), {}, base_wheel=False)
+        choose_libraries(known, _facts(libraries={"tiff": NOTHING}), Request(), (), OFFER, base_wheel=False)
 
 
 def test_a_library_that_nobody_looked_for_counts_as_missing() -> None:
@@ -150,7 +150,7 @@ OLD, OF_CONDA = "gcc: gcc 9", "/cache/toolchains/5d/bin/cc: gcc 14"
         "conda's, where there is none",
     ],
 )
-def test_a_wheel_of_the_cache_is_from_a_compiler_that_might_be_used(
+def test_a_cached_wheel_must_be_from_a_compiler_that_may_be_used(
     facts: dict[str, Any], asked: dict[str, Any], served: list[str]
 ) -> None:
     seen = changed(healthy_facts(), facts)

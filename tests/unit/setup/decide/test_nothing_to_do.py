@@ -7,7 +7,7 @@ from support.values.builders import changed, conda_receipt, healthy_conda_facts,
 from fastinstall.setup.decide.nothing_to_do import explain_needed_setup
 
 
-def test_an_untouched_environment_satisfies_the_request_it_was_made_for() -> None:
+def test_an_untouched_environment_satisfies_its_original_request() -> None:
     assert explain_needed_setup(healthy_facts(), recipe(), request(), receipt()) is None
 
 
@@ -70,7 +70,7 @@ def test_a_request_for_what_is_there_is_no_reason(asked: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("asked", "does"), [("12.1.1", True), ("12.1.1.post0", True), ("12.0.0", False), ("latest", False)]
 )
-def test_a_wheel_taken_as_it_is_answers_to_the_version_that_it_was_built_from(asked: str, *, does: bool) -> None:
+def test_a_prebuilt_wheel_matches_the_version_it_was_built_from(asked: str, *, does: bool) -> None:
     taken = changed(receipt(), {"source_version": "12.1.1+simd.v3"})
     found = explain_needed_setup(healthy_facts(), recipe(), changed(request(), {"version": asked}), taken)
     assert (found is None) is does
@@ -92,7 +92,7 @@ def test_a_wheel_taken_as_it_is_answers_to_the_version_that_it_was_built_from(as
         ),
     ],
 )
-def test_levels_that_are_named_are_wanted_exactly_and_else_those_that_serve_this_cpu(
+def test_named_levels_must_match_and_others_must_suit_the_cpu(
     asked: dict[str, Any], levels: list[str], reason: str | None
 ) -> None:
     found = explain_needed_setup(
@@ -106,7 +106,7 @@ def test_a_guard_that_nobody_wants_is_not_missed() -> None:
     assert explain_needed_setup(facts, recipe(), changed(request(), {"guard": False}), receipt()) is None
 
 
-def test_conda_packages_that_are_as_they_were_made_satisfy_the_wish() -> None:
+def test_untouched_conda_packages_satisfy_the_request() -> None:
     for asked in ({}, {"engine": "conda"}, {"engine": "rattler"}):
         assert explain_needed_setup(healthy_conda_facts(), recipe(), changed(request(), asked), conda_receipt()) is None
 
@@ -179,7 +179,7 @@ _PIN = {"kind": "pip", "file": "/srv/images/env/pip.conf", "requirement": "pillo
         ([{**_PIN, "problems": ["the wheel is gone"]}], False, "the pin: the wheel is gone"),
     ],
 )
-def test_a_pin_for_pip_is_there_where_it_is_requested_and_whole_where_it_is(
+def test_a_pin_must_exist_if_requested_and_be_whole_if_present(
     pins: list[dict[str, Any]], *, requested: bool, reason: str | None
 ) -> None:
     facts = changed(healthy_facts(), {"pins": pins})

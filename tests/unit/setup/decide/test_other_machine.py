@@ -48,7 +48,7 @@ def test_a_recipe_without_a_level_for_it_is_refused() -> None:
         adapt_request(Request(), recipe(), AARCH64)
 
 
-def test_a_python_is_the_same_there_and_its_modules_are_called_as_there() -> None:
+def test_the_target_has_our_python_but_its_own_module_suffix() -> None:
     here = healthy_facts().interpreter
     there = describe_python(here, AARCH64)
     assert (there.executable, there.version, there.abi) == (here.executable, here.version, here.abi)
@@ -59,14 +59,14 @@ def test_a_python_is_the_same_there_and_its_modules_are_called_as_there() -> Non
     assert freed.extension_suffix == ".cpython-313t-aarch64-linux-gnu.so"
 
 
-def test_it_takes_the_official_wheel_of_that_machine_whatever_the_c_library_of_this_one() -> None:
+def test_the_target_machines_official_wheel_is_used_on_any_libc() -> None:
     here = replace(healthy_facts().interpreter, libc="musl", libc_version="1.2")
     tags = {str(tag) for tag in list_supported_tags(describe_python(here, AARCH64))}
     assert "cp311-cp311-manylinux_2_28_aarch64" in tags
     assert not [tag for tag in tags if "x86_64" in tag or "musl" in tag or "_2_29_" in tag]
 
 
-def test_every_cpu_of_it_gets_the_least_level_and_this_machine_s_cores_compile() -> None:
+def test_target_cpus_have_the_lowest_level_but_our_cores_compile() -> None:
     here = replace(healthy_facts().cpu, cores=7, quota=2.5)
     cpu = describe_cpu(here, AARCH64)
     assert (cpu.cores, cpu.quota, cpu.level) == (7, 2.5, "armv8-a")

@@ -102,7 +102,7 @@ def test_a_downgrade_says_how_many_advisories_it_brings_back(golden: Golden) -> 
     golden(worse.risks[0].summary, "worse")
 
 
-def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_facts() -> None:
+def test_equal_situations_give_equal_plans_with_the_facts_digest() -> None:
     situation = _situation({})
     assert make_plan(situation) == make_plan(situation)
     assert make_plan(situation).facts_digest == compute_facts_digest(situation.facts)
@@ -119,7 +119,7 @@ def test_a_healthy_environment_has_an_empty_plan(golden: Golden) -> None:
 SHADOWS = {"interpreter": {"shadows": [{"location": "/srv/x/PIL.py", "source": "PYTHONPATH", "entry": "/srv/x"}]}}
 
 
-def test_a_plan_names_another_pil_that_will_hide_what_it_installs(golden: Golden) -> None:
+def test_a_plan_warns_of_another_pil_that_will_hide_its_own(golden: Golden) -> None:
     (warning,) = make_plan(_situation({"facts": SHADOWS})).warnings
     golden(warning)
     made = plan_nothing(changed(healthy_facts(), SHADOWS), recipe(), request(), receipt())
@@ -150,7 +150,7 @@ def test_an_upgrade_to_a_later_version_has() -> None:
     assert made.build is not None
 
 
-def test_what_is_put_back_is_the_version_and_the_levels_of_the_receipt_and_the_request_stays_as_it_was() -> None:
+def test_a_restore_keeps_the_receipts_version_levels_and_request() -> None:
     older = replace(receipt(), source_version="11.3.0.post0", version="11.3.0+simd.v2", levels=("x86-64-v2",))
     made = make_plan(replace(_situation({"restoring": True}), receipt=older))
     assert made.summary.startswith(f"Put {older.distribution} ")
@@ -161,7 +161,7 @@ def test_what_is_put_back_is_the_version_and_the_levels_of_the_receipt_and_the_r
     assert [(plan_risk.risk, plan_risk.allowed) for plan_risk in made.risks] == [("downgrade", True)]
 
 
-def test_what_does_not_run_on_this_cpu_is_put_back_at_levels_that_do() -> None:
+def test_a_build_beyond_this_cpu_is_restored_at_levels_that_run() -> None:
     stronger = replace(receipt(), version="12.1.1+simd.v4", levels=("x86-64-v4",), request=request())
     flags = [flag for flag in healthy_facts().cpu.flags if not flag.startswith("avx512")]
     weaker = {"facts": {"cpu": {"flags": flags, "level": "x86-64-v3"}}}
@@ -171,7 +171,7 @@ def test_what_does_not_run_on_this_cpu_is_put_back_at_levels_that_do() -> None:
     assert "x86-64-v4" not in build.levels
 
 
-def test_what_was_built_elsewhere_is_put_back_from_its_source_where_its_wheel_is_gone() -> None:
+def test_a_foreign_build_whose_wheel_is_gone_uses_its_source() -> None:
     foreign = replace(receipt(), source_version="12.1.1+simd.v3")
     made = make_plan(replace(_situation({"restoring": True}), receipt=foreign))
     build = made.build
@@ -179,7 +179,7 @@ def test_what_was_built_elsewhere_is_put_back_from_its_source_where_its_wheel_is
     assert (build.version, build.source is not None) == ("12.1.1+simd.v3", True)
 
 
-def test_a_protected_environment_is_refused_even_if_nothing_is_to_be_done() -> None:
+def test_a_protected_environment_is_refused_even_with_no_work() -> None:
     frozen = changed(healthy_facts(), {"frozen": "/srv/images/env/conda-meta/frozen"})
     with pytest.raises(FastinstallError, match="frozen"):
         plan_nothing(frozen, recipe(), request(), receipt())
@@ -200,7 +200,7 @@ def test_fetched_headers_get_the_macro_of_a_free_threaded_python() -> None:
         assert all(("-DPy_GIL_DISABLED=1" in target.cflags) is not has_headers for target in build.targets)
 
 
-def test_a_file_without_a_hash_is_told_and_one_of_this_machine_is_not() -> None:
+def test_only_a_remote_file_without_a_hash_is_warned_about() -> None:
     case: dict[str, Any] = {}
     situation = _situation(case)
     assert not [each for each in make_plan(situation).warnings if "SHA-256" in each]

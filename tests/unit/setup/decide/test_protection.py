@@ -51,7 +51,7 @@ def test_an_obstacle_is_refused_with_a_way_out(kind: str, words: str, hint: str)
     assert hint in (caught.value.hint or "")
 
 
-def test_what_is_marked_as_condas_alone_takes_condas_packages_and_no_wheel() -> None:
+def test_a_conda_only_environment_gets_conda_packages_not_wheels() -> None:
     marker = {"interpreter": {"externally_managed": f"{PREFIX}/lib/python3.11/EXTERNALLY-MANAGED"}}
     facts = changed(conda_facts(), marker)
     refuse_if_protected(facts)

@@ -26,7 +26,7 @@ def _plan() -> Plan:
     return Plan(environment=environment(), facts_digest="", request=asked, risks=(KNOWN,), summary="restore")
 
 
-def test_going_back_on_what_was_asked_for_is_a_risk_of_its_own_with_two_ways_out(golden: Golden) -> None:
+def test_undoing_a_requested_version_is_a_risk_with_two_ways_out(golden: Golden) -> None:
     made = make_return_plan(_plan(), LATER, ("the index has none",), allowed=())
     (plan_risk,) = made.risks
     assert (plan_risk.risk, plan_risk.allowed) == (Risk.DOWNGRADE, False)
@@ -42,14 +42,14 @@ def test_it_is_taken_where_it_is_allowed_by_name_in_this_run() -> None:
     assert made.request.allow == (Risk.VULNERABLE, Risk.DOWNGRADE)
 
 
-def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_left() -> None:
+def test_if_ours_breaks_a_requirement_only_accepting_is_offered() -> None:
     required = replace(LATER, asked=InstallRequest.ALONG, unmet=("imageio requires pillow>=14",))
     error = make_repair_refusal(required, ("the index has none",), environment().prefix)
     assert required.unmet[0] in error.message
     assert (error.hint or "").endswith(f": {ACCEPT}")
 
 
-def test_an_earlier_version_that_was_asked_for_is_mentioned_with_the_way_to_it() -> None:
+def test_a_requested_earlier_version_is_named_with_its_command() -> None:
     (warning,) = add_version_warning(_plan(), EARLIER, receipt(), recipe()).warnings
     assert EARLIER.version in warning
     assert "12.1.1+simd.v3 is restored" in warning
@@ -70,7 +70,7 @@ def test_what_nobody_asked_for_is_not_mentioned(intent: Intent | None) -> None:
     assert add_version_warning(_plan(), intent, receipt(), recipe()) == _plan()
 
 
-def test_no_way_is_shown_to_a_version_that_something_installed_forbids() -> None:
+def test_a_version_that_a_dependant_forbids_gets_no_command() -> None:
     forbidden = replace(EARLIER, broken=("gradio 5.49.1 requires pillow>=12",))
     (warning,) = add_version_warning(_plan(), forbidden, receipt(), recipe()).warnings
     assert warning.endswith(f"12.1.1+simd.v3 is restored, because {forbidden.broken[0]}")

@@ -30,9 +30,7 @@ RECIPE = replace(recipe(), pixel_changes=(EARLIER, LATER))
         ("unknown", "13.0.0", ""),
     ],
 )
-def test_changes_between_the_installed_version_and_the_coming_one_are_named(
-    installed: str | None, coming: str, named: str
-) -> None:
+def test_changes_from_installed_to_coming_version_are_named(installed: str | None, coming: str, named: str) -> None:
     sentences = describe_pixel_changes(RECIPE, replace(STACK, version=installed), coming)
     assert len(sentences) == bool(named)
     assert "".join(sentences).endswith(named)

@@ -93,7 +93,7 @@ def test_packages_of_the_system_are_names() -> None:
         assert key.startswith("prepare[0].packages")
 
 
-def test_everything_that_is_fetched_is_told_with_address_and_hash() -> None:
+def test_every_fetched_file_is_listed_with_address_and_hash() -> None:
     plan, _ = _planned("stock-of-the-same-version")
     told = list_fetched_artefacts(plan)
     assert any("pillow-" in line and " from " in line and "sha256" in line for line in told)
@@ -155,7 +155,7 @@ UNJUDGED = (
 )
 
 
-def test_every_field_of_a_plan_is_judged_or_named_here_as_one_that_is_not() -> None:
+def test_every_field_of_a_plan_is_compared_or_listed_as_exempt() -> None:
     plan, situation = _planned("downgrade")
     anew, data = encode(_anew(plan, situation)), encode(plan)
     judged = 0

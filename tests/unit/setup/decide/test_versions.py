@@ -68,7 +68,7 @@ def test_the_newest_is_taken_with_its_official_wheel() -> None:
     assert choice.reason == "pillow-simd 12.1.1.post0 is the newest"
 
 
-def test_without_an_official_wheel_of_that_version_there_is_no_base_wheel() -> None:
+def test_a_version_without_an_official_wheel_has_no_base_wheel() -> None:
     choice = choose_version(replace(RELEASES, wheels=RELEASES.wheels[:1]), RECIPE, _python(), (), Request())
     assert (choice.source, choice.base_wheel) == (NEWEST, None)
 
@@ -123,7 +123,7 @@ def test_a_python_that_fits_no_version_is_refused(version: str) -> None:
     assert "--new-env" in (caught.value.hint or "")
 
 
-def test_a_requires_python_that_cannot_be_read_does_not_constrain() -> None:
+def test_an_unreadable_requires_python_does_not_constrain() -> None:
     odd = _artefact("pillow-simd", "12.1.1.post0", "three and up")
     assert choose_version(replace(RELEASES, sources=(odd,)), RECIPE, _python(), (), Request()).source == odd
 
@@ -133,7 +133,7 @@ def test_a_named_version_is_taken() -> None:
     assert (choice.source, choice.reason) == (OLDER, "pillow-simd 12.0.0.post0 as requested")
 
 
-def test_a_named_version_that_does_not_exist_is_refused_with_the_nearest(golden: Golden) -> None:
+def test_an_unknown_named_version_is_refused_with_the_nearest(golden: Golden) -> None:
     with pytest.raises(UsageError, match=r"--version 11\.0") as caught:
         choose_version(RELEASES, RECIPE, _python(), (), Request(version="11.0"))
     golden(caught.value, "refusal")
@@ -162,7 +162,7 @@ def test_nothing_on_offer_is_refused_with_where_it_was_sought() -> None:
         choose_version(Releases(sources=(), wheels=(), origin="/wheels"), RECIPE, _python(), (), Request())
 
 
-def test_a_prebuilt_wheel_of_the_newest_version_is_taken_as_it_is() -> None:
+def test_a_prebuilt_wheel_of_the_newest_version_is_used_as_it_is() -> None:
     choice = choose_version(replace(RELEASES, prebuilt=(OURS,)), RECIPE, _python(), (), Request())
     assert (choice.prebuilt, choice.source, choice.base_wheel, choice.version) == (OURS, None, WHEEL, "12.1.1")
 
@@ -174,7 +174,7 @@ def test_a_prebuilt_wheel_of_another_name_is_passed_over() -> None:
     assert (choice.prebuilt, choice.source) == (None, NEWEST)
 
 
-def test_a_prebuilt_wheel_answers_to_the_version_that_it_was_built_from() -> None:
+def test_a_prebuilt_wheel_matches_the_version_it_was_built_from() -> None:
     releases = Releases(sources=(), wheels=(), prebuilt=(OURS,), origin="/wheels")
     assert choose_version(releases, RECIPE, _python(), (), Request(version="12.1.1.post0")).prebuilt == OURS
 
