@@ -1,4 +1,4 @@
-"""Identifiers and module names of the package are the field's words, none of these."""
+"""Identifiers and module names of the package are the field's words, none of these; names of tests are short."""
 
 import ast
 import re
@@ -8,6 +8,8 @@ from pathlib import Path
 import fastinstall
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
+TESTS = Path(__file__).parents[1]
+LONGEST = 60
 
 WORDS = (
     "berth moor moored chassis lanes? grounds? yard groundwork footing lay lift sweep stretch engage engaged engaging "
@@ -51,3 +53,8 @@ def list_names(path: Path) -> Iterator[str]:
 def to_snake_case(name: str) -> str:
     """Return a name in snake case, whatever its case was."""
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+
+
+def test_names_of_tests_have_at_most_60_characters() -> None:
+    found = re.findall(r"^def (test_\w+)", "\n".join(path.read_text("utf-8") for path in TESTS.rglob("*.py")), re.M)
+    assert [name for name in found if len(name) > LONGEST] == []
