@@ -56,5 +56,5 @@ def to_snake_case(name: str) -> str:
 
 
 def test_names_of_tests_have_at_most_60_characters() -> None:
-    found = re.findall(r"^def (test_\w+)", "\n".join(path.read_text("utf-8") for path in TESTS.rglob("*.py")), re.M)
-    assert [name for name in found if len(name) > LONGEST] == []
+    modules = "\n".join(path.read_text("utf-8") for path in TESTS.rglob("test_*.py"))
+    assert [name for name in re.findall(r"^def (test_\w+)", modules, re.MULTILINE) if len(name) > LONGEST] == []
