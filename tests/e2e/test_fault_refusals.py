@@ -17,15 +17,15 @@ _LOG = logging.getLogger(__name__)
 _WAYS = 8
 """Four errors, once and for good."""
 _SOME = {
-    "published": 4,
-    "rollback": 16,
-    "forget": 8,
-    "recover-rollback": 16,
-    "guard-install": 12,
-    "guard-remove": 24,
-    "guard-pin": 16,
-    "build": 4,
-    "build-conda": 4,
+    "published": 2,
+    "rollback": 8,
+    "forget": 4,
+    "recover-rollback": 8,
+    "guard-install": 6,
+    "guard-remove": 12,
+    "guard-pin": 8,
+    "build": 2,
+    "build-conda": 2,
 }
 """How many are tried in the short form; of what installs a wheel few, as each is a whole setup."""
 

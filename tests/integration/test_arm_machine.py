@@ -10,6 +10,7 @@ from support.environments.interpreters import of_version
 from support.machine.arm_python import VERSION, ArmPython, arm_python
 from support.machine.needs import require_system
 from support.sandbox import NewSandbox, tree_hash
+from support.suite import extent
 
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import ExitCode
@@ -142,6 +143,7 @@ def test_a_wheel_is_set_up_judged_and_rolled_back_to_the_byte(user: User) -> Non
     assert tree_hash(prefix) == before
 
 
+@pytest.mark.skipif(not extent.every_row, reason="minutes by the emulator, for code without a part of Arm: --every-row")
 def test_what_pip_overwrites_is_noticed_and_repaired(user: User) -> None:
     code, said = user.setup()
     assert code == ExitCode.OK, said

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.build.kernels import LEVEL, KernelsBuild, kernels_build
 from support.machine.needs import require_system
+from support.suite import extent
 
 from fastinstall.elf.cpu import rank
 from fastinstall.observe.cpu import observe_cpu
@@ -94,15 +95,16 @@ def test_loaded_files_are_those_of_pillow_cut_and_wrong_ones_too(ours: ProofStac
 
 @pytest.mark.parametrize(
     ("pattern", "replacement"),
-    [
-        ("tail = FI_PNG_LOAD_TAIL;", "tail = 0;"),
-        (r"!rest && !fi_png_is_taken\(stream, err\)", "0"),
-        (r"count && !rest && stream->avail_in == 0", "0"),
-        ("invalid distance too far back", "another error"),
-        (r"err == Z_STREAM_END && count && !rest", "0"),
-        (r"to_b > to_c, by_c", "to_b >= to_c, by_c"),
-    ],
-    ids=["no tail", "no lost row", "no look ahead", "no late error", "no early end", "between equally near ones"],
+    extent.every_second(
+        (
+            pytest.param("tail = FI_PNG_LOAD_TAIL;", "tail = 0;", id="no tail"),
+            pytest.param(r"err == Z_STREAM_END && count && !rest", "0", id="no early end"),
+            pytest.param(r"!rest && !fi_png_is_taken\(stream, err\)", "0", id="no lost row"),
+            pytest.param("invalid distance too far back", "another error", id="no late error"),
+            pytest.param(r"count && !rest && stream->avail_in == 0", "0", id="no look ahead"),
+            pytest.param(r"to_b > to_c, by_c", "to_b >= to_c, by_c", id="between equally near ones"),
+        )
+    ),
 )
 def test_a_fault_of_loaded_files_shows(
     pattern: str, replacement: str, build: KernelsBuild, loaded: list[str], tmp_path: Path

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.build.kernels import LEVEL, QUICKLY, KernelsBuild, kernels_build
 from support.machine.needs import require_system
+from support.suite import extent
 
 from fastinstall.elf.cpu import rank
 from fastinstall.observe.cpu import observe_cpu
@@ -334,7 +335,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", extent.every_second(FAULTS))
 def test_an_injected_fault_is_refused(name: str, build: KernelsBuild) -> None:
     fault = FAULTS[name]
     directory = name.replace(" ", "-").replace("'", "")
