@@ -26,15 +26,15 @@ def find_outdated_programs(
     Args:
         prefix: root of the environment.
         processes: where the kernel lists processes.
-        seconds: after which the search ends, with what was found by then.
+        seconds: of CPU time, after which the search ends, with what was found by then.
     """
     within = os.fsencode(os.path.realpath(prefix)) + b"/"
-    return tuple(sorted(_search(within, processes, time.monotonic() + seconds), key=lambda each: each.pid))
+    return tuple(sorted(_search(within, processes, time.thread_time() + seconds), key=lambda each: each.pid))
 
 
 def _search(within: bytes, processes: Path, end: float) -> Iterator[OutdatedProgram]:
     for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (a path object each is dear)
-        if time.monotonic() > end:
+        if time.thread_time() > end:
             return
         if not name.isdigit() or int(name) == os.getpid():
             continue
