@@ -101,7 +101,8 @@ def test_doctor_passes_and_knows_no_advisory_against_the_newest(fast: Fast) -> N
 PICTURE = "from PIL import Image; Image.effect_noise((1920, 1080), 60).convert('RGB').save('photo.jpg')"
 PIPELINES = {"pipeline": ".convert('RGB').resize((256, 144))", "bytes": ".tobytes()"}
 DECODED = """
-import resource, sys, threading
+import ctypes, resource, sys, threading
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: a fault is one page
 from PIL import Image
 def load(): return Image.open("photo.jpg")%s
 def count():
