@@ -35,7 +35,6 @@ def place(new_sandbox: NewSandbox) -> Iterator[tuple[Network, Fleet]]:
             yield hosts, fleet
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_role_runs_then_changes_nothing_then_rolls_back(version: str, place: tuple[Network, Fleet]) -> None:
     hosts, fleet = place

@@ -19,7 +19,7 @@ def _runs(part: Part) -> bool:
     return any(not each.excuse and (ALL_ROWS or not each.long) for each in expected)
 
 
-pytestmark = pytest.mark.timeout(7200 if ALL_ROWS else 600)
+pytestmark = pytest.mark.timeout(7200 if ALL_ROWS else 1800)
 PARTS = [part for part in page_parts() if _runs(part)]
 
 

@@ -40,7 +40,7 @@ UNREACHABLE = {"PIP_PROXY": NOBODY_LISTENS, "PIP_RETRIES": "0"}
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "CC", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_", "PKG_CONFIG_")
 _KEPT_ENDS = ("_proxy", "_PROXY")
-_SECONDS = 400.0
+_SECONDS = 1200.0
 
 Variables = Mapping[str, str | None]
 

@@ -118,6 +118,7 @@ class Controller:
             "ANSIBLE_SSH_CONTROL_PATH_DIR": "/run/ansible",
             "ANSIBLE_PIPELINING": "1",
             "ANSIBLE_FORKS": "12",
+            "ANSIBLE_TIMEOUT": "60",  # all forks log in at once
             "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callbacks"),
             "ANSIBLE_CALLBACKS_ENABLED": "recorded",
             "ANSIBLE_LOCALHOST_WARNING": "0",

@@ -22,7 +22,7 @@ from support.suite import extent
 from fastinstall import __version__
 
 ALL_ROWS = extent.every_row
-SECONDS = 1800.0 if ALL_ROWS else 400.0
+SECONDS = 1800.0 if ALL_ROWS else 1200.0
 """What a command may take."""
 
 TOOLS = (

@@ -60,7 +60,7 @@ class Shell:
 
 
 @contextmanager
-def opened(directory: Path, notes: Path, variables: Mapping[str, str], *, seconds: float = 400.0) -> Iterator[Shell]:
+def opened(directory: Path, notes: Path, variables: Mapping[str, str], *, seconds: float = 1200.0) -> Iterator[Shell]:
     """A shell in a directory; at the end of the block it is killed with all that it has started.
 
     Args:
