@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -94,10 +95,22 @@ def swapped(environments: Environments) -> Venv:
     return venv
 
 
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Variables by which pip and uv wait for an index that never answers, so that none of them finishes."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        index = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        caches = {name: str(tmp_path / name) for name in ("PIP_CACHE_DIR", "UV_CACHE_DIR")}
+        direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")
+        yield {"PIP_INDEX_URL": index, "UV_DEFAULT_INDEX": index, **caches, **direct}
+
+
 @pytest.mark.parametrize("tool", TOOLS)
-def test_nothing_is_touched_while_another_tool_is_at_work(environments: Environments, tool: str) -> None:
+def test_nothing_is_touched_while_another_tool_is_at_work(
+    environments: Environments, waiting: dict[str, str], tool: str
+) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
-    with stopped(TOOLS[tool](venv), venv.variables) as number:
+    with stopped(TOOLS[tool](venv), {**venv.variables, **waiting}) as number:
         before = tree_hash(venv.prefix)
         for verb in (("guard", "remove"), ("rollback",)):
             refused = sandbox.cli(*verb, "--yes", "--prefix", venv.prefix)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def _runs(number: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+def _is_named_by_a_command(path: Path) -> bool:
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended meanwhile
+            if os.fsencode(path) in command.read_bytes():
+                return True
+    return False
 
 
 def _wait_until(condition: object, seconds: float = 10.0) -> bool:
@@ -147,6 +156,7 @@ def test_every_usual_shell_understands_the_script(shell: str) -> None:
     assert done.stderr == ""
 
 
+_MODULES = 2000
 _STAGES = """
 import sys
 from pathlib import Path
@@ -155,7 +165,7 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.staging import compile_meanwhile
 interpreter = observe_interpreter(Path(sys.executable))
 stage = open_transaction(make_environment(Path(sys.argv[1]))).stage
-for number in range(2000):
+for number in range(int(sys.argv[2])):
     (stage / f"module_{number}.py").write_text("def function(value):\\n    return [value, value]\\n" * 50)
 with compile_meanwhile(stage, interpreter):
     pass
@@ -165,11 +175,14 @@ with compile_meanwhile(stage, interpreter):
 def test_a_killed_setup_is_undone_for_good(tmp_path: Path) -> None:
     """`compileall` would make the directories of the transaction again, and every later setup would end with 2."""
     prefix = tmp_path / "env"
-    words = (sys.executable, "-c", _STAGES, str(prefix))
+    words = (sys.executable, "-c", _STAGES, str(prefix), str(_MODULES))
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, env=variables) as setup:
         assert _wait_until(lambda: any(prefix.glob("share/fastinstall/tx/*/stage/__pycache__/*.pyc")), 60)
         setup.kill()
+    assert _wait_until(lambda: not _is_named_by_a_command(prefix), 30)
+    compiled = list(prefix.glob("share/fastinstall/tx/*/stage/__pycache__/*.pyc"))
+    assert len(compiled) < _MODULES, "it was killed, and did not finish"
     with lock_environment(prefix):
         recovered = recover(JournalStore(prefix))
     assert recovered is not None
