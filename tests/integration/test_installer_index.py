@@ -299,7 +299,7 @@ def test_a_file_of_an_encrypted_index_comes_encrypted(
     server: SimpleIndex, encrypted: tuple[SimpleIndex, PipSettings], tmp_path: Path, place: str
 ) -> None:
     index, settings = encrypted
-    asked = PackageIndex(settings=replace(settings, timeout=PATIENCE))
+    asked = PackageIndex(settings=settings)
     source = releases(asked).sources[0]
     (tmp_path / SDIST).write_bytes(CONTENT)
     location = place.format(host=server.host, name=SDIST, directory=tmp_path)
