@@ -10,6 +10,7 @@ import PIL
 import pytest
 from PIL import Image
 from support.environments.interpreters import running
+from support.machine.processes import lasting_command_lines
 from support.sandbox import NewSandbox, Result, Sandbox, Venv
 
 QUICK = ("bench", "--quick", "--only", "loading")
@@ -140,17 +141,4 @@ def test_an_interruption_leaves_nothing_behind(scene: tuple[Sandbox, Venv]) -> N
         ended = running_bench.end(signal.SIGINT)
     assert ended.exit_code == 130, ended.text
     assert left_behind(sandbox) == []
-    assert children_of(venv) == []
-
-
-def children_of(venv: Venv) -> list[str]:
-    """Command lines of processes that run the environment's interpreter."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = each.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if str(venv.prefix) in line and "fastinstall bench" not in line:
-            found.append(line)
-    return found
+    assert lasting_command_lines(str(venv.prefix)) == []

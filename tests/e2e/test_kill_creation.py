@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from support.machine.processes import command_lines
 from support.sandbox import STOCK, Result, Sandbox
 
 NOTE = ".fastinstall-creation"
@@ -32,20 +33,17 @@ def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
 
 
 def _wait_for_venv(prefix: Path) -> None:
-    """What outlived an earlier setup is named until it has ended; it may be about to begin."""
+    """Wait until what outlived an earlier setup has ended.
+
+    A process that is about to begin has the command line of that setup, and for an instant none: none is seen for 1 s.
+    """
     deadline = time.monotonic() + 60
-    for _ in range(2):
-        while any(f"venv\0{prefix}".encode() in _words(each) for each in Path("/proc").glob("[0-9]*/cmdline")):
-            assert time.monotonic() < deadline, "venv does not end"
-            time.sleep(0.1)
-        time.sleep(0.5)
-
-
-def _words(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return b""
+    last_seen = time.monotonic()
+    while time.monotonic() < last_seen + 1:
+        assert time.monotonic() < deadline, "venv does not end"
+        if command_lines(str(prefix)):
+            last_seen = time.monotonic()
+        time.sleep(0.02)
 
 
 def test_what_a_killed_one_leaves_is_made_again(sandbox: Sandbox) -> None:
