@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.build.kernels import LEVEL, KernelsBuild, kernels_build
+from support.machine.addresses import fixed_addresses
 from support.machine.needs import require_system
 
 from fastinstall.elf.cpu import rank
@@ -54,9 +55,9 @@ def run_threads(build: KernelsBuild, name: str, source: Path) -> subprocess.Comp
         "LD_PRELOAD": str(find_runtime()),
         "TSAN_OPTIONS": f"exitcode={FOUND}",
     }
-    setarch = shutil.which("setarch")  # where addresses are randomised by more bits than the sanitizer knows
-    argv = (*([setarch, "-R"] if setarch else ()), stack.python, SCRIPTS / "many_threads.py")
-    return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
+    argv = (stack.python, SCRIPTS / "many_threads.py")
+    with fixed_addresses():
+        return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
 
 
 def test_threads_do_not_race(build: KernelsBuild) -> None:

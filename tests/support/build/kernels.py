@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from support.machine.addresses import fixed_addresses
+
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import open_session
@@ -94,7 +96,9 @@ class KernelsBuild:
 
     def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
         """What the sanitizers say of some cases, in the files that are not as in the right source."""
-        return faults(self.sanitized(name, source), (Work(cases=cases),), lambda: self.reference)
+        sanitized = self.sanitized(name, source)
+        with fixed_addresses():
+            return faults(sanitized, (Work(cases=cases),), lambda: self.reference)
 
     def sanitized(self, name: str, source: Path) -> ProofStack:
         """The build with sanitizers in the files that are not as in the right source."""
