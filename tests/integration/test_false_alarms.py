@@ -3,6 +3,7 @@
 Those that are ours, and those that were linked to a libjpeg beside them, stand in the catalogue of damages, undamaged.
 """
 
+import ctypes
 import os
 import subprocess
 from pathlib import Path
@@ -13,9 +14,7 @@ from support.environments.verdicts import alarms, examined, messages
 from support.machine.needs import require_system
 from support.sandbox import tree_hash
 
-from fastinstall.core.events import ignore
 from fastinstall.observe.toolchain import find_package_manager
-from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
 pytest_plugins = ("support.environments.fixtures",)
 
@@ -40,6 +39,8 @@ def test_a_healthy_environment_gives_no_alarm(environments: Environments, kind: 
 
 
 def test_zlib_ng_claimed_but_not_loaded_is_named_without_alarm(environments: Environments) -> None:
+    if _zlib_version().endswith(".zlib-ng"):
+        pytest.skip("the zlib of this system is zlib-ng")
     findings = examined(environments.sandbox, "--prefix", environments.copy("stock").prefix)
     (told,) = messages(findings, "features", "hint")
     assert "PIL.features says zlib_ng" in told
@@ -67,12 +68,18 @@ def test_the_pillow_of_debians_python_is_no_alarm_and_untouched(environments: En
     assert tree_hash(packages) == before
 
 
+def _zlib_version() -> str:
+    """Return the version of the system's zlib, which environments of this machine load."""
+    zlib = ctypes.CDLL("libz.so.1")
+    zlib.zlibVersion.restype = ctypes.c_char_p
+    version: bytes = zlib.zlibVersion()
+    return version.decode()
+
+
 def _pillow_of_debian() -> Path:
-    """Where Debian's python3-pil lies; brought by apt where we may and it counts."""
+    """Return where Debian's python3-pil is."""
     if find_package_manager(os.environ) != "apt":
         pytest.skip("no system with apt")
-    if not _has_pillow() and may_install() and os.environ.get("CI"):
-        install_packages("apt", ("python3-pil",), ignore)
     require_system(_has_pillow(), "python3-pil")
     return Path("/usr/lib/python3/dist-packages/PIL")
 

@@ -17,7 +17,8 @@ root_only = pytest.mark.skipif(not may_install(), reason="needs root")
 
 
 def installed() -> str:
-    return run(("dpkg-query", "--show")).stdout
+    """Return version and state of the package; other packages may be installed meanwhile."""
+    return run(("dpkg-query", "--show", "--showformat=${Version} ${Status}", "dpkg")).stdout
 
 
 @root_only

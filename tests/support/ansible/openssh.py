@@ -5,6 +5,7 @@ Installing openssh-server would start a daemon on the machine of whoever runs th
 
 import re
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from support.machine.needs import require_system
 from support.made_once import made_once
 
 PACKAGES = ("openssh-client", "openssh-server", "iproute2")
+_PAUSE = 5.0  # seconds
 _PROGRAMS = ("ssh", "ssh-keygen", "sshd", "ip")
 _DIRECTORIES = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin")
 _HELPERS = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
@@ -75,13 +77,21 @@ def open_ssh(cache: Path) -> OpenSsh:
 
 def _unpack(directory: Path) -> None:
     """Unpack the packages, those that the system has too, and of what they need all that it lacks."""
-    told = _text("apt-get", "install", "--simulate", "-y", "--no-install-recommends", *PACKAGES, within=directory)
-    lacking = re.findall(r"^Inst (\S+)", told, re.MULTILINE)
-    _text("apt-get", "download", *{*PACKAGES, *lacking}, within=directory)
+    try:
+        _download(directory)
+    except subprocess.CalledProcessError:
+        time.sleep(_PAUSE)  # apt renews its lists, which may be read by another test at this moment
+        _download(directory)
     for package in sorted(directory.glob("*.deb")):
         _text("dpkg-deb", "-x", str(package), str(directory), within=directory)
         package.unlink()
 
 
+def _download(directory: Path) -> None:
+    told = _text("apt-get", "install", "--simulate", "-y", "--no-install-recommends", *PACKAGES, within=directory)
+    lacking = re.findall(r"^Inst (\S+)", told, re.MULTILINE)
+    _text("apt-get", "download", *{*PACKAGES, *lacking}, within=directory)
+
+
 def _text(*argv: str, within: Path) -> str:
-    return subprocess.run(argv, cwd=within, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(argv, cwd=within, capture_output=True, text=True, timeout=600, check=True).stdout

@@ -36,6 +36,8 @@ _RARELY_STARTED: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Programs that few tests start, by name, with the packages that bring them."""
 _PYTHON: dict[str, tuple[str, ...]] = {"apt": (f"python{_MINOR}-dev",), "dnf": (f"python{_MINOR}-devel",)}
+_DEBIANS_PILLOW: dict[str, tuple[str, ...]] = {"apt": ("python3-pil",), "dnf": ()}
+"""For the test of an environment that belongs to Debian."""
 
 
 def prepare(variables: Mapping[str, str]) -> int:
@@ -67,7 +69,7 @@ def find_missing(variables: Mapping[str, str], *, with_rarely_started: bool) -> 
 
     Args:
         variables: the environment; PATH and CC are read.
-        with_rarely_started: count programs that few tests start.
+        with_rarely_started: count what few tests need.
     """
     needed = _needed_libraries()
     found = observe_toolchain(needed, (), variables=variables)
@@ -75,6 +77,8 @@ def find_missing(variables: Mapping[str, str], *, with_rarely_started: bool) -> 
     tools = [] if found.compiler else [_COMPILER]
     tools += [] if Path(sysconfig.get_path("include"), "Python.h").is_file() else [_PYTHON]
     path = variables.get("PATH")
+    if with_rarely_started and _find_manager(variables) == "apt":
+        tools += [] if Path("/usr/lib/python3/dist-packages/PIL/Image.py").is_file() else [_DEBIANS_PILLOW]
     programs = {**_EMULATORS, **(_RARELY_STARTED if with_rarely_started else {})}
     tools += [packages for program, packages in programs.items() if not shutil.which(program, path=path)]
     if not absent and not tools:
