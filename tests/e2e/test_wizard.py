@@ -71,9 +71,9 @@ def test_the_menu_and_later_screens_fit_a_resized_terminal(sandbox: Sandbox, emp
     with _setup(sandbox, empty) as shown:
         shown.expect(MENU)
         shown.expect("Cancel change nothing")
-        shown.resize(50)
-        shown.listen(1)
         person, start = Person(shown=shown), len(shown.raw)
+        shown.resize(50)
+        shown.expect_written(MENU, after=start)
         person.chooses(MENU, "Customize")
         person.chooses(TOPICS, "CPU level")
         person.chooses("Which CPUs should it run on?", "x86-64-v2")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,6 +72,14 @@ def build_editable(directory, settings=None, metadata=None):
             archive.writestr(file if file.islower() else f"fastinstall-{version}.dist-info/{file}", text)
     return name
 '''
+WAITS = """
+import time
+
+deadline = time.monotonic() + 60
+while not os.path.exists({file!r}) and time.monotonic() < deadline:
+    time.sleep(0.02)
+"""
+"""What a build begins with that waits for a file."""
 AS_CONDA = """\
 #!/bin/sh
 exec '{base}' -I -c "import sys; sys.base_prefix = '{prefix}'
@@ -259,21 +268,29 @@ def test_a_version_that_cannot_be_installed_says_what_still_runs(checkout: Check
     assert _prefix(checkout.run(offline=True)) == before
 
 
-def test_two_shells_that_find_it_broken_make_one_beside_it(checkout: Checkout) -> None:
+def test_two_shells_that_find_it_broken_make_one_beside_it(checkout: Checkout, tmp_path: Path) -> None:
     broken = Path(_prefix(checkout.run()))
     (broken / "bin" / "python").unlink()
     (broken / "bin" / "python").symlink_to("/nowhere")
     argv = ("sh", checkout.root / "bootstrap.sh", "word")
-    both = [
-        subprocess.Popen(argv, env=checkout.variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
+    talk, goes_on = tmp_path / "talk", tmp_path / "goes-on"
+    with (
+        checkout.changed("backend.py", "\n\ndef", f"{WAITS.format(file=str(goes_on))}\n\ndef"),
+        talk.open("ab") as stderr,
+        subprocess.Popen(argv, env=checkout.variables(), stdout=subprocess.PIPE, stderr=stderr, text=True) as one,
+        subprocess.Popen(argv, env=checkout.variables(), stdout=subprocess.PIPE, stderr=stderr, text=True) as other,
+    ):
+        deadline = time.monotonic() + 60
+        while "another process prepares" not in talk.read_text() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        goes_on.touch()
+        outputs = [process.communicate(timeout=120)[0] for process in (one, other)]
+    said = talk.read_text()
+    results = [
+        Result(exit_code=process.returncode, stdout=stdout, stderr=said)
+        for process, stdout in zip((one, other), outputs, strict=True)
     ]
-    results = []
-    for process in both:
-        stdout, stderr = process.communicate(timeout=120)
-        results.append(Result(exit_code=process.returncode, stdout=stdout, stderr=stderr))
     assert len({_prefix(result) for result in results} - {str(broken)}) == 1
-    said = "".join(result.stderr for result in results)
     assert said.count("preparing a private environment") == 1
     assert re.findall(r"(?m)^fastinstall: (\d of \d): ", said) == ["1 of 3", "2 of 3", "3 of 3"]
     assert said.count("another process prepares") == 1

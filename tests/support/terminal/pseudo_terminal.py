@@ -96,6 +96,13 @@ class Terminal:
             assert time.monotonic() < deadline, f"it does not say {words!r}:\n{self.text}"
         return found + len(words)
 
+    def expect_written(self, words: str, *, after: int) -> None:
+        """Wait until these words come behind the first `after` bytes, which the screen may have shown before."""
+        deadline = time.monotonic() + _SECONDS
+        while words.encode() not in self.raw[after:]:
+            assert self._read(deadline), f"it ended, and never wrote {words!r} again:\n{self.text}"
+            assert time.monotonic() < deadline, f"it does not write {words!r} again:\n{self.text}"
+
     def end(self) -> int:
         """Wait for the end; the exit code."""
         deadline = time.monotonic() + _SECONDS
