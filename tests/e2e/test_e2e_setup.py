@@ -1,5 +1,6 @@
 """setup, doctor and what pip says afterwards, on environments as people have them."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ LABEL = "+simd.v"
 STOCK = "pillow==13.0.0"
 NEWEST_NEEDS = (3, 11)
 """The oldest Python that Pillow 13 is for."""
+
+SLOW = re.compile(r" *(still |slower: |(process \d+|another process) builds )")
+"""Lines that only a slow or busy machine shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,7 @@ def fast(request: pytest.FixtureRequest, new_sandbox: NewSandbox) -> Iterator[Fa
 def test_setup_ends_with_a_healthy_report_and_a_speed_table(fast: Fast) -> None:
     assert fast.setup.exit_code == 0, fast.setup.text
     assert "as fast as pillow " in fast.setup.stdout
-    assert len(fast.setup.text.splitlines()) <= 25
+    assert len([line for line in fast.setup.text.splitlines() if not SLOW.match(line)]) <= 25
     assert f"fastinstall rollback --prefix {fast.venv.prefix}" in fast.setup.stdout
     assert " error " not in fast.setup.stdout
 

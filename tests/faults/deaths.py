@@ -23,7 +23,7 @@ from faults.verdicts import Verdict, python_sees, works
 TURNS = ("rollback", "setup", "doctor")
 """The next commands, in turn."""
 
-_PATIENCE = 20.0
+_PATIENCE = 120.0
 _POLL = 0.0002
 
 

@@ -79,12 +79,17 @@ def _processes_in(namespace: Path) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            is_inside = (process / "ns" / "pid").readlink() == namespace
+            is_inside = (process / "ns" / "pid").readlink() == namespace and not _has_ended(process)
         except OSError:
             continue
         if is_inside:
             found.append(process.name)
     return found
+
+
+def _has_ended(process: Path) -> bool:
+    """Return whether a process waits to be reaped, which the first process of a container may never do."""
+    return (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def _ssh(machines: Network, name: str, command: str) -> str:

@@ -42,7 +42,7 @@ def meet(place):
             raise ValueError("no other thread came")
         time.sleep(0.001)
 """
-SOON = 4.0
+SOON = 30.0
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 GOOD, DEADLY, ENDLESS, CORRUPT = range(4)
 

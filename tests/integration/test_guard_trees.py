@@ -87,7 +87,7 @@ def gunicorn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _download_gunicorn(directory: Path) -> None:
     command = (UV, "pip", "install", "-q", "--python", sys.executable, "--target", directory, "gunicorn==23.0.0")
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=600)
 
 
 def change_of(guarded: Guarded) -> str:
@@ -210,7 +210,7 @@ def test_gunicorns_workers_warn_once_despite_an_older_master(own: Guarded, gunic
 
 
 def _wait_for(socket: Path) -> None:
-    for _ in range(300):
+    for _ in range(1200):
         if socket.exists():
             return
         time.sleep(0.05)

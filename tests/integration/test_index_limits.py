@@ -22,7 +22,7 @@ from fastinstall.model.artefact import Artefact
 
 SDIST = "pillow-13.0.0.tar.gz"
 CONTENT = b"pillow" * 1000
-PATIENCE = 0.25
+PATIENCE = 0.5
 PAGE = "/simple/pillow/"
 
 
@@ -90,7 +90,7 @@ def test_a_page_that_is_not_compressed_as_it_says_is_a_failure(server: SimpleInd
 
 
 def test_a_page_that_trickles_is_given_up_by_name(server: SimpleIndex) -> None:
-    server.answers[PAGE] = endless(HTML_HEAD + b"\r\n", b" ", PATIENCE / 4)(server)
+    server.answers[PAGE] = endless(HTML_HEAD + b"\r\n", b" ", PATIENCE / 10)(server)
     with pytest.raises(FailedError, match=r"did not end within .* came\)") as caught:
         ask(server, PATIENCE)
     assert f"{server.url}/pillow/" in caught.value.message
@@ -98,7 +98,7 @@ def test_a_page_that_trickles_is_given_up_by_name(server: SimpleIndex) -> None:
 
 def test_headers_that_trickle_are_given_up_by_name(server: SimpleIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_LONGEST_PAUSE", 0.0)
-    server.answers[PAGE] = endless(HTML_HEAD + b"X-Long: ", b"x", PATIENCE / 4)(server)
+    server.answers[PAGE] = endless(HTML_HEAD + b"X-Long: ", b"x", PATIENCE / 10)(server)
     with pytest.raises(FailedError, match="no complete answer within") as caught:
         ask(server, PATIENCE)
     assert f"{server.url}/pillow/" in caught.value.message

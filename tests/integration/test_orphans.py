@@ -45,7 +45,7 @@ def _read(file: Path) -> list[int]:
 def _runs(number: int) -> bool:
     try:
         state = Path(f"/proc/{number}/stat").read_text("ascii").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
 
@@ -58,7 +58,7 @@ def _is_named_by_a_command(path: Path) -> bool:
     return False
 
 
-def _wait_until(condition: object, seconds: float = 10.0) -> bool:
+def _wait_until(condition: object, seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:  # type: ignore[operator]
         time.sleep(0.01)

@@ -53,7 +53,7 @@ def stacks(new_sandbox: NewSandbox) -> Iterator[Stacks]:
         wheel = Path(result.document["wheel"])
         name, version, *_ = wheel.name.split("-")
         tags = wheel.name.split("-")[2:4]
-        pattern = f"downloads/**/{name}-{version.partition('+')[0]}-{'-'.join(tags)}-*.whl"
+        pattern = f"downloads/*/*/{name}-{version.partition('+')[0]}-{'-'.join(tags)}-*.whl"
         official = next(sandbox.cache.glob(pattern))
         for source, tree in ((wheel, "simd"), (official, "official")):
             unpack_wheel(source, sandbox.root / tree)

@@ -1,12 +1,13 @@
 """A reader of the documentation: does what a page says, in its order, in a sandbox of the page's own."""
 
 import os
+import random
 import re
 import shutil
 import socket
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -191,10 +192,12 @@ def _filled(text: str, places: Mapping[str, str]) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as opened_socket:
-        opened_socket.bind(("127.0.0.1", 0))
-        port: int = opened_socket.getsockname()[1]
-        return port
+    """Choose a port that nobody uses, below those that the kernel gives to others meanwhile (ip(7))."""
+    while True:
+        port = random.randrange(20_000, 32_768)  # noqa: S311 (no secret)
+        with socket.socket() as opened_socket, suppress(OSError):
+            opened_socket.bind(("127.0.0.1", port))
+            return port
 
 
 def _told(command: Command, result: Result) -> str:

@@ -14,7 +14,7 @@ from types import FrameType
 
 from fastinstall.core.signals import handle_interruptions
 
-_PATIENCE = 3.0
+_PATIENCE = 30.0
 
 
 def outcomes(scene: Callable[[], object], *, every: int = 1) -> Iterator[tuple[int, BaseException | None]]:
