@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.environments.interpreters import running
+from support.index.releases import NEWEST
 from support.sandbox import Sandbox, Variables, Venv, tree_hash
 from support.terminal.pseudo_terminal import COLUMNS, CTRL_C, CTRL_D, ENTER, ROWS, Terminal, terminal
 from support.terminal.wizard_person import MENU, TOPICS, WHERE, Person
@@ -113,8 +114,9 @@ def test_recipes_are_compared_and_risks_accepted_only_by_name(sandbox: Sandbox) 
         person.chooses(TOPICS, "Recipe")
         person.reads("Which recipe?")
         found = shown.expect("pillow-fast (recommended) the newest Pillow with SIMD kernels that compute")
-        found = shown.expect("13.0.0, no known advisories; SIMD kernels on today's Pillow", after=found)
+        found = shown.expect(", no known advisories; SIMD kernels on today's Pillow", after=found)
         shown.expect("pillow-simd Pillow with SIMD kernels", after=found)
+        assert re.search(rf"{NEWEST}, no known advisories; SIMD kernels on", shown.words)
         assert re.search(r"12\.1\.1\.post0, \d+ .* \(2 critical", shown.words)
         shown.press(*person.keys("pillow-simd"), ENTER)
         person.chooses(TOPICS, "Continue")
