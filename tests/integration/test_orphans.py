@@ -6,10 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.machine.processes import lasting_command_lines
 
 from fastinstall.core import orphans
 from fastinstall.core.lock import lock_environment
@@ -48,14 +48,6 @@ def _runs(number: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
-
-
-def _is_named_by_a_command(path: Path) -> bool:
-    for command in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # it has ended meanwhile
-            if os.fsencode(path) in command.read_bytes():
-                return True
-    return False
 
 
 def _wait_until(condition: object, seconds: float = 60.0) -> bool:
@@ -180,7 +172,7 @@ def test_a_killed_setup_is_undone_for_good(tmp_path: Path) -> None:
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, env=variables) as setup:
         assert _wait_until(lambda: any(prefix.glob("share/fastinstall/tx/*/stage/__pycache__/*.pyc")), 60)
         setup.kill()
-    assert _wait_until(lambda: not _is_named_by_a_command(prefix), 30)
+    assert lasting_command_lines(str(prefix)) == []
     compiled = list(prefix.glob("share/fastinstall/tx/*/stage/__pycache__/*.pyc"))
     assert len(compiled) < _MODULES, "it was killed, and did not finish"
     with lock_environment(prefix):
