@@ -22,7 +22,7 @@ ENTER, UP, DOWN, CTRL_C, CTRL_D = "\r", "\x1b[A", "\x1b[B", "\x03", "\x04"
 
 # A session of its own takes the first terminal that it opens as the one whose Ctrl-C reaches it.
 _ADOPT = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execv(sys.argv[1], sys.argv[1:])"
-_SECONDS = 120.0
+_SECONDS = 1200.0
 
 
 class _Screen(pyte.HistoryScreen):
