@@ -1,5 +1,5 @@
 #!/bin/sh
-# One would guess: pillow==12.* means any release of Pillow 12 in an environment.yml, as it does for pip in a
+# One would guess: pillow==12.* means any release of Pillow 12 to a solver of conda packages, as it does for pip in a
 # requirements.txt.
 #
 # What happens: rattler, which pixi solves with, takes version 12 alone for ==12.*. It takes neither 12.1.1 nor 12.3.0.
@@ -7,7 +7,7 @@
 #
 # Why: == is equality in a match spec, and rattler ignores a star after it.
 #
-# Whom it hurts: whoever copies lines of a requirements.txt into an environment.yml or a recipe: releases that were
+# Whom it hurts: whoever copies a requirement of pip's into the conda dependencies of a pixi project: releases that were
 # meant are ruled out.
 set -eu
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# One would guess: a decoder written in Rust for data loaders releases Python's global lock while it decodes.
+# One would guess: a decoder written in Rust for data loaders releases the GIL, Python's global lock.
 #
-# What happens: kornia-rs 0.2.0 keeps it. A second Python thread gets almost no turn while a large JPEG is decoded or
+# What happens: kornia-rs 0.2.0 keeps it. A second Python thread waits most of the time while a large JPEG is decoded or
 # encoded, or a PNG decoded. simplejpeg's decoder releases the lock, and so does kornia-rs's own resize.
 #
 # Why: the functions of its io module compute without detaching from the interpreter.

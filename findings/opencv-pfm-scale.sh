@@ -5,7 +5,7 @@
 # What happens: OpenCV divides by it. A sample of 2.0 in a file with scale -2.0 is 1.0 by OpenCV and 2.0 by Pillow;
 # with -0.5 it is 4.0 and 2.0.
 #
-# Why: the format has no standard, only a sentence on the units of its samples. OpenCV multiplies by the reciprocal.
+# Why: the format has no standard, only a sentence on the units of its samples, which each reader takes its own way.
 #
 # Whom it hurts: depth and disparity maps (Middlebury's are PFM) from programs that write a scale other than one:
 # distances are off by that factor, and nothing says so.

@@ -8,7 +8,7 @@
 # Why: libtiff opens the file although it cannot decode its strips. Its interface for display, which OpenCV uses, goes
 # on after a strip that failed.
 #
-# Whom it hurts: training sets with slides and satellite scenes: black pictures are learnt without an error.
+# Whom it hurts: training sets with scans and satellite scenes: black pictures are learnt without an error.
 set -eu
 
 dir=$(mktemp -d)

@@ -4,7 +4,7 @@
 #
 # What happens: pip lock and uv export both write file:// addresses with the absolute path of this machine.
 #
-# Why: both see the folder as a place of links, like a page of an index, and what a page has are addresses.
+# Why: both read the folder as they would read a page of links, and a link is kept as an address.
 #
 # Whom it hurts: projects that keep their own builds in a folder of the repository: the lock file works in no other
 # checkout, and tells the names of somebody's directories.

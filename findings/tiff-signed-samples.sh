@@ -7,7 +7,8 @@
 # Why: Pillow maps sample format 2 with 8 bits to its mode L; OpenCV shifts by 8 bits and stores the result as
 # unsigned.
 #
-# Whom it hurts: elevation models and CT slices, whose values below zero (water, air) turn into the brightest ones.
+# Whom it hurts: elevation models and CT slices with 16 signed bits. Land below the sea, or air, turns white in OpenCV's
+# default reading.
 set -eu
 
 dir=$(mktemp -d)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One would guess: a boolean array written by tifffile shows True as white, as Pillow writes it.
+# One would guess: a boolean array written by tifffile shows True as white.
 #
 # What happens: True is black. Pillow and OpenCV read the file inverted; tifffile itself reads back what was given.
 #

@@ -8,8 +8,8 @@
 # Why: torchvision asks libpng to add an opaque alpha to a file without an alpha channel, and does not have tRNS
 # expanded.
 #
-# Whom it hurts: cut-out sprites, logos and masks: the background that other readers drop is part of the training
-# picture.
+# Whom it hurts: pictures in RGB whose background is one declared colour, as older sprites and logos: the background
+# that other readers drop is part of the training picture.
 set -eu
 
 dir=$(mktemp -d)

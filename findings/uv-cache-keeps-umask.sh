@@ -8,8 +8,8 @@
 # Why: uv unpacks a wheel into its cache once, with the umask of that moment, and links or copies these files into
 # environments.
 #
-# Whom it hurts: shared caches of clusters and CI. One job with a strict umask makes packages unreadable for other
-# users in all environments that are made afterwards.
+# Whom it hurts: an administrator or CI job that makes environments for others to read. After one installation with a
+# strict umask, the same user's later environments cannot be read by anybody else.
 set -eu
 
 dir=$(mktemp -d)

@@ -7,8 +7,8 @@
 # Why: without -O, zig cc switches the sanitizer for undefined behaviour on, and links its whole runtime, which is
 # written in Zig, into each library. It uses what the chosen glibc has.
 #
-# Whom it hurts: packages whose build passes no -O. Their libraries cannot be loaded by a glibc older than the one that
-# they were compiled for, although nothing in their source needs it.
+# Whom it hurts: packages whose build passes no -O, as CMake without a build type, for the glibc of this machine or
+# another recent one. An older glibc cannot load them, although nothing in their source needs the newer one.
 set -eu
 
 dir=$(mktemp -d)

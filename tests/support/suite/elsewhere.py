@@ -27,7 +27,7 @@ SYSTEM_PYTHON = Path("/usr/bin/python3")
 SUITE = "trixie"
 _INCLUDED = ("python3", "python3-venv", "ca-certificates")
 _SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
-_BY_USER = ("tests/unit",)
+_BY_USER = ("tests/unit", "tests/integration/test_lazy_imports.py")
 _USER = 65534
 """The number of an ordinary user who owns nothing here: "nobody" on Debian."""
 _IN_DEBIAN = (
