@@ -8,8 +8,8 @@
 # Why: Pillow has raw modes with inversion for up to 8 bits and maps 16 bits to a plain one. OpenCV reads 16-bit samples
 # as they are, unless it wants 8 bits of them: then libtiff's interface for display does the work.
 #
-# Whom it hurts: archives of X-rays and scans with more than 8 bits: the negative of a picture goes into training, or the
-# positive, by the library and flag that read it.
+# Whom it hurts: archives of X-rays and scans with more than 8 bits: the negative of a picture goes into training, or
+# the positive, by the library and flag that read it.
 set -eu
 
 dir=$(mktemp -d)
