@@ -1,12 +1,11 @@
 #!/bin/sh
-# One would guess: a picture with 12 bits a sample is read into 16-bit integers as stored, 0 to 4095, or always
-# stretched to 65535.
+# One would guess: a library reads samples of 12 bits in one way, whatever the format: as stored, or stretched to 16.
 #
 # What happens: it depends on the pair of library and format. JPEG 2000: Pillow multiplies by 16, OpenCV and
 # imagecodecs do not. AVIF: libvips multiplies by 16, OpenCV and imagecodecs do not, and Pillow gives 8 bits.
 #
-# Why: Pillow and libvips aim at the full range of the type, the others hand out what the codec decoded, and no array
-# says how many bits it has.
+# Why: each reader of a format decides: some aim at the full range of a type, others hand out what the codec decoded, and
+# no array says how many bits it has.
 #
 # Whom it hurts: satellite and medical sets in JPEG 2000 and HDR photos in AVIF: dividing by 65535 or by 4095 is wrong
 # by a factor of 16 for one of two libraries.
