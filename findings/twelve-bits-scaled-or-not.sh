@@ -4,8 +4,8 @@
 # What happens: it depends on the pair of library and format. JPEG 2000: Pillow multiplies by 16, OpenCV and
 # imagecodecs do not. AVIF: libvips multiplies by 16, OpenCV and imagecodecs do not, and Pillow gives 8 bits.
 #
-# Why: each reader of a format decides: some aim at the full range of a type, others hand out what the codec decoded, and
-# no array says how many bits it has.
+# Why: each reader of a format decides: some aim at the full range of a type, others hand out what the codec decoded.
+# No array says how many bits it has.
 #
 # Whom it hurts: satellite and medical sets in JPEG 2000 and HDR photos in AVIF: dividing by 65535 or by 4095 is wrong
 # by a factor of 16 for one of two libraries.

@@ -57,7 +57,7 @@ def test_a_cache_looks_at_settings_for_uv_and_at_no_flags(tool: str, builds: tup
         index.answers[f"/files/{SDIST}"] = kept  # as PyPI serves files
         for level, flags in TRIES:
             variables = {**sandbox.variables({"CFLAGS": flags, "PIP_CONFIG_FILE": "/dev/null"}), **caches}
-            words = (*target, "--index-url", index.url, "-C", f"level={level}", "tiny")
+            words = (*target, "--index-url", index.url, "--config-settings", f"level={level}", "tiny")
             installed = run((*commands[tool], "install", *words), variables)
             assert installed.exit_code == 0, installed.text
             found.append((environment.site_packages / "tiny.txt").read_text())
