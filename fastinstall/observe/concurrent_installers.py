@@ -60,8 +60,8 @@ def _list_places(number: int, words: Sequence[str], tool: str, processes: Path) 
         projects = () if "VIRTUAL_ENV" in variables else (directory, *directory.parents)
         places += [project / ".venv" for project in (*places, *projects)]
     places += [directory / value for name, value in variables.items() if name in _VARIABLES and value]
-    if "/" not in words[0]:
-        searched = os.pathsep.join(str(directory / entry) for entry in variables.get("PATH", "").split(os.pathsep))
+    if "/" not in words[0] and (path := variables.get("PATH")):
+        searched = os.pathsep.join(str(directory / entry) for entry in path.split(os.pathsep))
         places += [Path(program)] if (program := shutil.which(words[0], path=searched)) else []
     for place in places:
         yield os.path.normpath(place)

@@ -94,7 +94,7 @@ def in_bare_debian(here: Elsewhere) -> int:
 
 
 def by_ordinary_user(here: Elsewhere) -> int:
-    """Run the unit tests as an ordinary user, with the newest Python; the exit code.
+    """Run the unit tests, and what needs CPython 3.15, as an ordinary user with the newest Python; the exit code.
 
     Without Debian's unstable packages, the user takes the system's Python.
     """
