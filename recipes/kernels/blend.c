@@ -2,12 +2,15 @@
 
    A byte of the result is a + alpha * (b - a), cut off to an integer. There are two methods.
 
-   By floats, in single precision, as Pillow computes it. The difference is an integer that a float holds exactly, and
-   product and sum are each rounded once, in this order, in a vector as in single numbers. (On Arm, Pillow's compiler
-   and ours fuse the two, and round once.) If alpha is not within 0 to 1, the result is clipped to 0 to 255. Pillow
-   clips the floating-point sum, by branches and in double precision, and then cuts it off. Clipping the integer
-   afterwards gives the same, since an int holds every sum below 2 ** 31; a larger alpha, or one that is not a number,
-   is left to Pillow.
+   By floats, in single precision, as Pillow computes it. The difference is an integer that a float holds exactly.
+   Product and sum are each rounded once, in this order, in a vector as in single numbers. One instruction for both
+   (FMA), which x86-64-v3 and AVX-512 have, would round only once. Compilers use it unless -ffp-contract=off forbids it,
+   as the recipe does. On Arm the compiler of the official wheel used it, so the recipe passes -ffp-contract=on there. A
+   wrong flag shows only in the proof, which compares with the official wheel.
+
+   If alpha is not within 0 to 1, the result is clipped to 0 to 255. Pillow clips the floating-point sum, by branches
+   and in double precision, and then cuts it off. Clipping the integer afterwards gives the same, since an int holds
+   every sum below 2 ** 31; a larger alpha, or one that is not a number, is left to Pillow.
 
    The four bytes of a pixel are taken in turn, each as a vector of one number a pixel, so that nothing is shuffled:
 
@@ -25,7 +28,7 @@
 
    Pillow's rounding may still differ from floor(alpha * d). So both methods are compared for all combinations of two
    bytes, which takes about a hundredth of a millisecond. If no number gives the bytes of the floats, or the picture is
-   small, floats are used. */
+   small, floats are used. The floats are those of fi_blend_by_floats: Pillow's own function takes no part. */
 
 /* Vectors of 64 bytes: one register with AVX-512. With AVX2, clang makes two of each, and one need not wait for the
    other. GCC would make single numbers of vectors that are wider than the registers, so it keeps 32 bytes. */
@@ -45,7 +48,7 @@ FI_INLINE fi_wide_u8 fi_blend_by_floats(fi_wide_u8 first, fi_wide_u8 second, flo
         fi_wide_i32 b = (fi_wide_i32)((fi_wide_u32)second >> shift & 255);
         fi_wide_f32 start = __builtin_convertvector(a, fi_wide_f32);
         fi_wide_f32 change = __builtin_convertvector(b - a, fi_wide_f32);
-        fi_wide_i32 sum = __builtin_convertvector(start + change * alpha, fi_wide_i32); /* fused on Arm alone */
+        fi_wide_i32 sum = __builtin_convertvector(start + change * alpha, fi_wide_i32); /* see above: FMA */
         if (clipped) {
             fi_wide_i32 zero = {0};
             sum = FI_MIN(FI_MAX(sum, zero), zero + 255);
@@ -55,8 +58,7 @@ FI_INLINE fi_wide_u8 fi_blend_by_floats(fi_wide_u8 first, fi_wide_u8 second, flo
     return (fi_wide_u8)blended;
 }
 
-/* alpha as whole + part / 65536. For negative differences it is whole + (part - less) / 65536, where `less` is 0 or 1.
-   */
+/* alpha as whole + part / 65536. For negative differences it is whole + (part - less) / 65536; `less` is 0 or 1. */
 typedef struct {
     INT16 whole, part, less;
 } fi_blend_factor;

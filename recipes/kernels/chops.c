@@ -64,6 +64,7 @@ FI_INLINE fi_wide_u16 fi_chops_hard_light(fi_wide_u16 a, fi_wide_u16 b, int offs
     return fi_chops_overlay(b, a, offset);
 }
 
+/* (255 - a) * a * b / 65536 + a * screen / 255, each cut off. The upper half of a product is the product / 65536. */
 FI_INLINE fi_wide_u16 fi_chops_soft_light(fi_wide_u16 a, fi_wide_u16 b, int offset) {
     return fi_multiply_high(a * b, 255 - a) + fi_chops_by_255(a * fi_chops_screen(a, b, offset));
 }

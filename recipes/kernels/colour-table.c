@@ -10,6 +10,9 @@
    Pillow. If 2 * shift is 32768 or more, it is negative as a signed number, and by 65536 too small. The upper half of
    the product is then by b - a too small, so the sum begins with b instead of a.
 
+   An entry's neighbour is always in the table. A scale turns bytes into indexes: (size - 1) / 255, in steps of 2 ** -18
+   and cut off. It is never exact, as Pillow takes sizes of 2 to 65. So the byte 255 gets an index below size - 1.
+
    The table is copied once, with four numbers of 16 bits for each entry, so that an entry is one 64-bit lane, and an
    entry with its neighbour in the first dimension is one load of 16 bytes. A vector of 32 bytes has four entries.
    Digits are an entry's corner in the first, second and third dimension; "-" is a dimension that is done:

@@ -6,9 +6,9 @@
 
    Exactness. Colours come in the order of their slots in Pillow's hash. A slot is found by probing: from a first slot
    on, by steps that depend on the colour, until a slot is free. Which are free depends on the colours that came before.
-   So the colours that were counted get slots of Pillow's once more, in the order in which they first appeared. Of
-   Pillow's hash only one bit a slot is kept, whether it is taken. A colour's rank in the result is the number of bits
-   that are set before its own:
+   So after the count, this kernel finds the slot of each colour in Pillow's hash, by the same probes and in the order
+   in which the colours first appeared. For that, one bit a slot is enough: whether it is taken. A colour's rank in the
+   result is the number of bits that are set before its own:
 
        bits        0 1 1 0 | 1 0 0 1 | ...      in sets of 64 (of 4 in this picture)
        before set  0         2         4        ranks of the first colour of each set

@@ -1,10 +1,13 @@
-/* Alpha compositing of RGBA and LA: first the weights of both pixels at a place, then their bands.
+/* Alpha compositing of RGBA and LA: first the weights of the upper and the lower pixel, then their bands.
 
    Pillow computes for each pixel, with PRECISION_BITS = 7 and integer divisions,
 
-       whole  = 255 * alpha + alpha_below * (255 - alpha)           255 times the alpha that results weight = alpha *
-       255 * 255 * 128 / whole                     of the upper pixel; the lower one has 255 * 128 - weight band   = t =
-       above * weight + below * (255 * 128 - weight) + 128 * 128, then (t + t / 256) / 32768
+       whole   = 255 * alpha + alpha_below * (255 - alpha)                     255 times the alpha of the result
+       weight  = 255 * 255 * 128 * alpha / whole                               of the upper pixel
+       t       = above * weight + below * (255 * 128 - weight) + 128 * 128     for each band
+       band    = (t + t / 256) / 32768
+
+   Where alpha is 0, Pillow copies the lower pixel instead.
 
    Exactness. Vectors give the same integers:
 
@@ -20,6 +23,8 @@
    - fi_dot_pairs multiplies signed numbers, so 32768 is subtracted from each doubled byte (by ^ 0x8000). The weights
      add up to 255 * 128, so the sum lacks 32768 * 255 * 128. This and 257 * 128 * 128, the half that rounds, are added
      as the constant 0x40004000.
+   - Where alpha is 0, weight is 0 too. Then 257 * t / 2 ** 23 is below - below / 65536 + 0.502, so band is `below`, as
+     Pillow copies it. The same holds for alpha_below, and for `above` where alpha is 255.
 
    8.5 times as fast as Pillow's own code where alpha is noise (AMD Zen 5, 2026-11-29).
 
@@ -65,7 +70,8 @@ FI_INLINE fi_wide_u32 fi_composite_pixels(fi_wide_u32 from, fi_wide_u32 onto, fi
 }
 
 /* Whether a stretch has a pixel that is neither opaque nor transparent. Most stretches have none: their pixels are
-   copied. An alpha of 255 plus 1 wraps around to 0, and one of 0 becomes 1: only other alphas set an upper bit. */
+   copied, which the formula would do too (see above). An alpha of 255 plus 1 wraps around to 0, and one of 0 becomes 1:
+   only other alphas set an upper bit. */
 FI_INLINE int fi_composite_is_mixed(const UINT32 *from) {
     _Static_assert(FI_WIDE == 32, "four lanes are all of the vector");
     fi_wide_u32 alphas = {0};

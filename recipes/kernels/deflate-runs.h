@@ -1,15 +1,17 @@
 /* Deflate blocks (RFC 1951) of single bytes and of runs of one byte, without a search for matches.
 
-   A block is planned, which tells its size to a few bytes, and then written or not. Both go through the bytes once:
+   A block is planned, which gives its size to within eight bytes, and then written or not. Both go through the bytes
+   once:
 
    - How often each byte occurs is counted, in four arrays by turns, so that equal neighbours need not wait for each
      other.
-   - A run is a match with the byte before it (distance 1): seven equal bytes are a byte and a run of six.
+   - A run is a match with the byte before it (distance 1). So eight equal bytes are a byte and a run of seven.
 
-         bytes   a b b b b b b b c          coded   a, b, (length 6, distance 1), c
+         bytes   a b b b b b b b b c        coded   a, b, (length 7, distance 1), c
 
-     At every fourth place, four bytes are compared with the four bytes one earlier. That finds all runs of seven bytes
-     and more. A run is coded as such if its single bytes would need more bits.
+     At every fourth place, four bytes are compared with the four bytes one earlier. Every run of seven or
+     more has four bytes that begin at such a place, so all of these are found. A run is coded as such if its single
+     bytes would need more bits.
    - Huffman's algorithm gives each code its length. No length is above 14 bits, so four codes and up to seven bits of
      an unfinished byte fit into 64 bits, and memory is written once for four bytes of a picture.
    - A block's header has the lengths of the codes with four bits each. Other compressors code these lengths once more,
@@ -30,7 +32,8 @@
 #define FI_DEFLATE_LONGEST_RUN 258  /* bytes; a longer one is coded as several */
 #define FI_DEFLATE_RUN_BITS 12      /* what a run takes, roughly */
 
-/* Bits on their way to memory, the first of them lowest, as deflate wants them. The CPU is little-endian. */
+/* Bits on their way to memory, the first of them lowest, as deflate wants them. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lowest byte of a number comes first in memory");
 typedef struct {
     UINT8 *out;
     uint64_t bits;
@@ -85,7 +88,7 @@ static inline size_t fi_deflate_measure_run(const UINT8 *bytes, size_t from, siz
 }
 
 /* Find the next run that pays, from `*place` on, which is not the first byte. Returns its length, or 0, and moves
-   `*place` to its begin. */
+   `*place` to its first byte. */
 static inline size_t fi_deflate_find_run(const fi_deflate_block *block, const UINT8 *bytes, size_t *place,
                                          size_t count) {
     for (size_t i = *place; i + 4 <= count; i += 4) {
@@ -207,9 +210,10 @@ static void fi_deflate_find_lengths(fi_deflate_block *block) {
             of_length[depths[node] < FI_DEFLATE_LONGEST_CODE ? depths[node] : FI_DEFLATE_LONGEST_CODE]++;
         }
     }
-    /* A code of n bits takes 2 ** (14 - n) of the 2 ** 14 numbers of 14 bits. Lengths above 14 became 14, so that more
-       numbers may be taken than there are. For each number too many, the longest code below 14 bits becomes one bit
-       longer, and the number beside it, which that leaves free, becomes the code of one that had 14 bits. */
+    /* A code of n bits takes 2 ** (14 - n) of the 2 ** 14 numbers of 14 bits: all that begin with it. Lengths above 14
+       became 14, so more numbers may be taken than there are. Each round gives one of them back. A code of n bits, the
+       longest below 14, becomes one bit longer, which frees half of its numbers. A code of 14 bits takes that half, as
+       a code of n + 1 bits, and frees its own number. */
     int taken = 0;
     for (int length = 1; length <= FI_DEFLATE_LONGEST_CODE; length++) {
         taken += of_length[length] << (FI_DEFLATE_LONGEST_CODE - length);
@@ -277,8 +281,7 @@ static void fi_deflate_write(fi_deflate_block *block, const UINT8 *bytes, size_t
     fi_deflate_put(bits, 0, 5); /* one distance */
     fi_deflate_put(bits, 19 - 4, 4);
     fi_deflate_flush(bits);
-    /* How lengths are coded: 0 to 15 with 4 bits each, and not 16 to 18, which repeat others. These three come first.
-       */
+    /* How lengths are coded: 0 to 15 with 4 bits each, and not 16 to 18, which repeat others and come first. */
     for (int i = 0; i < 19; i++) {
         fi_deflate_put(bits, i < 3 ? 0 : 4, 3);
         fi_deflate_flush(bits);

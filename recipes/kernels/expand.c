@@ -1,4 +1,4 @@
-/* A margin around a picture, for rank filters: its outermost pixels are repeated.
+/* A margin around a picture, which rank filters do not compute but only read: its outermost pixels are repeated.
 
    Each row of the result is a row of the picture with its first pixel repeated before it and its last pixel after it.
    Above and below the picture, that is the nearest row. A row is copied whole, where Pillow's own code copies pixel by

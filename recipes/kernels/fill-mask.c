@@ -1,8 +1,9 @@
 /* Image.paste of a colour through a mask, as text and logos are drawn. `masks.h` has the idea.
 
-   In modes with alpha, Pillow gives pixels whose alpha is 0 the whole colour, so that no dark edge shows through: only
-   their alpha is mixed. Left to Pillow: pixels of two bytes, one band by the alpha of a mask with four bytes a pixel,
-   and a mask that is the picture itself. */
+   The colour of a pixel whose alpha is 0 cannot be seen, and would show as a dark edge if it were mixed in. So in modes
+   with alpha and by a mask of mode L, Pillow gives such a pixel the whole colour where the mask is not 0, and mixes
+   only its alpha. Left to Pillow: pixels of two bytes, one band by the alpha of a mask with four bytes a pixel, masks
+   of mode RGBa, and a mask that is the picture itself. */
 
 #include "masks.h"
 

@@ -2,7 +2,8 @@
 
    Pillow follows colorsys.py: floating-point numbers of two precisions, branches, and calls of fmod, floor and round.
    This kernel has no branches and computes in single precision, so that a vector has twice as many numbers. It gives
-   the same bytes for all 2**24 colours in both directions; that was compared. The arguments below say why it can be.
+   the same bytes for all 2**24 colours in both directions. The proof of that is the comparison of all of them
+   (tests/support/build/every_colour.py). The arguments below say why they are the same.
 
    RGB to HSV. A pixel's hue depends on two things: which of its bands is the largest and which the smallest, and the
    quotient
@@ -13,20 +14,27 @@
 
        largest    smallest   sixths
        r          b          1 - q
-       r          g          5 + q      Pillow has q - 1, and adds a whole circle after dividing by 6
+       r          g          5 + q      Pillow has q - 1 here
        g          b          1 + q
        g          r          3 - q
        b          r          3 + q
        b          g          5 - q
 
-   - The sixths. Pillow adds 2 or 4 in double precision and rounds the sum to single precision, as is done here.
-   - The hue is a sixth of this number. Pillow divides in double precision and rounds to single. That is the quotient of
-     single precision: a third of a number of 24 bits never lies near the middle between two such numbers. The row with
-     5 + q is the exception, since Pillow adds 1 after dividing. There the base is a little more than 5, so that a level
-     that Pillow reaches is reached.
+   - The sixths. Pillow adds 2 or 4 in double precision, where the sums are exact, and rounds to single precision once.
+     A sum in single precision is rounded once too.
+   - The hue is a sixth of this number. Pillow divides in double precision, adds a whole circle, takes the remainder by
+     a whole circle, and rounds to single precision. Before that rounding the error is at most 2**-52. The exact sixth
+     of a number of 24 bits is never that near to the middle between two numbers of 24 bits: it is at least a sixth of
+     their distance away from the middle, and their distance is at least 2**-34 for the hues above 0. So Pillow's hue is
+     the quotient of single precision.
+   - The row with 5 + q is the exception: there Pillow has rounded q - 1 to single precision before it adds the circle.
+     With q = n / d, a level is reached where 255 (5 d + n) / 6 d is an integer. Pillow reaches it in all 318 such cases
+     of n and d. Here the base is 5 + 2**-20, so that no rounding below misses it. Elsewhere the nearest integer is at
+     least 1/508 away, and the base and all roundings together add less than 1/10,000.
    - A level is the whole part of 255 x, where x is the hue or the saturation. Pillow multiplies in double precision,
      where the product is exact. In single precision it may have been rounded up to a level that it does not reach. It
-     does not reach it if 255 x < level, which is 256 x - level < x, and both sides of that are exact.
+     does not reach it if 255 x < level, which is 256 x - level < x. Both sides are exact: 256 x is x with another
+     exponent, and the difference is a multiple of its last bit and not larger.
 
    HSV to RGB. A pixel's bands are three values, in an order that depends on the sixth of the hue: v itself, the
    smallest one, and one between them. The other two are quotients of integers,
@@ -68,6 +76,7 @@ FI_INLINE fi_wide_i32 fi_hsv_from_rgb(fi_wide_i32 pixels) {
 
     fi_wide_i32 is_r = r == largest, is_g = (g == largest) & ~is_r, least_b = b == smallest, least_r = r == smallest;
     fi_wide_i32 minus = (least_b & is_r) | (~least_b & (is_g | ~(is_r | least_r))); /* the rows with - q */
+    /* The base: 1 if b is smallest, else 5 and a little if r is largest, else 3 if g is largest or r smallest, or 5. */
     fi_wide_f32 one = (fi_wide_f32){0} + 1.0f, three = one + 2.0f, five = one + 4.0f, above_five = one + 4.000001f;
     fi_wide_i32 base = FI_SELECT(is_g | least_r, (fi_wide_i32)three, (fi_wide_i32)five);
     base = FI_SELECT(is_r, (fi_wide_i32)above_five, base);

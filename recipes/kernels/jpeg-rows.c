@@ -6,7 +6,7 @@
    at once.
 
    - A large picture does not fit into the caches, so stores past them are right. The copy can be saved: if a decoded
-     row has the bytes of a row of the picture, libjpeg-turbo writes into the picture itself.
+     row is a row of the picture byte for byte, libjpeg-turbo writes into the picture itself.
    - A small picture is read again soon, and the copy would have to wait until a row comes back from memory. So the
      buffer is never aligned to 32 bytes: it begins 16 bytes after such an address. Pillow's own buffer is aligned or
      not by chance.
@@ -34,7 +34,7 @@ typedef struct {
     ImagingShuffler shuffle;
 } fi_jpeg_row;
 
-/* Whether a decoded row has the bytes of a row of the picture, and the picture is large. */
+/* Whether a decoded row is a row of the picture byte for byte, and the picture is large. */
 static int fi_jpeg_goes_into_picture(const fi_jpeg_row *row) {
     const struct jpeg_decompress_struct *info = &((JPEGSTATE *)row->state->context)->cinfo;
     int is_copy = row->shuffle == ImagingFindUnpacker(IMAGING_MODE_L, IMAGING_RAWMODE_L, NULL) ||

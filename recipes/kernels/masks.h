@@ -11,7 +11,8 @@
        picture   r g b a r g b a ...        even        r   b     r   b     ...     & 255
                                             odd           g   a     g   a   ...     >> 8
 
-   A vector whose mask bytes are all 0, as around a letter or a logo, is neither read nor written. */
+   Where the mask is 0 the sum is 255 * out + 128, which gives `out` again. So a vector whose mask bytes are all 0, as
+   around a letter or a logo, is neither read nor written. */
 
 #ifndef FI_MASKS_H
 #define FI_MASKS_H

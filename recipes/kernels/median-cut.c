@@ -14,9 +14,11 @@
 
 #define FI_MEDIAN_BITS 22 /* 2 ** 22 slots at most: 16 megabytes */
 
-/* The palette's entry that is nearest to a colour. `sorted` lists the entries by their distance from that of the
-   colour's box. Those more than twice as far from it as the colour cannot be nearer to the colour (distances are
-   squared, so the limit is four times the colour's). */
+/* The palette's entry that is nearest to a colour. The search begins with `box`, the entry of the colour's box; let d
+   be its distance from the colour. `sorted` lists the entries by their distance from `box`. One that is more than 2 d
+   away from `box` is more than d away from the colour, so it is not nearer, and the search ends there. Distances are
+   squared, so the limit is four times that of `box`. Order and limit are Pillow's, and so is the rule that of equally
+   near entries the first one is taken. */
 static uint32_t fi_median_nearest(const Pixel *pixel, const Pixel *palette, uint32_t entries, uint32_t box,
                                   const uint32_t *distances, uint32_t *const *sorted) {
     uint32_t best = box, minimum = _DISTSQR(palette + box, pixel), limit = minimum << 2;

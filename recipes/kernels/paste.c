@@ -1,7 +1,7 @@
 /* Image.paste and Image.composite through a mask: pixels of one picture mixed into another one. `masks.h` has the idea.
 
    Left to Pillow: a picture that is pasted into itself or is its own mask, since later pixels then depend on earlier
-   ones; pixels of two bytes; and one band pasted by the alpha of a mask with four bytes a pixel. */
+   ones; pixels of two bytes; one band pasted by the alpha of a mask with four bytes a pixel; and masks of mode RGBa. */
 
 #include "masks.h"
 

@@ -2,25 +2,34 @@
 
    Pillow's own code inflates row by row. zlib is fast only while its output has room for 258 bytes or more, so it is
    slow at the end of each row. Here it gets room for 128 kB, from which rows are taken. Left to Pillow's code:
-   interlaced pictures, the last row, and the last bytes of each input.
+   interlaced pictures, the last row, and the last bytes of each input (its tail).
 
        prior      row before | row | row | ... | part of a row | free room
        inflate    goes on after the part; then the last whole row becomes the row before, and the part moves next to it
 
-   Why errors and cut files end as in Pillow. Two things can be observed: after which row Pillow stops, and with which
-   error.
+   Errors and cut files end as in Pillow: after the same row, with the same error or none. In Pillow, a call of zlib has
+   room for the rest of one row. When that is full, zlib still reads ahead as far as it can without room: over ends of
+   blocks, headers and any number of empty blocks, to the next code that gives bytes. It depends on this what Pillow
+   does at the end of a row:
 
-   - Pillow stops at a row's end if all of its input is read, though zlib may hold back the rest of a match. At a row's
-     end zlib has read at most one code, or the header of one deflate block, ahead. So this cannot happen while
-     FI_PNG_LOAD_TAIL bytes of the input remain, and these are left to Pillow's code.
-   - How much zlib has read when it is at some byte of the rows does not depend on how much room its calls gave: whole
-     bytes up to the next code.
-   - The last row of a picture ends the file, so it is left to Pillow, together with whatever follows it.
+       zlib found an error       Pillow stops with the error and does not take the row
+       the end of the data       it takes the row and stops
+       no input remains          it takes the row and waits for more, even if zlib holds back bytes of a match
+       input remains             it takes the row and goes on
+
+   Here one call gives many rows, with the same results:
+
+   - To decode a code, zlib reads the input up to the last byte of the code, and no further, however much room it has.
+     So after the same bytes of rows it has read the same input as in Pillow, but for reading ahead.
+   - A row that is followed by another byte here: zlib came to the code of that byte, so it found no error and no end
+     before it. The code ends before the tail, which zlib does not see, so input remains. Pillow takes the row and goes
+     on. (A tail of one byte would do for this.)
+   - A row that ends with the last byte here: zlib has read ahead if its room was full. If it has used up the input
+     instead, it is made to read ahead in the tail, without any room.
+   - So an error after the last byte of a row is one that Pillow finds, too. One error is the exception: a distance that
+     is too far is found only when its bytes are wanted, so Pillow takes the row before it.
    - A row with an unknown filter is the end, as in Pillow: no row after it is looked at.
-   - zlib reads ahead in the call that ends a row. If it finds an error there, Pillow does not take the row. One error
-     is the exception: a distance that is too far is found only when its bytes are wanted.
-   - If zlib finds the end of the data there, Pillow stops without an error; if not, it waits for more. So where the
-     input without its tail ends with a row, zlib is made to read ahead in the tail, without any room.
+   - After the last row Pillow ignores what follows. So this row is left to Pillow.
 
    Each pixel's filter needs the pixel to its left, so the time is the latency of one pixel after the other. That is
    short if all bytes of a pixel are undone at once, in lanes of 8 bits, or of 16 bits for Paeth.
@@ -29,23 +38,26 @@
        above  b  r g b .      are eight operations; all others do not wait for a
        corner c  r g b .
 
-   Photographs of 1920x1080 take half as long as with zlib-ng and Pillow's own loops, and pages a third as long as in
-   the official wheel (24 ms of 48 and 62; 3.7 of 8.0 and 11.3; AMD Zen 4, 2026-11-29). */
+   Measured on 1920x1080 (AMD Zen 4, 2026-11-29):
+
+                           here       zlib-ng and Pillow's own loops      the official wheel
+       a photograph        24 ms      48 ms                               62 ms
+       a page              3.7 ms     8.0 ms                              11.3 ms */
 
 #include "vectors.h"
 
 #define FI_PNG_LOAD_ROOM (1 << 17) /* bytes that are inflated at a time, and a row more */
-#define FI_PNG_LOAD_TAIL 512       /* the last bytes of an input, which are left to Pillow */
+#define FI_PNG_LOAD_TAIL 512       /* the last bytes of an input; with no more than these, all is left to Pillow */
 #define FI_PNG_LOAD_FLAT 24        /* bytes that are compared at once: whole pixels of one to four bytes */
-#define FI_PNG_LOAD_SLACK 16       /* bytes after the rows that are read, or written before they are written again */
+#define FI_PNG_LOAD_SLACK 16       /* bytes after the rows; the load of a pixel after the last one reads them */
 
 typedef UINT8 fi_pixel_u8 __attribute__((vector_size(8))); /* one pixel of at most eight bytes, from lane 0 on */
 typedef INT16 fi_pixel_i16 __attribute__((vector_size(16)));
 typedef int64_t fi_pixel_i64 __attribute__((vector_size(16)));
 
 /* How many bytes are loaded or stored for a pixel. A pixel of three or six bytes is one move with four or eight. The
-   bytes too many are the next pixel's: a load ignores them, and what a store puts there is overwritten by the next
-   pixel's. */
+   bytes too many are the next pixel's. A load ignores them. A store spoils them, so the next pixel is loaded before,
+   and its own store puts them right. */
 #define FI_PNG_MOVED(bytes) ((bytes) == 3 ? 4 : (bytes) == 6 ? 8 : (bytes))
 
 FI_INLINE fi_pixel_u8 fi_png_load_pixel(const UINT8 *from, int bytes) {
@@ -107,7 +119,7 @@ FI_INLINE fi_pixel_i16 fi_png_compute_now(fi_pixel_i16 value) {
 
 /* Whether the next FI_PNG_LOAD_FLAT bytes of a row are like the row above: that has one colour there, and nothing is
    added. The caller compares the pixel to the left with the one above it. Most of a page is flat. The first pixel is
-   taken from `next`, as a load of its bytes would wait for the last store. */
+   taken from `next`: in memory, the last store may have spoilt its first byte, and a load would wait for that store. */
 FI_INLINE int fi_png_is_flat(fi_pixel_u8 next, const UINT8 *row, const UINT8 *above, int bytes) {
     static const UINT8 zeros[FI_PNG_LOAD_FLAT] = {0};
     return ((uint64_t)next & ((2ull << (8 * bytes - 1)) - 1)) == 0 &&
@@ -248,7 +260,7 @@ static int fi_png_load_rows(Imaging im, ImagingCodecState state) {
             tail = stream->avail_in;
             stream->avail_in = 0;
         }
-        count -= count && !rest && !fi_png_is_taken(stream, err); /* the last row, after an error at its end */
+        count -= count && !rest && !fi_png_is_taken(stream, err); /* an error behind the last row takes it away */
         size_t taken = fi_png_take_rows(im, state, rows, count);
         if (taken < count) {
             state->errcode = IMAGING_CODEC_UNKNOWN;

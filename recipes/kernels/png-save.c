@@ -2,9 +2,9 @@
 
    Filters. Each row gets the filter whose bytes have the smallest sum of distances from zero, as Pillow chooses it. So
    the filtered rows are Pillow's, byte for byte. Pillow's loops go byte by byte; these are plain loops over arrays that
-   do not overlap, which compilers turn into vectors. Zeros precede each row, for the pixel to the left of the first
-   one, so the first pixel needs no code of its own: all filters have the same result there. A photograph of 1920x1080
-   takes 3 ms where Pillow's own loops take 45 (AMD Zen 4, 2026-11-29).
+   do not overlap, which compilers turn into vectors. Zeros precede each row, and stand for the pixel to the left of
+   the first one. With them the formula of each filter holds for the first pixel too, which needs no code of its own. A
+   photograph of 1920x1080 takes 3 ms where Pillow's own loops take 45 (AMD Zen 4, 2026-11-29).
 
    Deflate. zlib looks for earlier occurrences of the next bytes ("matches"). On pages and screenshots nearly everything
    has occurred before. On the filtered rows of a photograph nothing has but by chance: the search takes ten times as
@@ -19,13 +19,13 @@
    - Matches are used until they shrink a quarter of a megabyte to no less than a quarter of its size. Then comes a
      trial.
 
-       batches    32 kB    64 kB    64 kB                           file
-       photo      trial    runs     runs     ... until a trial      zlib's header (2 bytes)
-       page       trial    matches  matches  ... until a trial      blocks of zlib-ng, up to a whole byte
-                                                                    blocks of our own, up to a whole byte, and so on
-                                                                    Adler-32 of the filtered bytes
+       batches of      32 kB    64 kB    64 kB
+       a photograph    trial    runs     runs       ... until a trial
+       a page          trial    matches  matches    ... until a trial
 
-   Where our blocks end and zlib-ng goes on, it is given the last 32 kB as its dictionary.
+   The file is zlib's header of 2 bytes, then blocks of zlib-ng and blocks of our own by turns, and the Adler-32 of the
+   filtered bytes. At each change the blocks before it end with a whole byte. Where zlib-ng goes on, it is given the
+   last 32 kB as its dictionary.
 
    Levels. zlib-ng's lower levels find less than zlib's do (its level 1 makes files 1.3 times as large). So they are
    moved up until no level's files are larger than zlib's. zlib-ng's level 6 follows chains of 128 earlier occurrences.
@@ -40,8 +40,8 @@
 #define FI_PNG_SAVE_CHECK (1 << 18)  /* filtered bytes after which the size of matches is looked at */
 #define FI_PNG_SAVE_DENSE 4          /* a photograph shrinks to no less than a fourth */
 #define FI_PNG_SAVE_SMALL (1 << 16)  /* filtered bytes of a picture; below this there is no trial */
-#define FI_PNG_SAVE_LEAST_ROOM 16    /* bytes for zlib-ng; with less, it would end a trial by marker after marker */
-#define FI_PNG_SAVE_MARGIN 32        /* zeros before a row; no pixel has more bytes */
+#define FI_PNG_SAVE_LEAST_ROOM 16    /* bytes for zlib-ng; with 6 or less, each call repeats the marker of a flush */
+#define FI_PNG_SAVE_ZEROS 32         /* zeros before a row; no pixel has more bytes */
 
 #define FI_PNG_SAVE_DEFAULT 6 /* the level */
 
@@ -59,7 +59,7 @@ typedef enum { FI_PNG_SOME_ROWS, FI_PNG_ALL_ROWS, FI_PNG_ALL } fi_png_progress;
 
 typedef struct {
     UINT8 *memory;             /* of all arrays that follow */
-    UINT8 *row, *above;        /* packed pixels; FI_PNG_SAVE_MARGIN zeros precede them */
+    UINT8 *row, *above;        /* packed pixels; FI_PNG_SAVE_ZEROS zeros precede them */
     UINT8 *best, *candidate;   /* filtered rows */
     UINT8 *batch, *last_batch; /* filtered rows, each after the number of its filter; and those before them */
     UINT8 *out;                /* bytes of the file that zlib-ng does not write into the caller's buffer */
@@ -69,10 +69,10 @@ typedef struct {
     int is_alone;              /* zlib-ng compresses everything: there are no trials */
     fi_png_progress progress;
     fi_png_method method;   /* of the batch */
-    int flush;              /* how zlib-ng ends the batch: Z_NO_FLUSH and others */
+    int flush;              /* how zlib-ng ends the batch; after matches, Z_BLOCK also means that a trial comes next */
     int is_flushed;         /* whether it has, so that the next batch can begin */
     size_t since;           /* filtered bytes that the method was used for since the last decision */
-    size_t period;          /* filtered bytes that runs may be used for */
+    size_t period;          /* filtered bytes that runs may be used for until the next trial */
     unsigned long written;  /* bytes that zlib-ng had written at the last decision */
     UINT32 adler;           /* checksum of the filtered bytes */
     fi_deflate_bits bits;   /* of our blocks */
@@ -206,7 +206,7 @@ static fi_png_method fi_png_next_method(const fi_png_save *save, unsigned long w
                        save->block.size <= size * (save->level < 7 ? 1.03 : 1.005)
                    ? FI_PNG_RUNS
                    : FI_PNG_MATCHES;
-    case FI_PNG_MATCHES: /* only before a trial does zlib-ng end its block with the batch */
+    case FI_PNG_MATCHES: /* Z_BLOCK: fi_png_give_batch has decided that a trial comes next */
         return save->flush == Z_BLOCK ? FI_PNG_TRIAL : FI_PNG_MATCHES;
     default:
         return save->since >= save->period ? FI_PNG_TRIAL : FI_PNG_RUNS;
@@ -231,8 +231,9 @@ static void fi_png_write_runs(fi_png_save *save, int is_end) {
     save->since += save->size;
 }
 
-/* Give the batch to zlib-ng, and decide how it ends it: a trial by a flush, so that its size is known; matches by the
-   end of a block if a trial has to follow, because a quarter of a megabyte did not shrink enough. */
+/* Give the batch to zlib-ng, and decide how zlib-ng ends it. A trial ends with a flush, so that its size is known. If
+   matches did not shrink a quarter of a megabyte enough, a trial comes next. Its size is measured from there on, so
+   this batch ends with a block (Z_BLOCK), and fi_png_next_method takes the flag as the decision for a trial. */
 static void fi_png_give_batch(fi_png_save *save, z_stream *stream, fi_png_method method, int is_end) {
     stream->next_in = save->batch;
     stream->avail_in = save->size;
@@ -254,7 +255,7 @@ static int fi_png_begin_batch(fi_png_save *save, Imaging im, ImagingCodecState s
     z_stream *stream = &((ZIPSTATE *)state->context)->z_stream;
     fi_png_method before = save->method, method = fi_png_next_method(save, stream->total_out);
     int err = Z_OK;
-    if (method == FI_PNG_RUNS && before != FI_PNG_RUNS) {
+    if (method == FI_PNG_RUNS && before != FI_PNG_RUNS) { /* also if the batch becomes a trial below */
         save->since = 0;
         save->period *= 2;
     }
@@ -364,7 +365,7 @@ static void fi_png_save_end(ImagingCodecState state) {
    would refuse its arguments, or if there is too little memory. */
 static fi_png_save *fi_png_save_begin(ImagingCodecState state) {
     ZIPSTATE *context = (ZIPSTATE *)state->context;
-    size_t row = FI_PNG_SAVE_MARGIN + (size_t)state->bytes, batch = FI_PNG_SAVE_BATCH + row,
+    size_t row = FI_PNG_SAVE_ZEROS + (size_t)state->bytes, batch = FI_PNG_SAVE_BATCH + row,
            room = batch + batch / 8 + 1024;
     int level = context->optimize ? Z_BEST_COMPRESSION : context->compress_level;
     int has_filters = context->mode == ZIP_PNG,
@@ -373,7 +374,7 @@ static fi_png_save *fi_png_save_begin(ImagingCodecState state) {
                    : has_filters                ? Z_FILTERED
                                                 : Z_DEFAULT_STRATEGY;
     if (context->dictionary || state->bytes > INT_MAX - FI_PNG_SAVE_BATCH - 1 || level > 9 ||
-        (state->bits + 7) / 8 > FI_PNG_SAVE_MARGIN) {
+        (state->bits + 7) / 8 > FI_PNG_SAVE_ZEROS) {
         return NULL;
     }
     fi_png_save *save = calloc(1, sizeof(fi_png_save));
@@ -387,25 +388,23 @@ static fi_png_save *fi_png_save_begin(ImagingCodecState state) {
         free(save);
         return NULL;
     }
-    /* Shorter chains for the default level; and level 9, of small pictures without filters, with matches as in level 7.
-       */
+    /* Shorter chains for the default level. Small pictures without filters get level 9 with matches as in level 7. */
     if (level_ng == FI_PNG_SAVE_DEFAULT || (level_ng == 9 && level < 7)) {
         deflateTune(&context->z_stream, 8, level_ng == 9 ? 32 : 16, 128, level_ng == 9 ? 1025 : 32);
     }
     save->level = level_ng;
     save->memory = memory;
-    save->row = memory + FI_PNG_SAVE_MARGIN;
+    save->row = memory + FI_PNG_SAVE_ZEROS;
     save->above = save->row + row;
     save->best = save->above + row;
     save->candidate = save->best + row;
     save->batch = memory + 4 * row;
     save->last_batch = save->batch + batch;
     save->out = save->last_batch + batch;
-    save->room =
-        room - 64; /* the rest is for what is not planned: ends of blocks, and bytes that are touched after them */
+    save->room = room - 64; /* the rest is for ends of blocks, which are not planned, and bytes touched after them */
     save->is_alone = context->compress_type != -1 || !has_filters || level == 0 || is_small;
     save->method = FI_PNG_MATCHES;
-    save->flush = Z_BLOCK; /* so that the first batch is a trial */
+    save->flush = Z_BLOCK; /* so that the first batch is a trial, unless zlib-ng is alone */
     save->is_flushed = 1;
     save->period = FI_PNG_SAVE_PERIOD / 2;
     save->adler = adler32(0, NULL, 0);

@@ -3,9 +3,8 @@
    Pillow looks up one byte after the other, which takes about a cycle for each. This kernel computes the same bytes by
    one of three methods:
 
-   1. Rules. Most tables that programs make are not arbitrary. Inverting is x ^ 255, posterizing x & mask, and a
-   threshold
-      or solarizing does one of these up to some x and another one above it. So the kernel looks for a rule
+   1. Rules. Most tables that programs make are not arbitrary. Inverting is x ^ 255, and posterizing is x & mask. A
+      threshold, or solarizing, does one of these up to some x and another one above it. So the kernel looks for a rule
 
           (x & and) ^ xor   for x up to `last`, with another `and` and `xor` for those above it,
 
@@ -13,14 +12,14 @@
 
    2. AVX-512 VBMI. Its permutation looks 64 bytes up in a table of 128 entries, so two of them serve a table of 256.
 
-   3. Shuffles of bytes (SSSE3, AVX2), which look up in a table of 16 entries; an index whose highest bit is set gives
-   0.
-      The table is cut into 16 rows of 16 entries. Below 128, row 0 is looked up by x, row 1 by x - 16, row 2 by x - 32
-      and so on. In the rows after that of x the index is negative and gives 0. In the rows up to that of x the lower
-      four bits of the index are those of x. So every row is stored as its difference (exclusive or) from the row before
-      it, and all results are combined by exclusive or: what is left is the row of x. For x = 0x25:
+   3. Shuffles of bytes (SSSE3, AVX2). A shuffle looks up in a table of 16 entries, by the lower four bits of an index.
+      An index whose highest bit is set gives 0. The table is cut into 16 rows of 16 entries. For x below 128, row 0 is
+      looked up by x, row 1 by x - 16, row 2 by x - 32 and so on. In the rows after that of x the index is negative and
+      gives 0. In the rows up to that of x the lower four bits of the index are those of x. So every row is stored as
+      its difference (exclusive or) from the row before it, and all results are combined by exclusive or: what is left
+      is the row of x. For x = 0x25:
 
-          index     0x25            0x15                 0x05                 -0x0b ...
+          index     0x25            0x15                      0x05                      -0x0b ...
           gives     row 0 [5]   ^   (row 0 ^ row 1) [5]   ^   (row 1 ^ row 2) [5]   ^   0 ...   =   row 2 [5]
 
       The upper half of the table does the same by x ^ 128. Subtraction saturates, so that a negative index stays
@@ -52,8 +51,9 @@ typedef struct {
 
 /* Find the part of a rule that gives the most entries from one end of a table, and return how many entries that are.
 
-   From the start, table[x] ^ table[0] has to be x & and. Bit by bit, `and` shows where x is a power of two: no smaller
-   x has this bit, and x has no other. From the end, table[255 - x] ^ table[255] has to be the same. */
+   From the start, table[x] ^ table[0] has to be x & and. At x = 2 ** k only bit k of x is set, so this entry gives bit
+   k of `and`. The numbers up to the next power of two have no higher bit, so they are only compared. From the end,
+   table[255 - x] ^ table[255] has to be x & and in the same way. */
 static int fi_point_learn(const UINT8 *table, int from_end, fi_point_part *part) {
     UINT8 flip = from_end ? 255 : 0, first = table[flip], and = 0;
     int x = 1;
@@ -305,7 +305,7 @@ FI_POINT_VBMI FI_INLINE void fi_point_rows_by_permutations(Imaging out, Imaging 
 }
 
 FI_POINT_VBMI static void fi_point_by_permutations(Imaging out, Imaging in, const fi_point_lookup *lookup) {
-    int count = lookup->count; /* 1 to 4 */
+    int count = lookup->count; /* 1, 2 or 3, each with code of its own, and 4 in the code for any other number */
     FI_SPECIALIZE(
         count, 1,
         FI_SPECIALIZE(count, 2, FI_SPECIALIZE(count, 3, fi_point_rows_by_permutations(out, in, lookup, count))))

@@ -10,9 +10,9 @@
 
 #include "vectors.h"
 
-/* Take `count` bands of a row: byte `first` of each pixel, and then every `stride` bytes. LA has its two bands in bytes
-   0 and 3. `first`, `stride` and `count` are constants, so that the compiler leaves out what other bands alone need. */
-FI_INLINE void fi_split_row(UINT8 *const *bands, const UINT8 *in, int first, int stride, int count, int width) {
+/* Take `count` bands of a row: byte `first` of each pixel, and then every `step` bytes. LA has its two bands in bytes
+   0 and 3. `first`, `step` and `count` are constants, so that the compiler leaves out what other bands alone need. */
+FI_INLINE void fi_split_row(UINT8 *const *bands, const UINT8 *in, int first, int step, int count, int width) {
     int x = 0;
     for (; x <= width - FI_NARROW; x += FI_NARROW) {
         fi_u8x16 fours[4];
@@ -21,18 +21,19 @@ FI_INLINE void fi_split_row(UINT8 *const *bands, const UINT8 *in, int first, int
             fours[i] = FI_SHUFFLE(fi_u8x16, four, four, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         }
         fi_transpose(fours, 4);
-        for (int band = 0, byte = first; band < count; band++, byte += stride) {
+        for (int band = 0, byte = first; band < count; band++, byte += step) {
             memcpy(bands[band] + x, &fours[byte], FI_NARROW);
         }
     }
     for (; x < width; x++) {
         for (int band = 0; band < count; band++) {
-            bands[band][x] = in[4 * x + first + stride * band];
+            bands[band][x] = in[4 * x + first + step * band];
         }
     }
 }
 
-/* Before Pillow 13, ImagingSplit returns the number of bands, or 0 if it fails; since then 0, or -1. */
+/* In Pillow 12 and before, ImagingSplit returns the number of bands, or 0 if it fails; since then 0, or -1. The recipe
+   takes no version with a single digit. */
 #define FI_SPLIT_RETURNS_BANDS (PILLOW_VERSION[0] == '1' && PILLOW_VERSION[1] < '3')
 
 int ImagingSplit(Imaging imIn, Imaging bands[4]) {
@@ -54,6 +55,7 @@ int ImagingSplit(Imaging imIn, Imaging bands[4]) {
         for (int i = 0; i < count; i++) {
             rows[i] = bands[i]->image8[y];
         }
+        /* There are no other numbers of bands, so each is a constant. */
         FI_SPECIALIZE(
             count, 2,
             FI_SPECIALIZE(count, 3,

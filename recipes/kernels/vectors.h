@@ -12,18 +12,18 @@
 
    Of a picture:
 
-   pixelsize  bytes of a pixel in memory: 1 or 4 (Pillow's word). RGB has 4, of which the last is not used
+   pixelsize  bytes of a pixel in memory: 1, 4, or 2 in I;16 (Pillow's word). RGB has 4, of which the last is not used
    band       one value of each pixel, as red (Pillow's word)
    used       a mask of the bytes of a pixel that its mode uses
    strip      some rows, or the same columns of all rows, that are handled together
    stretch    neighbouring pixels of one row that are handled together
    square     n x n pixels that are transposed in vectors
-   margin     rows and columns at the edge that a filter does not compute
+   margin     rows and columns at the edge that a filter reads and does not compute
 
    Of memory and loops:
 
    step       by how much a variable of a loop grows each time
-   stride     the distance in memory from one vector or row to the next
+   stride     the distance in memory from one vector, row or entry of a table to the next
    place      the number of an element in a row, line or buffer
    ring       a circular buffer: place i is at i % size, or at i & mask if the size is a power of two
    room       how many elements or bytes a buffer can hold

@@ -25,7 +25,8 @@ static PyObject *fi_whole_raw(ImagingEncoderObject *encoder, int row, int *has_b
         return NULL;
     }
     *has_begun = 1;
-    /* Another thread may give the encoder another picture meanwhile: this reference keeps ours alive. */
+    /* `lock` is Pillow's reference to the object of the picture. Another thread may give the encoder another picture
+       meanwhile: a reference of our own keeps this one alive. */
     PyObject *lock = Py_NewRef(encoder->lock);
     Imaging im = encoder->im;
     PyThreadState *thread = size > FI_WHOLE_HELD_BYTES ? PyEval_SaveThread() : NULL;
@@ -72,6 +73,7 @@ static PyObject *fi_whole_jpeg(ImagingEncoderObject *encoder, int part, int *has
     PyEval_RestoreThread(thread);
     Py_DECREF(lock);
     encoder->encode = ImagingJpegEncode;
+    /* What the encoder has changed. The rest may be that of another picture by now. */
     encoder->state.state = state.state;
     encoder->state.y = state.y;
     encoder->state.errcode = state.errcode;

@@ -7,12 +7,16 @@
 
    in 16 bits. `whole` and `fraction / 65536` are the two parts of 64 times the coefficient, and `fraction * level >> 8`
    is the upper half of the product of fraction and 256 * level. The numbers `fraction` and `half` were found by trying
-   all, and taking some that give the whole table. Two things are special:
+   all, and taking some that give the whole table.
 
-   - In the tables of negative products from RGB, Pillow rounded towards zero. So all entries but that of level 0 are by
-     one nearer to zero than rounding gives. fi_ycbcr_nearer does this: a subtraction of 1 that stops at 0.
-   - In the tables to RGB, the products are of level - 128 and were rounded towards zero too, so the entries on one side
-     of 128 differ by one. fi_ycbcr_above is 1 on that side.
+   Negative products are special. Every entry of Pillow's tables is (int)(product + 0.5), which cuts the fraction off
+   towards zero. That rounds positive products. A product of -p becomes -(p - 0.5), cut off: one nearer to zero than -p
+   rounded, if p is above 0.5.
+
+   - From RGB, the smallest p is 5.2, but for level 0, where it is 0. fi_ycbcr_nearer gives such entries: a subtraction
+     of 1 from the rounded p that stops at 0.
+   - To RGB, the products are of level - 128. They are negative on one side of 128, so the entries on the two sides
+     differ by one. fi_ycbcr_above is 1 on one of them.
 
    Two vectors of eight pixels become vectors of 16-bit lanes without a shuffle: one has the lower halves of the pixels
    of both, the other the upper halves.
@@ -77,8 +81,8 @@ FI_INLINE void fi_ycbcr_from_rgb(fi_wide_u16 *rg, fi_wide_u16 *bx) {
 }
 
 /* The way back: y cb becomes r g, and cr x becomes b x. The constants are 64 * 128 times the coefficients, since
-   Pillow's products are of level - 128; those of r and b are by 1 smaller, which fi_ycbcr_above makes up for on one
-   side. */
+   Pillow's products are of level - 128. Those of r and b are smaller by 1, which brings negative entries nearer to
+   zero; fi_ycbcr_above subtracts the 1 from the others. For g, it brings the negative entries nearer. */
 FI_INLINE void fi_ycbcr_to_rgb(fi_wide_u16 *y_cb, fi_wide_u16 *cr_x) {
     fi_wide_u16 y = *y_cb & 255;
     fi_ycbcr_levels cb = fi_ycbcr_upper(*y_cb), cr = fi_ycbcr_lower(*cr_x);

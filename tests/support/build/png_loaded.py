@@ -65,6 +65,7 @@ def wrong_streams() -> Iterator[tuple[str, bytes]]:
     rows = make_rows(random.Random("wrong"), width, height)  # noqa: S311 (of no secret)
     row, empty = width + 1, b"\x00\x00\x00\xff\xff"
     endings = {"nothing": b"", "no code": b"\x07", "far": bytes((0x4B, 0x04, 0xE2, 0x7F)), "end": b"\x03\x00"}
+    endings["match of five rows"] = b"\x1a\x05"
     for count, more in product((1, 2, 200, 399, 400), (-1, 0, 1)):
         content = rows[: max(1, count * row + more)]
         checksum = zlib.adler32(content).to_bytes(4, "big")
