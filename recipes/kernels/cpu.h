@@ -3,12 +3,12 @@
 
    A function that gains by an extension has several variants: one for the core's level (`_any`), and one for each
    extension (`_avx512`, say), compiled by FI_WITH_AVX512 or between FI_BEGIN_TARGET and FI_END_TARGET. Which of them is
-   called is decided once, when the module is loaded. A kernel has a pointer for that,
+   called is decided once, when the module is loaded. A kernel has a pointer for that, as in filter.c,
 
-       static fi_reduce_rows *fi_reduce_rows_chosen;
+       static void (*fi_filter_chosen)(Imaging out, Imaging in, const fi_taps *taps, UINT16 *ring);
 
-       FI_AT_LOAD(fi_choose_reduce) {
-           fi_reduce_rows_chosen = fi_cpu_has(FI_AVX512) ? fi_reduce_rows_avx512 : fi_reduce_rows_any;
+       FI_AT_LOAD(fi_choose_filter) {
+           fi_filter_chosen = fi_cpu_has(FI_AVX512) ? fi_filter_rows_avx512 : fi_filter_rows_any;
        }
 
    and calls through it. A variant requires the extensions that it uses and no other. The choice is code and no constant
@@ -21,7 +21,7 @@
 /* Extensions that variants ask for: a set of bits. */
 typedef enum {
     FI_AVX512 = 1,         /* AVX-512 F, BW, DQ and VL: vectors of 64 bytes */
-    FI_AVX512_VNNI = 2,    /* these and AVX-512 VNNI: vpdpbusd multiplies four bytes a lane, in vectors of 64 bytes */
+    FI_AVX512_VNNI = 2,    /* FI_AVX512 and VNNI: vpdpbusd multiplies four bytes a lane, in vectors of 64 bytes */
     FI_AVX_VNNI = 4,       /* AVX2 and AVX-VNNI: vpdpbusd in vectors of 32 bytes */
     FI_AVX512_VBMI = 8,    /* FI_AVX512 and VBMI: vpermi2b looks 64 bytes up in a table of 128 */
     FI_CPU_ASKED = 1 << 30 /* no extension: the CPU was asked, and the other bits are valid */

@@ -31,8 +31,9 @@ FI_EXTREMA_DEFINE(fi_extrema_row_u8, UINT8, fi_wide_u8)
 FI_EXTREMA_DEFINE(fi_extrema_row_u16, UINT16, fi_wide_u16)
 FI_EXTREMA_DEFINE(fi_extrema_row_i32, INT32, fi_wide_i32)
 
-/* Write the extremes of all rows into `extrema`, by one of these functions, and return. Rows need not be looked at once
-   the values are `floor` and `ceiling`, the limits of the type. */
+/* Return from ImagingGetExtrema, whose `im` and `extrema` this uses: write the extremes of all rows into `extrema`, by
+   one of the functions above. The loop ends early if the extremes are `floor` and `ceiling`, the limits of the type,
+   since no further row can change them. */
 #define FI_EXTREMA_RETURN(function, type, floor, ceiling)                                                              \
     {                                                                                                                  \
         type values[2] = {FI_LOAD(type, im->image[0]), FI_LOAD(type, im->image[0])};                                   \

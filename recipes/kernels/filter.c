@@ -11,9 +11,10 @@
 
    The sums are divided by a reciprocal. 26 to 68 times as fast as Pillow's own code (AMD Zen 5, 2026-11-29).
 
-   Floating-point numbers: Pillow's numbers, added in Pillow's order. A byte has 8 bits, so as a floating-point number
-   of 32 bits it has zeros in the lower 16. Only the upper halves are kept of the rows. One vector loads the halves of
-   twice as many numbers as it has lanes:
+   Floating-point numbers: Pillow's numbers, added in Pillow's order. On x86-64 the recipe forbids the compiler to fuse
+   a product with an addition (-ffp-contract=off), so the same order gives the same roundings. On Arm see
+   fi_tap_in_order. A byte has 8 bits, so as a floating-point number of 32 bits it has zeros in the lower 16. Only the
+   upper halves are kept of the rows. One vector loads the halves of twice as many numbers as it has lanes:
 
        loaded    h0 h1 | h2 h3 | ...        two halves in a lane
        even      0  h0 | 0  h2 | ...        shifted up by 16 bits: the numbers of bytes 0, 2, ...
@@ -31,7 +32,7 @@ _Static_assert(FI_WIDE == 32, "shuffles are listed for 32 bytes");
 #define FI_TAPS 26         /* of 5x5, and one more to take them by two */
 #define FI_INTEGER_STEP 64 /* bytes of a row at a time, by integers */
 
-/* Bytes of a vector of floating-point numbers. GCC splits vectors that the CPU lacks into single numbers. */
+/* Bytes of a vector of floating-point numbers. GCC splits comparisons of wider ones into single numbers. */
 #ifdef __clang__
 #define FI_FLOAT_WIDTH 64
 #else
@@ -62,7 +63,9 @@ typedef struct {
 
 /* On aarch64 the official wheel's compiler fuses products and sums: it computes a0 * w0 + a1 * w1 as
    fma(a0, w0, a1 * w1), in which the second product of a row is rounded by itself. So the second tap comes first there.
-   Without fusing, the order of the first two has no effect. */
+   The recipe's level for Arm allows fusing within an expression (-ffp-contract=on), and the kernel relies on clang to
+   fuse each `sum += number * weight`, and nothing else. GCC before 15 fuses nothing by that flag; then the proof of a
+   build says what differs. Without fusing, the order of the first two has no effect. */
 FI_INLINE int fi_tap_in_order(int tap, int size) {
 #ifdef __aarch64__
     int column = tap % size;
@@ -111,23 +114,28 @@ static int fi_fits_scale(fi_integer_taps *integers, const fi_taps *taps, int sca
 
    Let N be the sum of the integer products, s the scale, and o the offset, which has to be an integer too. The exact
    result is v = N / s + o + 1 / 2, rounded down. Pillow computes v with errors of rounding. These matter only if v is
-   an integer, or nearer to one than the error.
+   an integer, or nearer to one than the error. Let A be the sum of the absolute values of all terms of v: of the
+   products, o and 1 / 2. fi_fits_scale accepts s only if highest - lowest and |o s + s / 2| are below 65,536. So the
+   products make up less than 65536 / s of A, and o and 1 / 2 at most 65536 / s + 1. So A is less than 2 ** 18 / s.
 
-   - If s is a power of two, Pillow's floating-point numbers have no errors.
+   - If s is a power of two, Pillow's floating-point numbers have no errors: every sum of terms is a multiple of 1 / s
+     and at most A, which takes 18 bits.
    - If s is odd, v is (2 N + 2 o s + s) / (2 s), an odd number divided by an even one. So it is at least 1 / (2 s) away
-     from every integer. Pillow rounds at most 12 times, so its error is less than 2 ** -20 of the sum of the absolute
-     values of all terms. That sum is less than 2 ** 17 / s, so the error is less than 1 / (8 s).
+     from every integer. Pillow rounds each term at most 11 times: its weight, its product, four sums in its row, and
+     five sums of rows; where products are fused, less often. A rounding changes a term by 2 ** -24 of it at most. So
+     the error of v is less than 2 ** -20 of A, which is less than 1 / (4 s).
    - If s is even and no power of two (DETAIL has 6, SMOOTH_MORE 100), v may be an integer, and Pillow's error decides.
      Then Pillow's own numbers are needed.
 
-   The quotient. With r, the reciprocal, r * s = 2 ** (16 + shift) + e, where 0 <= e < s. To multiply n by r and shift
-   divides n by s exactly if (n + 1) * e < 2 ** (16 + shift). That holds for n below 256 s, as s < 128 and
-   s <= 2 ** (shift + 1); if s is a power of two, e is 0. A larger n gives more than 255 and is clipped. */
+   The quotient. `shift` is the least for which s <= 2 ** (shift + 1). With r, the reciprocal, r * s is
+   2 ** (16 + shift) + e, where 0 <= e < s. To multiply n by r and shift by 16 + shift gives n / s, rounded down, if
+   n * e < 2 ** (16 + shift). If s is a power of two, e is 0. If it is odd, it is below 128, and for n below 256 s the
+   product n * e is below 256 * 2 ** (shift + 1) * 128. A larger n gives more than 255 and is clipped. */
 static int fi_find_integer_taps(fi_integer_taps *integers, const fi_taps *taps) {
     if (!(fabsf(taps->offset) < 65536) || taps->offset != (int)taps->offset) {
         return 0;
     }
-    for (int scale = 2, shift = 0; scale <= 256; scale++) {
+    for (int scale = 2, shift = 0; scale <= 256; scale++) { /* 2 << shift is the least power of two from `scale` on */
         shift += scale > 2 << shift;
         if ((scale == 2 << shift || (scale % 2 && scale < 128)) && fi_fits_scale(integers, taps, scale)) {
             integers->shift = shift;
@@ -192,7 +200,7 @@ FI_INLINE fi_filter_f32 fi_odd_floats(const UINT16 *halves) {
     return (fi_filter_f32)(FI_LOAD(fi_filter_i32, halves) & ~0xffff);
 }
 
-/* FI_FLOAT_STEP bytes of a row `times` times, by floating-point numbers. The products of each row of the window are
+/* `times` steps of FI_FLOAT_STEP bytes of a row, by floating-point numbers. The products of each row of the window are
    added up first, as in Pillow: those of taps `first` to `end` - 1. */
 FI_INLINE void fi_filter_floats(UINT8 *out, const void *const *from, int x, const fi_taps *taps, int times,
                                 fi_wide_u8 used) {

@@ -1,24 +1,25 @@
 /* Image.histogram of bytes, and with it ImageOps.autocontrast and equalize.
 
    For each byte that it counts, Pillow loads a counter, adds 1 and stores it. The stores take the time: a CPU writes
-   one a cycle to its cache, and a byte that is equal to the one before it waits for that one's counter. So this kernel
-   counts two bytes by one store: a couple is a byte of a row and the byte below it. The order of the two does not
-   matter for a histogram, so a couple is numbered by its smaller byte and the difference of both. In most pictures the
-   two are alike. Numbered like this, the counters that are needed often are neighbours in memory:
+   one or two a cycle to its cache, and a byte that is equal to the one before it waits for that one's counter. So this
+   kernel counts two bytes by one store: a couple is a byte of a row and the byte below it. The order of the two does
+   not matter for a histogram, so a couple is numbered by its smaller byte and the difference of both. In most pictures
+   the two are alike. Numbered like this, the counters that are needed often are neighbours in memory:
 
        row y      a0 a1 a2 ...       smaller     s0 s1 s2 ...
        row y + 1  b0 b1 b2 ...       difference  d0 d1 d2 ...       couples[d0][s0] += 1
 
-   Couples with differences below 32 share 32 * 256 = 8,192 counters. Each counter is one byte, so that those of three
-   bands still fit into the caches next to the core. When a counter overflows, its 256 couples are added to the counters
-   of single bytes. In the end the counters of each difference d are added to those of single bytes twice: in place, for
-   the smaller bytes, and d places further on, for the larger ones. Pixels at even and at odd places have counters of
-   their own, so that equal neighbours wait less for each other.
+   Each of the 256 differences has 256 counters, one for each smaller byte. Pixels at even and at odd places have
+   counters of their own, so that equal neighbours wait less for each other. A counter is one byte: those of differences
+   below 64 take 32,768 bytes a band, and stay in the caches next to the core for three bands too. When a counter
+   overflows, its 256 couples are added to the counters of single bytes. In the end the counters of each difference d
+   are added to those of single bytes twice: in place, for the smaller bytes, and d places further on, for the larger
+   ones.
 
    The numbers of a stretch's couples are all stored before any is counted, since a load that soon follows its store
-   would have to wait for it. If more than a quarter of a stretch's differences are 64 or more, the couples' counters
-   would not stay in the cache. Then the single bytes of the stretches that follow are counted, and couples are tried
-   again later.
+   would have to wait for it. If more than a quarter of a stretch's differences are 64 or more, too many counters are
+   needed for these caches. Then the single bytes of the stretches that follow are counted, and couples are tried again
+   later.
 
    A picture of one band is counted as one of four bands, whose counters are added up. Left to Pillow: masks, pixels
    that are not bytes, and pictures too small for such tables to pay. */
@@ -148,7 +149,7 @@ ImagingHistogram ImagingGetHistogram(Imaging im, Imaging imMask, void *minmax) {
         return NULL;
     }
     FI_BEGIN_SECTION(im)
-    /* LA has bytes 0 and 3 of a pixel, RGB bytes 0 to 2. */
+    /* As in Pillow, modes of two bands use bytes 0 and 3 of a pixel, modes of three bands bytes 0 to 2. */
     int counted = im->bands == 2 ? 9 : im->bands == 3 ? 7 : 15, band = 0;
     if (counted == 7) {
         fi_histogram_count_rows(counters, im, 7);

@@ -21,7 +21,7 @@
 #include "threads.h"
 #include "vectors.h"
 
-/* Bytes of a vector. GCC splits a vector that is wider than a register into single bytes. */
+/* Bytes of a vector. GCC splits comparisons of a vector that is wider than a register into single bytes. */
 #if defined(__clang__) || defined(__AVX2__)
 #define FI_RANK_WIDTH 32
 #else
@@ -68,7 +68,9 @@ FI_INLINE void fi_merge_lists(fi_pixels *list, int first, int end, int width) {
     for (int gap = width; gap >= 1; gap /= 2) {
 #pragma GCC unroll 32
         for (int i = 0; i < FI_RANK_LIST; i++) {
-            int from = i - (gap & (width - 1)); /* i in the first comparison, i - gap in the others */
+            /* First gap is width, and `from` is i: elements without the bit `width` are compared. Then `from` is
+               i - gap, and lacks the bit `gap` if i has it. */
+            int from = i - (gap & (width - 1));
             if (from >= 0 && !(from & gap) && i >= first && i + gap < end && (i ^ (i + gap)) < 2 * width) {
                 fi_pixels low = fi_smaller(list[i], list[i + gap]);
                 list[i + gap] = fi_larger(list[i], list[i + gap]);
@@ -127,9 +129,12 @@ FI_INLINE void fi_extreme_row(UINT8 *out, UINT8 *const *rows, int from, int coun
     }
 }
 
-/* The median of 3 x 3. With sorted columns it is the median of three values: the largest of the columns' lowest pixels,
-   the median of their middle ones, and the smallest of their highest. At least five pixels, itself among them, are not
-   larger than this value, and at least five are not smaller. */
+/* The median of 3 x 3. With sorted columns it is the median m of three values: the largest of the columns' lowest
+   pixels, the median of their middle ones, and the smallest of their highest. Proof: three pixels are not larger than
+   the first value, the lowest of each column. Four are not larger than the second, the lowest and the middle ones of
+   two columns. Three are not larger than the third, one whole column. Any two of these groups have at least five pixels
+   together, and m is not smaller than two of the values. So at least five of the nine pixels are not larger than m, and
+   likewise at least five are not smaller. */
 FI_INLINE void fi_median_of_9(UINT8 *out, UINT8 *const *rows, int from, int count, UINT8 (*columns)[FI_RANK_ROOM]) {
     FI_EACH_VECTOR(x, count + 2) {
         fi_pixels column[FI_RANK_LIST];
@@ -165,8 +170,8 @@ FI_INLINE void fi_median_of_9(UINT8 *out, UINT8 *const *rows, int from, int coun
    b.
 
    If the six smallest of them are i of a and 6 - i of b, the sixth is the larger of a[i-1] and b[5-i], or a[5] if i is
-   6. For any other i, six elements are taken too, so their largest is not smaller. So the median is the smallest of
-   these values for i = 1 to 6. */
+   6. With any other i the first i of a and the first 6 - i of b are six elements as well, so the largest of them is not
+   smaller than the sixth smallest. So the median is the smallest of these values for i = 1 to 6. */
 FI_INLINE void fi_median_of_25(UINT8 *out, UINT8 *const *rows, int from, int count, UINT8 (*columns)[FI_RANK_ROOM]) {
     UINT8(*tens)[FI_RANK_ROOM] = columns + 5;
     FI_EACH_VECTOR(x, count + 4) {

@@ -2,23 +2,26 @@
 
    Pillow adds up products of pixels and coefficients in double precision, from the first to the last, and rounds the
    sum. The order of the additions decides how their results are rounded, so one sum cannot be split. But eight sums can
-   be computed at once, each in Pillow's order, in the eight lanes of a vector. Down the columns these are eight
-   neighbours of a row. Along the rows they are the same pixel x of eight rows, which are transposed first:
+   be computed at once, each in Pillow's order, in the eight lanes of a vector. The recipe forbids the compiler to fuse
+   a product with an addition (-ffp-contract=off), and no product is fused in the official wheel for x86-64. So the same
+   order gives the same roundings. Down the columns the eight sums are neighbours of a row. Along the rows they are the
+   same pixel x of eight rows, which are transposed first:
 
        row 0  a0 a1 a2 ...        a0 b0 c0 ... h0   a1 b1 c1 ... h1   a2 ...
        row 1  b0 b1 b2 ...   ->   times k[0]      + times k[1]      + ...      =  one pixel of each row
        ...
 
    Sums are rounded to integers one by one, by Pillow's macro, because a conversion of vectors gives other numbers where
-   one overflows. On Arm all of it is left to Pillow: there compilers fuse products and additions in some parts of
-   Pillow's loop and not in others, and another compiler may choose other parts.
+   one overflows. On Arm all of it is left to Pillow: there the official wheel's compiler fuses products and additions
+   in some parts of Pillow's loop and not in others, and another compiler may choose other parts.
 
    Pixels of 16 bits in another byte order are left to Pillow. So are all passes along the rows without memory for eight
    transposed rows. */
 
 #include "vectors.h"
 
-#define FI_RESAMPLE_LANES 8 /* sums at once */
+/* Sums at once. Their vectors have 64 bytes at every level: this kernel is for clang alone, which splits them well. */
+#define FI_RESAMPLE_LANES 8
 
 typedef double fi_f64x8 __attribute__((vector_size(64)));
 typedef FLOAT32 fi_f32x8 __attribute__((vector_size(32)));

@@ -19,8 +19,8 @@
 
        R0 G0 B0 A0  R1 G1 B1 A1  R2 G2 B2 A2  R3 G3 B3 A3   ->   R0 R1 R2 R3  G0 G1 G2 G3  B0 B1 B2 B3  A0 A1 A2 A3
 
-   Pixels of one byte are quads already, but those of one row are to be in four places. So the 4 x 4 lanes of four
-   vectors are transposed:
+   Pixels of one byte are quads already. But the four quads of a row are in one segment, and must go to four places of
+   the ring. So the 4 x 4 lanes in each segment of four vectors are transposed:
 
        row 0   quads 0 1 2 3          quad 0   rows 0 1 2 3
        row 1   quads 0 1 2 3    ->    quad 1   rows 0 1 2 3
@@ -77,17 +77,20 @@ FI_INLINE FI_NAME(u32) FI_NAME(add_products)(FI_NAME(u32) sum, FI_NAME(u32) quad
 #define FI_TOTAL(sums) ((sums)[0] + ((sums)[1] << 8) + ((sums)[2] << 16))
 #define FI_TOTAL_SAME(sums) ((sums)[0])
 #elif defined(__x86_64__)
-#define FI_SUMS 2 /* of the products of lower digits, in 32 bits, and of upper digits, in 16 bits (weights.h) */
+#define FI_SUMS 2 /* of the products of low digits, in 32 bits, and of high digits, in 16 bits (weights.h) */
 
-/* The lower digits are for bytes 0 and 2 of a quad, then for bytes 1 and 3. */
+/* Add the products of the bytes of quads and four signed bytes: high digits, or a mask. */
+#define FI_ADD_BYTES(sums, quads, bytes)                                                                               \
+    ((sums)[1] = (FI_NAME(u32))((FI_NAME(u16))(sums)[1] + FI_NAME(dot_bytes)(quads, bytes)))
+
+/* The low digits are those of bytes 0 and 2 of a quad, then those of bytes 1 and 3. */
 #define FI_ADD(sums, quads, digits)                                                                                    \
     do {                                                                                                               \
         (sums)[0] += FI_NAME(dot_pairs)((quads) & 0xff00ff, (digits)[0]) +                                             \
                      FI_NAME(dot_pairs)((FI_NAME(u32))((FI_NAME(u16))(quads) >> 8), (digits)[1]);                      \
-        FI_ADD_SAME(sums, quads, (digits)[2]);                                                                         \
+        FI_ADD_BYTES(sums, quads, (digits)[2]);                                                                        \
     } while (0)
-#define FI_ADD_SAME(sums, quads, mask)                                                                                 \
-    ((sums)[1] = (FI_NAME(u32))((FI_NAME(u16))(sums)[1] + FI_NAME(dot_bytes)(quads, mask)))
+#define FI_ADD_SAME FI_ADD_BYTES
 #define FI_TOTAL(sums) ((sums)[0] + (FI_TOTAL_SAME(sums) << 16))
 #define FI_TOTAL_SAME(sums) FI_NAME(dot_pairs)((sums)[1], 0x10001) /* of two lanes of 16 bits */
 #else
@@ -213,8 +216,11 @@ FI_INLINE void FI_NAME(store_segments)(UINT8 *const *rows, int height, int strid
 
 #if FI_WIDTH == 64
 /* Load sixteen pixels of four bytes of four rows, as load_segments would by sixteen loads: vector i gets pixels 4 i to
-   4 i + 3 of each row. Each row is one load, and the 4 x 4 segments are transposed. Each of two rounds takes two
-   vectors a and b, and joins their segments 0 and 2, and their segments 1 and 3. */
+   4 i + 3 of each row. Each row is one load, and the 4 x 4 segments are transposed in two rounds. A round makes two
+   vectors of vectors 0 and 1, and two of vectors 2 and 3:
+
+       a  a0 | a1 | a2 | a3      a0 | a2 | b0 | b2   becomes vector 0, or 1 if a and b are vectors 2 and 3
+       b  b0 | b1 | b2 | b3      a1 | a3 | b1 | b3   becomes vector 2, or 3 */
 FI_INLINE void FI_NAME(load_pixels)(FI_NAME(u8) * vectors, const UINT8 *const *rows, int from, int bytes) {
     FI_NAME(u8) before[4] = {0};
     for (int i = 0; i < 4; i++) {
@@ -279,7 +285,8 @@ FI_INLINE void FI_NAME(store_strip)(UINT8 *const *to, const FI_NAME(u32) * sums,
 }
 
 /* Resize columns `start` to `end` - 1 of the result in the strip of rows from `y` on, from left to right. Places of the
-   ring are filled when a sum needs them, and overwrite those that no further sum needs. */
+   ring are filled when a sum needs them. The ring is so large (fi_find_spans) that this overwrites only quads that no
+   further sum needs. */
 FI_INLINE void FI_NAME(resize_strip)(UINT8 *const *to, const fi_resize_job *job, int y, int start, int end,
                                      int pixelsize) {
     const int strip = FI_STRIP_ROWS * 4 / pixelsize, at_once = 16 / pixelsize, width = job->in->xsize;
@@ -390,7 +397,8 @@ static void FI_NAME(resize_columns)(const fi_resize_job *job, int from, int end,
     }
 }
 
-/* Rows `first` to `end` - 1 of the result. Where only rows are resized, `first` is the first row of a strip. */
+/* Rows `first` to `end` - 1 of the result. Without a list (fi_resize_job) only rows are resized, in strips of which
+   `first` begins one. With it columns are resized, and rows too if there is a ring for them. */
 static void FI_NAME(resize)(const fi_resize_job *job, int first, int end) {
     for (int y = first; !job->list && y < end; y += job->strip) {
         FI_NAME(resize_rows)((UINT8 **)job->out->image + y, job, job->offset + y, 0, job->out->xsize);
@@ -404,6 +412,7 @@ static void FI_NAME(resize)(const fi_resize_job *job, int first, int end) {
 #undef FI_STRIP_ROWS
 #undef FI_SUMS
 #undef FI_ADD
+#undef FI_ADD_BYTES
 #undef FI_ADD_SAME
 #undef FI_TOTAL
 #undef FI_TOTAL_SAME

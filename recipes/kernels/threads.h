@@ -5,9 +5,11 @@
        rows     0 ............ 499 | 500 ........... 999 | 1000 ......... 1499
        thread   the caller's       | one of its own      | one of its own
 
-   Exactness. A row of a result depends on the operation's input alone, never on another row of the result. So any split
-   gives the same bytes. A kernel that computes several rows together names their number as `unit`, and every share
-   begins at a multiple of it.
+   Exactness. A share writes its own rows or columns of the result, and reads nothing that another share writes. So any
+   split gives the same bytes. Most operations read a picture that none of the shares writes. Unsharp masks change each
+   row in place, and the columns of a box blur are blurred in place: there a share reads only its own rows or columns of
+   the result. A kernel that computes several rows together names their number as `unit`, and every share begins at a
+   multiple of it.
 
    Threads live as long as the call: the caller starts them, does the first share itself, and waits for the others. To
    start and join one thread takes 17 microseconds at best, 55 on average (Intel Xeon, 2026-11-30). A pool of threads

@@ -1,16 +1,20 @@
 /* Transforms: bilinear and bicubic ones of several bands, and affine ones that take the nearest pixel.
 
    Bilinear and bicubic. Pillow interpolates each band of a pixel alone, by the same operations on doubles. Here the
-   four bytes of a pixel are four lanes, and each operation is done once for all. The order of the operations is
-   Pillow's, so every lane rounds as Pillow does. A stretch of 64 pixels of a row is prepared first, in loops without
-   branches that compilers vectorise: the point that each pixel comes from, and the columns and rows around that point,
-   clamped to the picture. 2.7 to 4.0 times as fast as Pillow's own code (AMD Zen 3, 2026-11-28).
+   four bytes of a pixel are four lanes, and each operation is done once for all. The operations are Pillow's, in its
+   order, and on x86-64 no product is fused with an addition (the recipe's -ffp-contract=off). So every lane rounds as
+   Pillow does. On Arm both compilers fuse; the expressions are Pillow's there too, but that both are fused alike is
+   left to the proof of a build. A stretch of 64 pixels of a row is prepared first, in loops without branches that
+   compilers vectorise: the point that each pixel comes from, and the columns and rows around that point, clamped to the
+   picture. 2.7 to 4.0 times as fast as Pillow's own code (AMD Zen 3, 2026-11-28).
 
    Affine, nearest pixel. The coordinates grow by a constant from pixel to pixel, in 16.16 fixed point. So the pixels of
    a row that come from inside the picture are one stretch. Its ends are computed once for a row, and the loop over it
-   tests nothing. The coordinates in it are Pillow's integers. 1.7 times as fast (AMD Zen 3, 2026-11-28).
+   tests nothing. The coordinates in it are Pillow's integers: Pillow adds a step for each pixel, the kernel adds a
+   multiple of it, and an int wraps around (the recipe's -fwrapv), so both are the same modulo 2 ** 32, even where a
+   multiple overflows. 1.7 times as fast (AMD Zen 3, 2026-11-28).
 
-   Pixels of 16 bits, scaled to the nearest one. Pillow calls two functions for each pixel. Where an affine transform
+   Pixels of 16 bits, scaled to the nearest pixel. Pillow calls two functions for each pixel. Where an affine transform
    only scales, the column that a pixel comes from depends on x alone, and the row on y alone. So all columns are
    computed once, by Pillow's own function. */
 
@@ -95,7 +99,7 @@ FI_INLINE void fi_set_pixels(UINT32 *out, fi_transform_sources *sources, int cou
     }
 }
 
-/* Scale pixels of 16 bits to the nearest one. `columns` has room for the source of each column of the result. */
+/* Scale pixels of 16 bits, taking the nearest pixel. `columns` has room for the source of each column of the result. */
 FI_INLINE void fi_scale_nearest(Imaging out, Imaging in, int x0, int y0, int x1, int y1, double *a, int fill,
                                 int *columns) {
     double xx, yy;
@@ -183,20 +187,26 @@ fi_transform_result ImagingGenericTransform(Imaging imOut, Imaging imIn, int x0,
     return FI_TRANSFORM_DONE(imOut);
 }
 
-/* Shorten a stretch, pixels `first` to `end` - 1, to those whose coordinate is inside, from 0 up to `limit`. Pixel i
-   has the coordinate start + i * step. Inside are pixels `enters` to `leaves` - 1. A negative step is mirrored to a
-   positive one. */
+/* Shorten a stretch, pixels `first` to `end` - 1, to those whose coordinate is inside, from 0 to `limit` - 1. Pixel i
+   has the coordinate start + i * step. */
 static inline void fi_clip_stretch(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
-    if (step < 0) {
+    int64_t enters = 0, leaves = *end; /* the first pixel inside, and the first after it that is not */
+    if (step < 0) {                    /* limit - 1 - coordinate is inside for the same pixels, and grows */
         start = limit - 1 - start;
         step = -step;
     }
-    int64_t enters = step ? (step - 1 - start) / step : 0, leaves = step ? (limit - 1 - start) / step + 1 : *end;
-    if (start >= limit || (start < 0 && !step)) {
+    if (start >= limit || (start < 0 && step == 0)) { /* no pixel is inside */
         leaves = 0;
+    } else if (step > 0) {
+        enters = start < 0 ? (-start - 1) / step + 1 : 0;
+        leaves = (limit - 1 - start) / step + 1;
     }
-    *first = start < 0 && enters > *first ? (int)(enters < *end ? enters : *end) : *first;
-    *end = leaves < *end ? (int)(leaves > *first ? leaves : *first) : *end;
+    if (enters > *first) {
+        *first = enters < *end ? (int)enters : *end;
+    }
+    if (leaves < *end) {
+        *end = leaves > *first ? (int)leaves : *first;
+    }
 }
 
 /* Copy the pixels of a stretch from where they come from: (xx, yy) for pixel 0, in 16.16 fixed point. */
@@ -244,10 +254,18 @@ static void fi_affine_share(void *argument, const fi_share *share) {
 static fi_transform_result affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double a[6],
                                         int filterid, int fill) {
     int pixelsize = imIn->pixelsize, rows = fi_max(y1 - y0, 0);
-    /* Two cases are left to Pillow. With an x0, it fills the row from there on, but begins to set pixels at 0. In
-       pictures of more than 32,767 rows or columns, its coordinates may overflow an int within a row, because each step
-       is rounded, and wrap around. */
-    if (x0 || (pixelsize != 1 && pixelsize != 4) || fi_max(imIn->xsize, imIn->ysize) > INT16_MAX) {
+    /* Two cases are left to Pillow. With an x0, it fills the row from there on, but begins to set pixels at 0. With
+       large pictures, its coordinates may wrap around to the inside of the picture, which fi_clip_stretch does not
+       follow. Within these limits they may wrap around too, but stay outside:
+
+       - Pillow comes here if every point is less than 32,768 pixels from 0. It rounds steps to units of 2 ** -16 pixel,
+         so a coordinate is wrong by half a unit for each row and column before it. These are 65,536 at most, so that is
+         half a pixel at most. A coordinate that wraps around comes to place 32,767 or -32,768, and neither is inside.
+       - A row might wrap around at its first point and come to the inside later. But the first point is half a step
+         from the edge of the result, which is within the 32,768 pixels. If rounding takes it beyond them, a step has no
+         more units than the result has rows. So the row ends after at most 2 ** 30 units, which are 16,384 pixels. */
+    if (x0 || (pixelsize != 1 && pixelsize != 4) || fi_max(imIn->xsize, imIn->ysize) > INT16_MAX ||
+        (int64_t)x1 + rows > 65536) {
         return affine_fixed__source(imOut, imIn, x0, y0, x1, y1, a, filterid, fill);
     }
     ImagingCopyPalette(imOut, imIn);

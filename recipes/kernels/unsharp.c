@@ -6,8 +6,11 @@
        result       value + change, or value - change where the blurred value is larger, clipped to 0 to 255
 
    Exactness. The numbers are Pillow's, of 16 bits without a sign. If difference * percent has more bits, the change is
-   above 255, which clips any value to 0 or 255; so the product may be taken for 65535. Pillow's n / 100, rounded down,
-   is 20972 * (n / 4) / 2 ** 19, rounded down twice, for each n of 16 bits. */
+   above 255, which clips any value to 0 or 255; so the product may be taken for 65535. For an n of 16 bits, let m be
+   n / 4, rounded down. Pillow's n / 100, rounded down, is m / 25, rounded down. That is m * 20972 / 2 ** 19, rounded
+   down: as 20972 is (2 ** 19 + 12) / 25, m / 25 grows by 12 m / 2 ** 19 times 1 / 25. That is less than 1 / 25, so the
+   next integer is not reached. Pillow sharpens all four bytes of a pixel, whether the mode uses them or not, and so
+   does the kernel. */
 
 #include "threads.h"
 #include "vectors.h"

@@ -1,8 +1,10 @@
 /* What all kernels share: vector types, and the few operations on them that the C language lacks.
 
    Kernels are written with the vector extensions of GCC and clang (typedef ... vector_size), so that one source serves
-   every CPU: a compiler splits a vector that is wider than its registers. Where a plain form would be slow, an
-   operation names an instruction of x86-64 beside the plain form.
+   every CPU. clang splits a vector that is wider than the CPU's registers into vectors of their width. GCC does so with
+   sums and products, but GCC 12 splits comparisons, shuffles and some conversions into single lanes, which is slow.
+   Where that matters, a kernel takes narrower vectors with GCC, or is for clang alone. Where a plain form would be
+   slow, an operation names an instruction of x86-64 beside the plain form.
 
    Words that have one meaning in all kernels. Of a vector:
 
@@ -50,9 +52,9 @@
 #include "cpu.h"
 
 #define FI_NARROW 16 /* bytes of a narrow vector */
-/* Bytes of a wide vector: 32, or 64 if a kernel defines that before it includes this file. Kernels whose functions are
-   in the same file of Pillow are compiled as one unit, and this file has an effect only once in it. So the first of
-   them decides for all, and a kernel that needs a certain width asserts it. */
+/* Bytes of a wide vector: 32, or 64 if a kernel defines that before it includes this file. Kernels that replace
+   functions of the same file of Pillow are all included into that file. So they share the types below, which the first
+   of them defines, and its width holds for all. A kernel that needs a certain width asserts it. */
 #ifndef FI_WIDE
 #define FI_WIDE 32
 #endif
@@ -212,9 +214,10 @@ FI_INLINE void fi_transpose(fi_u8x16 *square, int pixelsize) {
    fi_multiply_high         each 16-bit lane: the upper 16 bits of the product
    fi_multiply_high_signed  the same of signed lanes
 
-   On x86-64 each names its instruction. Without AVX2 a wide vector is two registers, and the instruction is applied to
-   each. The plain forms take the two values of a lane apart: the lower one by shifts to the left and back, which copy
-   its sign, the upper one by a shift to the right. */
+   On x86-64 each names its instruction if a wide vector has 32 bytes. Without AVX2 that is two registers, and the
+   instruction is applied to each. The plain forms are for vectors of 64 bytes and for other CPUs. They take the two
+   values of a lane apart: the lower one by shifts to the left and back, which copy its sign, the upper one by a shift
+   to the right. */
 #if defined(__x86_64__) && FI_WIDE == 32
 #define fi_dot_pairs(a, b) (fi_wide_u32) FI_INSTRUCTION(madd_epi16, a, b)
 #define fi_dot_bytes(a, b) (fi_wide_u16) FI_INSTRUCTION(maddubs_epi16, a, b)

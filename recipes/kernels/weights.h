@@ -20,10 +20,11 @@
    Digits are signed. The lowest digit of c is c as a signed number of 8 bits, and the rest, c minus that digit, is a
    multiple of 256; the next digit comes from the rest divided by 256. Digits of 16 bits are found in the same way.
 
-   Two cases are left to Pillow: a coefficient whose last digit has more than 8 bits, and upper digits of 8 bits whose
-   absolute values add up to more than 128 in a sum. The products of upper digits and bytes are added up in 16 bits with
-   a sign, which hold 255 * 128. Real filters stay far below: their coefficients add up to 1, which is 64 in upper
-   digits.
+   Two cases are left to Pillow. In the first, a coefficient is so large, about 2 or more, that its highest digit (d2 or
+   high) needs more than 8 bits. In the second, the absolute values of the high digits of a sum add up to more than 128.
+   Products of high digits and bytes are added up in 16 bits with a sign, which hold 255 * 128 = 32,640. Coefficients
+   that are all positive never need more: they add up to 1, which is 64 in high digits, and rounding at most doubles a
+   high digit. A box of 128 rows needs all of it, as its coefficient is half a high digit and is rounded up.
 
    A box filter has one coefficient for all neighbours of a sum. Then the digits are 1, or 0 beyond the neighbours:
    bytes are added up, and their sum is multiplied by the coefficient once. */
@@ -41,11 +42,11 @@
 #define FI_MOST_SAME 0 /* one coefficient would take the same instructions as several */
 #endif
 
-/* The neighbours of one sum. Positions are in units (fi_weights). A quad begins at a multiple of four neighbours, so
-   the first coefficients of a sum may be 0, where no neighbours are. */
+/* The neighbours of one sum. Positions are in units (fi_weights). A quad begins at every fourth pixel, so the first
+   quad of a sum may begin before the first neighbour. The coefficients of these pixels are 0. */
 typedef struct {
     int first, end;       /* its neighbours: quads `first` to `end` - 1 of a row, or rows `first` to `end` - 1 */
-    int count;            /* quads that are added up; those from `end` on have coefficients of 0 */
+    int count;            /* quads of a row that are added up: `first` to `end` - 1, and maybe more, weighed by 0 */
     UINT32 same;          /* the only coefficient besides 0, or 0 if there are several */
     const UINT32 *digits; /* of each quad or pair, in order */
 } fi_span;
@@ -72,7 +73,7 @@ static inline INT32 fi_round_coefficient(double coefficient) {
     return (int)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
-/* Put the coefficient of neighbour `tap` into the digits of its sum, and take its upper digit off `allowance`. Returns
+/* Put the coefficient of neighbour `tap` into the digits of its sum, and take its high digit off `allowance`. Returns
    whether it fits. */
 static int fi_set_digits(const fi_weights *weights, UINT32 *digits, int tap, INT32 coefficient, int *allowance) {
     UINT32 *quad = digits + tap / 4 * FI_DIGITS;
@@ -87,6 +88,9 @@ static int fi_set_digits(const fi_weights *weights, UINT32 *digits, int tap, INT
         return coefficient == 0;
     }
     int high = (coefficient - (int16_t)coefficient) / 65536;
+    if (high != (int8_t)high) {
+        return 0;
+    }
     if (weights->unit == 4) {
         quad[tap % 2] |= (UINT32)(UINT16)coefficient << 8 * (tap & 2);
         quad[2] |= (UINT32)(UINT8)high << tap % 4 * 8;
@@ -115,7 +119,7 @@ static INT32 fi_find_same(const double *coefficients, int count) {
 /* Split the `count` coefficients of a sum into digits, after `shift` coefficients of 0. Returns whether they fit. */
 static int fi_split_coefficients(const fi_weights *weights, fi_span *span, UINT32 *digits, const double *coefficients,
                                  int shift, int count) {
-    int allowance = 128; /* of the absolute values of upper digits */
+    int allowance = 128; /* of the absolute values of high digits */
     span->digits = digits;
     span->same = weights->unit == 4 ? fi_find_same(coefficients, count) : 0;
     for (int tap = shift; tap < shift + count; tap++) {

@@ -8,10 +8,12 @@
 #include "../transform.c"
 #include "check.h"
 
-/* A picture so wide that coordinates of 16.16 bits pass 2**31 within a row. */
+/* A picture so wide that coordinates of 16.16 bits pass 2**31 within a row. In the widest results, rounded steps take
+   them further than a pixel. */
 static void fi_check_wide(void) {
-    Imaging in = fi_draw_picture(IMAGING_MODE_L, 32760 + fi_draw(9000), 1 + fi_draw(2));
-    Imaging ours = fi_draw_picture(IMAGING_MODE_L, 50000 + fi_draw(15000), 1), theirs = fi_copy_picture(ours);
+    Imaging in = fi_draw_picture(IMAGING_MODE_L, fi_draw(2) ? 32767 : 32760 + fi_draw(9000), 1 + fi_draw(2));
+    Imaging ours = fi_draw_picture(IMAGING_MODE_L, 50000 + fi_draw(15000) + fi_draw(2) * 100000, 1);
+    Imaging theirs = fi_copy_picture(ours);
     double sign = fi_draw(2) ? 1 : -1;
     double a[6] = {sign * (0.5 + fi_draw(100) / 1000.0) / 65536, 0, sign * (32767 + fi_draw(10) / 10.0), 0, 0, 0.25};
     fi_say("transform %dx%d to %dx1, nearest, %g %g", in->xsize, in->ysize, ours->xsize, a[0], a[2]);
