@@ -48,7 +48,7 @@
 
 /* Vectors of 64 bytes, as in premultiply.c, which is in the same file of Pillow. clang makes two vectors of AVX2 of
    each, and one need not wait for the other. GCC would make single numbers of them, so it keeps 32 bytes. */
-#if defined(__clang__) && defined(__AVX2__)
+#if defined(__clang__) && defined(__AVX2__) && !defined(FI_WIDE)
 #define FI_WIDE 64
 #endif
 #include "vectors.h"

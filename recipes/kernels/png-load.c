@@ -23,7 +23,7 @@
      So after the same bytes of rows it has read the same input as in Pillow, but for reading ahead.
    - A row that is followed by another byte here: zlib came to the code of that byte, so it found no error and no end
      before it. The code ends before the tail, which zlib does not see, so input remains. Pillow takes the row and goes
-     on. (A tail of one byte would do for this.)
+     on. (A tail of one byte would do. 512 are a small part of an input, too.)
    - A row that ends with the last byte here: zlib has read ahead if its room was full. If it has used up the input
      instead, it is made to read ahead in the tail, without any room.
    - So an error after the last byte of a row is one that Pillow finds, too. One error is the exception: a distance that

@@ -54,7 +54,8 @@ typedef struct {
 
 /* Find the pixels around the points of a stretch, on one axis of `size` pixels. Each coordinate is replaced by the
    fraction by which it is beyond the centre of the first of the middle two pixels. A point that is NaN is inside, as in
-   Pillow. */
+   Pillow. Taps beyond the picture are its first or last pixel, as in Pillow. Where it has no lower row, a bilinear
+   transform of Pillow takes the result of the upper one; here both rows are the same, which gives that result too. */
 FI_INLINE void fi_find_pixels(fi_transform_sources *sources, int axis, int size, int count, int taps) {
     for (int i = 0; i < count; i++) {
         double point = sources->points[axis][i];
@@ -79,7 +80,7 @@ FI_INLINE UINT32 fi_interpolate_pixel(const fi_transform_sources *sources, int i
         rows[j] = fi_interpolate_f64(values, sources->points[0][i], taps);
     }
     fi_i32x4 levels = __builtin_convertvector(fi_interpolate_f64(rows, sources->points[1][i], taps), fi_i32x4);
-    if (taps == 4) {
+    if (taps == 4) { /* Pillow clips before it converts, which is the same as long as a level fits an integer */
         levels = FI_MIN(FI_MAX(levels, (fi_i32x4){0}), (fi_i32x4){0} + 255);
     }
     return (UINT32) __builtin_convertvector(levels, fi_u8x4);

@@ -21,10 +21,11 @@
    multiple of 256; the next digit comes from the rest divided by 256. Digits of 16 bits are found in the same way.
 
    Two cases are left to Pillow. In the first, a coefficient is so large, about 2 or more, that its highest digit (d2 or
-   high) needs more than 8 bits. In the second, the absolute values of the high digits of a sum add up to more than 128.
-   Products of high digits and bytes are added up in 16 bits with a sign, which hold 255 * 128 = 32,640. Coefficients
-   that are all positive never need more: they add up to 1, which is 64 in high digits, and rounding at most doubles a
-   high digit. A box of 128 rows needs all of it, as its coefficient is half a high digit and is rounded up.
+   high) needs more than 8 bits. In the second, where digits have 16 and 8 bits, the absolute values of the high digits
+   of a sum add up to more than 128. Products of high digits and bytes are added up in 16 bits with a sign, which hold
+   255 * 128 = 32,640. Coefficients that are all positive never need more: they add up to 1, which is 64 in high digits,
+   and rounding at most doubles a high digit. A box of 128 rows needs all of it, as its coefficient is half a high digit
+   and is rounded up.
 
    A box filter has one coefficient for all neighbours of a sum. Then the digits are 1, or 0 beyond the neighbours:
    bytes are added up, and their sum is multiplied by the coefficient once. */
@@ -73,8 +74,8 @@ static inline INT32 fi_round_coefficient(double coefficient) {
     return (int)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
-/* Put the coefficient of neighbour `tap` into the digits of its sum, and take its high digit off `allowance`. Returns
-   whether it fits. */
+/* Put the coefficient of neighbour `tap` into the digits of its sum. Digits of 16 and 8 bits take the high one off
+   `allowance`. Returns whether it fits. */
 static int fi_set_digits(const fi_weights *weights, UINT32 *digits, int tap, INT32 coefficient, int *allowance) {
     UINT32 *quad = digits + tap / 4 * FI_DIGITS;
 #if FI_DIGITS == 4

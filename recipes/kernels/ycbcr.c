@@ -1,13 +1,14 @@
 /* RGB to YCbCr and back, sixteen pixels at a time.
 
    Pillow looks products up in tables of 256 entries: 64 times a coefficient times the level of a band, rounded. Vectors
-   cannot look up, but they can multiply. Exactness: every entry of these tables is
+   would need many shuffles to look up a number of 16 bits. A product takes one multiplication. Exactness: every entry
+   of these tables is
 
        whole * level + (((fraction * level >> 8) + half) >> 8)
 
    in 16 bits. `whole` and `fraction / 65536` are the two parts of 64 times the coefficient, and `fraction * level >> 8`
    is the upper half of the product of fraction and 256 * level. The numbers `fraction` and `half` were found by trying
-   all, and taking some that give the whole table.
+   all, and taking some that give the whole table. check/ycbcr.c and the proof of a build compare the results.
 
    Negative products are special. Every entry of Pillow's tables is (int)(product + 0.5), which cuts the fraction off
    towards zero. That rounds positive products. A product of -p becomes -(p - 0.5), cut off: one nearer to zero than -p
