@@ -114,9 +114,6 @@ def render_collected(collected: Collected, page: Page) -> str:
         lines.append(f"  ... and {len(collected.findings) - len(shown):,} more findings: --verbose or --json")
     if collected.unreported:
         lines += ["", *_render_unreported_hosts(collected, page)]
-    if collected.unexpected:
-        count = format_quantity(len(collected.unexpected), "host")
-        lines += page.lines(f"not expected: {count} with a report: {first_names(collected.unexpected, page)}")
     lines.append(page.paint(f"{collected.status}: {collected.summary}", collected.status))
     return join_lines(lines)
 
@@ -146,7 +143,6 @@ def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
         names = tuple(dict.fromkeys(each.host for each in found))
         hosts = f"{format_quantity(len(names), 'host')}: {first_names(names, page)}"
         yield from page.lines(f"{absence}: {hosts}", first="  ", rest="    ")
-        if absence != "missing":
-            for each in found if page.verbose else found[:_COLLECTED_REASONS]:
-                yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")
+        for each in found if page.verbose else found[:_COLLECTED_REASONS]:
+            yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")
         yield from page.advice(f"hint: {found[0].hint}", first="    ", rest="      ")
