@@ -290,11 +290,12 @@ write_lock() { # $@: flags of uv
     cd "$checkout"
     compile() {
         "$uv" --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-            --no-strip-extras --custom-compile-command 'sh bootstrap.sh lock' --extra isa --extra conda --group backend \
-            "$@" pyproject.toml
+            --no-strip-extras --custom-compile-command 'sh bootstrap.sh lock' "$@" pyproject.toml
     }
+    set -- "$@" --extra isa --extra conda --group backend
     compile "$@" --output-file requirements/tool.txt
     compile "$@" --output-file requirements/test.txt --group dev --constraint requirements/tool.txt
+    compile --output-file requirements/with-tool.txt --constraint requirements/tool.txt # build --with-tool takes it along
 }
 
 private=$(private_directory)

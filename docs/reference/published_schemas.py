@@ -14,7 +14,6 @@ from fastinstall.cli.commands.completion import Completion
 from fastinstall.core.codec import dump
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
-from fastinstall.fleet.wheel_set import WheelSet
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockReport
 from fastinstall.model.advisories import AdvisoryList
@@ -47,7 +46,6 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "pin": partial(json_schema, ProjectChange, name="pin"),
     "locks": partial(json_schema, LockReport, name="locks"),
     "build": partial(json_schema, BuildReport, name="build"),
-    "set": partial(json_schema, WheelSet, name="set"),
     "tool": partial(json_schema, ToolWheels, name="tool"),
     "proof": partial(json_schema, Proof, name="proof"),
     "cache": partial(json_schema, CacheSurvey, name="cache", effect=Effect),

@@ -251,8 +251,6 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
     _add(parser, "--allow RISK,...", allow, dest="request_allow")
     _add(parser, "--collect DIR", "sum up many machines: DIR with their `doctor --json`")
-    expected = "with --collect: hosts that should report; a directory of their facts, or fleet.json"
-    _add(parser, "--hosts DIR|FILE", expected)
     _add_max_age(parser, "with --collect: ignore older reports; any: ignore none (default: 7)")
     _add_consent_flags(parser)
 

@@ -91,6 +91,11 @@ def hooks_directory() -> Path:
     return _find("hooks")
 
 
+def tool_requirements() -> Path:
+    """Return the lock of what fastinstall itself requires, without extras: what it takes along to other machines."""
+    return _find("requirements") / "with-tool.txt"
+
+
 def _find(name: str) -> Path:
     installed = _PACKAGE / "_data" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name

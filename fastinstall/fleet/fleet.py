@@ -1,4 +1,7 @@
-"""The plan for many machines as values: the few wheels, which machine takes which, and who is left out."""
+"""The plan for many machines as values: the few wheels, which machine takes which, and who is left out.
+
+A set, one wheel for each CPython, is a fleet that names no hosts.
+"""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -93,8 +96,8 @@ class FleetArtefact:
         levels: the CPU levels in it, the baseline first.
         directory: of the wheelhouse where it lies, relative to the top: "." or the name of a level. A wheel for one
             level lies apart where another, which any of the hosts can take, lies at the top.
-        reason: why it is built for these levels.
-        hosts: who takes it, sorted.
+        reason: why it is built for these levels; empty in a set.
+        hosts: who takes it, sorted; none in a set.
         builder: the interpreter on this machine that it is built with; None if there is none.
         wheel: its path in the wheelhouse, once it is there.
         sha256: of the wheel, hexadecimal; empty if there is none.
@@ -125,9 +128,9 @@ class Fleet:
     """Which few artefacts serve many hosts. The same documents and requests give the same value.
 
     Attributes:
-        summary: how few wheels serve how many hosts, in a line.
+        summary: how few wheels serve how many hosts, or how many wheels of a set exist, in a line.
         request: what is built; its levels only where they were asked for.
-        groups: hosts that are alike, the largest group first.
+        groups: hosts that are alike, the largest group first; none in a set.
         artefacts: by Python, what lies at the top of the wheelhouse first.
         left_out: hosts that nothing is built for, by name.
         notes: what is worth knowing.

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.core.architecture import level_label
 from fastinstall.core.errors import UndeterminedError, UsageError
 from fastinstall.core.version_numbers import contains
 from fastinstall.fleet.fleet import Fleet, FleetArtefact
 from fastinstall.fleet.hosts import read_hosts
-from fastinstall.fleet.wheel_choice import Limits, plan_fleet
+from fastinstall.fleet.wheel_choice import name_artefact, plan_fleet
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.environments import base_python
@@ -33,7 +32,7 @@ def plan_hosts(
 
     Args:
         session: where interpreters are looked for, and the clock comes from.
-        place: a directory of facts files, or one file with a document in each line.
+        place: a directory of facts files.
         request: what is built for all hosts.
         python: an interpreter of this machine that is preferred where it fits; None for those that are found.
         max_age: days that a document may be old; None for any age.
@@ -47,11 +46,11 @@ def plan_hosts(
     if not hosts and not unread:
         hint = "on each host: fastinstall inspect --json > HOST.json"
         raise UsageError(f"--hosts {place}: no facts files there", hint=hint)
-    fleet = plan_fleet(hosts, unread, recipe, request, Limits(now=session.now().timestamp(), max_age=max_age))
+    fleet = plan_fleet(hosts, unread, recipe, request, now=session.now().timestamp(), max_age=max_age)
     return replace(fleet, artefacts=tuple(_add_builders(session, python, fleet.artefacts)))
 
 
-def plan_set(session: Session, python: Path | None, request: Request, machine: str = "") -> tuple[FleetArtefact, ...]:
+def plan_set(session: Session, python: Path | None, request: Request, machine: str = "") -> Fleet:
     """Decide which wheels a set has, and with which interpreters of this machine they are built.
 
     Args:
@@ -70,19 +69,34 @@ def plan_set(session: Session, python: Path | None, request: Request, machine: s
             f"--link {request.link} is for the libraries of this machine, and --set is for others", hint="leave it out"
         )
     machine = machine or os.uname().machine
-    names = _choose_levels(recipe, request, machine)
-    pythons = dict.fromkeys(each for each in PYTHONS if contains(recipe.source.pythons, each.rstrip("t")))
+    names = list_requested_levels(request) or [level.name for level in recipe.list_levels(machine) if level.automatic]
+    levels = tuple(level.name for level in sort_recipe_levels(recipe, names))
+    pythons = {each for each in PYTHONS if contains(recipe.source.pythons, each.rstrip("t"))}
     if python is not None:
-        pythons[_name_python(python)] = None
-    wanted = tuple(_make_artefact(each, machine, names) for each in sorted(pythons, key=_sort_key))
-    return tuple(_add_builders(session, python, wanted))
-
-
-def _choose_levels(recipe: Recipe, request: Request, machine: str) -> tuple[str, ...]:
-    """Choose the requested levels, or all that are worth having."""
-    asked = list_requested_levels(request)
-    names = asked or [level.name for level in recipe.list_levels(machine) if level.automatic]
-    return tuple(level.name for level in sort_recipe_levels(recipe, names))
+        pythons.add(_name_python(python))
+    by_abi = {f"cp{each.replace('.', '')}": each.rstrip("t") for each in sorted(pythons, key=_sort_key)}
+    artefacts = [
+        FleetArtefact(
+            id=name_artefact(abi, levels),
+            python=version,
+            implementation="cpython",
+            abi=abi,
+            architecture=machine,
+            libc="glibc",
+            minimum_glibc="",
+            levels=levels,
+            directory=".",
+            reason="",
+            hosts=(),
+        )
+        for abi, version in by_abi.items()
+    ]
+    return Fleet(
+        summary=f"one wheel for each of {len(artefacts)} CPythons",
+        request=request,
+        groups=(),
+        artefacts=tuple(_add_builders(session, python, artefacts)),
+    )
 
 
 def _name_python(python: Path) -> str:
@@ -102,23 +116,6 @@ def _name_python(python: Path) -> str:
 
 def _sort_key(python: str) -> tuple[list[int], str]:
     return [int(part) for part in python.rstrip("t").split(".")], python
-
-
-def _make_artefact(python: str, machine: str, levels: tuple[str, ...]) -> FleetArtefact:
-    abi = f"cp{python.replace('.', '')}"
-    return FleetArtefact(
-        id=f"{abi}-{'.'.join(map(level_label, levels))}",
-        python=python.rstrip("t"),
-        implementation="cpython",
-        abi=abi,
-        architecture=machine,
-        libc="glibc",
-        minimum_glibc="",
-        levels=levels,
-        directory=".",
-        reason="one wheel for each CPython in use",
-        hosts=(),
-    )
 
 
 def _find_recipe(session: Session, request: Request, why: str) -> Recipe:

@@ -1,4 +1,4 @@
-"""Read the facts of many machines: one JSON document each, in a directory or in the lines of one file.
+"""Read the facts of many machines: a directory with one JSON document for each.
 
 Reads one document at a time, and decodes only the members of `inspect --json` that matter for wheels, as strictly as
 the model's codec.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any
 
 from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError, UsageError
@@ -25,10 +25,6 @@ from fastinstall.fleet.fleet import Cause, ExcludedHost
 from fastinstall.model.facts import Environment, EnvironmentKind, Interpreter
 from fastinstall.model.stored_documents import refuse_other_schema
 
-T = TypeVar("T")
-F = TypeVar("F")
-
-_LINES = (".jsonl", ".ndjson")
 _ERROR = "fastinstall.error/1"
 _OF_MANY = ("fastinstall.fleet/", "fastinstall.collected/")
 _HINT = "write it again on that host: fastinstall inspect --json > HOST.json"
@@ -40,7 +36,7 @@ class HostDocument:
 
     Attributes:
         name: of the host, by the file's name; the document itself may give another.
-        file: for messages; with the line's number where it is one of several.
+        file: for messages.
         modified: the file's time, in seconds since the epoch.
         content: the bytes of the document, not parsed yet.
         problem: why there is no content; empty if there is.
@@ -53,32 +49,29 @@ class HostDocument:
     problem: str = ""
 
 
-Refuse = Callable[[HostDocument, str, str], F]
-"""Makes what stands for a document that cannot be read, from the reason, without its file's name, and a hint."""
-
-
-def read_each(place: Path, flag: str, read: Callable[[HostDocument], T | None], refuse: Refuse[F]) -> Iterator[T | F]:
-    """Yield the content of the documents in a place, and what stands for those that cannot be read.
+def read_documents(place: Path, flag: str) -> Iterator[HostDocument]:
+    """Yield the documents in a directory, hidden files apart, also those that cannot be read.
 
     Args:
-        place: a directory of documents, hidden files apart, or one file; each a document, or with the suffix .jsonl or
-            .ndjson one in each line.
+        place: the directory.
         flag: that named it, for messages.
-        read: parses a document; returns None to skip it.
-        refuse: makes a value of a document that cannot be read; an empty hint suggests to write it again.
 
     Raises:
-        UsageError: it is not there, or cannot be listed.
+        UsageError: it is no directory, or cannot be listed.
     """
-    for document in _read_documents(_list_files(place, flag)):
+    try:
+        files = sorted(file for file in place.iterdir() if not file.name.startswith(".") and not file.is_dir())
+    except OSError as error:
+        raise UsageError(f"{flag} {place}: {error.strerror or error}", hint=f"ls -ld {quote(place)}") from None
+    for file in files:
+        name = file.stem if file.suffix == ".json" else file.name
         try:
-            told = read(document)
-        except DocumentError as error:
-            reason = f"{error.key}: {error.problem}" if error.key else error.problem
-            yield refuse(document, reason, error.hint or "")
+            with open_foreign_file(file) as stream:
+                modified, content = os.fstat(stream.fileno()).st_mtime, stream.read(DOCUMENT + 1)
+        except OSError as error:
+            yield HostDocument(name=name, file=str(file), problem=f"cannot be read: {error.strerror or error}")
         else:
-            if told is not None:
-                yield told
+            yield HostDocument(name=name, file=str(file), modified=modified, content=content)
 
 
 def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
@@ -130,35 +123,9 @@ def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _list_files(place: Path, flag: str) -> list[Path]:
-    try:
-        if not place.is_dir():
-            place.stat()
-            return [place]
-        return sorted(file for file in place.iterdir() if not file.name.startswith(".") and not file.is_dir())
-    except OSError as error:
-        raise UsageError(f"{flag} {place}: {error.strerror or error}", hint=f"ls -ld {quote(place)}") from None
-
-
-def _read_documents(files: list[Path]) -> Iterator[HostDocument]:
-    for file in files:
-        in_lines = file.suffix in _LINES
-        name = file.stem if in_lines or file.suffix == ".json" else file.name
-        try:
-            with open_foreign_file(file) as stream:
-                modified = os.fstat(stream.fileno()).st_mtime
-                for number, content in _read_lines(stream) if in_lines else [("", stream.read(DOCUMENT + 1))]:
-                    yield HostDocument(name=name + number, file=f"{file}{number}", modified=modified, content=content)
-        except OSError as error:
-            yield HostDocument(name=name, file=str(file), problem=f"cannot be read: {error.strerror or error}")
-
-
-def _read_lines(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    number = 0
-    while line := stream.readline(DOCUMENT + 1):
-        number += 1
-        if line.strip():
-            yield f":{number}", line
+def describe_problem(error: DocumentError) -> str:
+    """Return what is wrong with a document, without its file's name."""
+    return f"{error.key}: {error.problem}" if error.key else error.problem
 
 
 @immutable
@@ -190,7 +157,7 @@ class FleetHost:
 
     Attributes:
         name: the key "host" of the document, else the file's name without its suffix.
-        file: where the document stands, and for one of several lines the line's number: "hosts.jsonl:7".
+        file: its document.
         seen: when it was written, in seconds since the epoch: its key "observed_at", else the file's time.
         machine: what decides which wheel it can take.
         kind: of the environment that was inspected.
@@ -227,27 +194,31 @@ def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
     """Read the hosts of facts files, and those whose documents cannot be read.
 
     Args:
-        place: a directory of documents of `inspect --json`, or a file with one or, in each line, several. Documents of
-            ours that speak of many hosts are passed over.
+        place: a directory of documents of `inspect --json`. Documents of ours about many hosts are passed over.
 
     Raises:
         UsageError: it is not there, or cannot be listed.
     """
+    hosts: list[FleetHost] = []
+    unread: list[ExcludedHost] = []
     known: dict[MachineClass, MachineClass] = {}
-
-    def read(document: HostDocument) -> FleetHost | None:
-        """Keep what many hosts have in common only once."""
-        host = read_host_facts(document)
-        return host and replace(host, machine=known.setdefault(host.machine, host.machine))
-
-    def refuse(document: HostDocument, reason: str, hint: str) -> ExcludedHost:
-        return ExcludedHost(
-            host=document.name, cause=Cause.UNREADABLE, reason=reason, hint=hint or _HINT, file=document.file
-        )
-
-    found = list(read_each(place, "--hosts", read, refuse))
-    hosts = [each for each in found if isinstance(each, FleetHost)]
-    return hosts, [each for each in found if isinstance(each, ExcludedHost)]
+    for document in read_documents(place, "--hosts"):
+        try:
+            host = read_host_facts(document)
+        except DocumentError as error:
+            unread.append(
+                ExcludedHost(
+                    host=document.name,
+                    cause=Cause.UNREADABLE,
+                    reason=describe_problem(error),
+                    hint=error.hint or _HINT,
+                    file=document.file,
+                )
+            )
+        else:
+            if host is not None:  # hosts that are alike share one value in memory
+                hosts.append(replace(host, machine=known.setdefault(host.machine, host.machine)))
+    return hosts, unread
 
 
 def read_host_facts(document: HostDocument) -> FleetHost | None:

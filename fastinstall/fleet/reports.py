@@ -1,27 +1,30 @@
 """Collect and sum up doctor's reports from many machines.
 
-The summary says how many hosts are healthy, which findings they share, and which hosts have no report. It reads the
+The summary says how many hosts are healthy, which findings they share, and which reports say nothing. It reads the
 status of each environment and every finding that is not ok; evidence stays in the document itself.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from fastinstall.core import foreign
-from fastinstall.core.codec import decode, open_document
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import is_version, parse_version_number
-from fastinstall.fleet.fleet import FLEET_FILE, Fleet
-from fastinstall.fleet.hosts import HostDocument, moment_in, name_in, parse_document, read_each, read_hosts
+from fastinstall.fleet.hosts import (
+    HostDocument,
+    describe_problem,
+    moment_in,
+    name_in,
+    parse_document,
+    read_documents,
+)
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
-from fastinstall.model.finding import SURPRISES, EnvironmentReport, Finding, Remedy, Status, Survey
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
 from fastinstall.model.stored_documents import refuse_other_schema
 from fastinstall.observe.session import Session
 
@@ -29,8 +32,6 @@ from fastinstall.observe.session import Session
 class Absence(StrEnum):
     """Why a host has no report that counts."""
 
-    MISSING = "missing"
-    """A report was expected, and there is none."""
     OLD = "old"
     UNREADABLE = "unreadable"
     """Its document is not doctor's, is damaged, or is from a later fastinstall."""
@@ -47,7 +48,7 @@ class Unreported:
         absence: the kind of reason, in one word.
         reason: why there is no report, in a sentence.
         hint: what to do about it.
-        file: its document; empty if there is none.
+        file: its document; empty if the host has several.
     """
 
     host: str
@@ -88,7 +89,6 @@ class HostReport:
         findings: those that are not ok, each for this host alone.
         written: when, in seconds since the epoch.
         unobservable: environments of it that could not be looked at, with the reason.
-        pillows: versions of Pillow in its environments.
     """
 
     host: str
@@ -96,7 +96,6 @@ class HostReport:
     findings: tuple[SharedFinding, ...]
     written: float
     unobservable: tuple[str, ...] = ()
-    pillows: tuple[str, ...] = ()
 
 
 @immutable
@@ -109,7 +108,6 @@ class Collected:
         hosts: names by status, the gravest status first; only those that any host has.
         findings: the gravest first, then those of most hosts; what is ok is left out.
         unreported: hosts whose state nobody knows, by name.
-        unexpected: hosts with a report that were not expected, where it was said which are.
     """
 
     summary: str
@@ -117,14 +115,47 @@ class Collected:
     hosts: dict[str, tuple[str, ...]]
     findings: tuple[SharedFinding, ...] = ()
     unreported: tuple[Unreported, ...] = ()
-    unexpected: tuple[str, ...] = ()
 
 
 _SURVEY = "fastinstall.doctor-all/1"
 _ERROR = "fastinstall.error/1"
 _FINE = (Status.OK, Status.SKIPPED)
-_SUMMARY_HINT = "examine it and collect its report: fastinstall doctor --json > HOST.json"
 _HINT = "write it again on that host: fastinstall doctor --json > HOST.json"
+
+
+def collect(session: Session, place: Path, max_age: float | None = None) -> Collected:
+    """Sum up the reports of many machines.
+
+    Args:
+        session: where the clock comes from.
+        place: a directory of reports.
+        max_age: days that a report may be old; None for any age.
+
+    Raises:
+        UsageError: no reports there.
+    """
+    reports: list[HostReport] = []
+    unreported: list[Unreported] = []
+    for document in read_documents(place, "--collect"):
+        try:
+            read = read_report(document)
+        except DocumentError as error:
+            read = Unreported(
+                host=document.name,
+                absence=Absence.UNREADABLE,
+                reason=describe_problem(error),
+                hint=error.hint or _HINT,
+                file=document.file,
+            )
+        if isinstance(read, HostReport):
+            reports.append(read)
+        elif read is not None:
+            unreported.append(read)
+    if not reports and not unreported:
+        hint = "on each host: fastinstall doctor --json > HOST.json"
+        raise UsageError(f"--collect {place}: no reports there", hint=hint)
+    now = session.now().timestamp()
+    return sum_up(reports, unreported, oldest=None if max_age is None else now - max_age * DAY, now=now)
 
 
 def read_report(document: HostDocument) -> HostReport | Unreported | None:
@@ -153,13 +184,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
         findings=tuple(_share_finding(each, report, name) for each, report in told),
         written=moment_in(fields, document),
         unobservable=tuple(f"{each.prefix}: {each.problem}" for each in survey.unobservable),
-        pillows=tuple(each.pillow for each in survey.reports if each.pillow),
     )
-
-
-def refuse_report(document: HostDocument, reason: str, hint: str) -> Unreported:
-    """Return what is known of a host whose document cannot be read."""
-    return _make_unreported(document.name, Absence.UNREADABLE, reason, hint or _HINT, document.file)
 
 
 def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> SharedFinding:
@@ -182,24 +207,23 @@ def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported
     message, hint = fields.get("message"), fields.get("hint")
     if not isinstance(message, str):
         raise DocumentError(document.file, "message", "expected a sentence")
-    reason, name = f"doctor failed there: {message}", name_in(fields, document)
-    return _make_unreported(name, Absence.UNOBSERVABLE, reason, hint if isinstance(hint, str) else _HINT, document.file)
+    return Unreported(
+        host=name_in(fields, document),
+        absence=Absence.UNOBSERVABLE,
+        reason=f"doctor failed there: {message}",
+        hint=hint if isinstance(hint, str) else _HINT,
+        file=document.file,
+    )
 
 
 def sum_up(
-    reports: Sequence[HostReport],
-    unreported: Iterable[Unreported],
-    *,
-    expected: AbstractSet[str],
-    oldest: float | None,
-    now: float,
+    reports: Sequence[HostReport], unreported: Iterable[Unreported], *, oldest: float | None, now: float
 ) -> Collected:
     """Count hosts by status and gather what they share.
 
     Args:
         reports: in any order; several of one host count together.
         unreported: hosts whose documents say nothing of their state.
-        expected: names of hosts that should have a report; empty if nobody said which.
         oldest: seconds since the epoch; older reports do not count. None counts all.
         now: the present, likewise; it dates messages.
     """
@@ -208,8 +232,6 @@ def sum_up(
     for report in current:
         hosts[report.host] = max(hosts.get(report.host, report.status), report.status, key=_compute_weight)
     silent = [*unreported, *_list_silent(reports, current, now)]
-    missing = expected - hosts.keys() - {each.host for each in silent}
-    silent += [_make_unreported(name, Absence.MISSING, "no report found") for name in missing]
     by_status: dict[str, list[str]] = {}
     for name, status in sorted(hosts.items(), key=lambda item: (-item[1].gravity, item[1].value, item[0])):
         by_status.setdefault(status.value, []).append(name)
@@ -223,7 +245,6 @@ def sum_up(
         hosts={status: tuple(names) for status, names in by_status.items()},
         findings=_group_findings(current),
         unreported=tuple(sorted(silent, key=lambda each: (each.host, each.reason))),
-        unexpected=tuple(sorted(hosts.keys() - expected)) if expected else (),
     )
 
 
@@ -236,98 +257,25 @@ def _group_findings(reports: Sequence[HostReport]) -> tuple[SharedFinding, ...]:
         replace(found[0], hosts=tuple(sorted({host for each in found for host in each.hosts})))
         for found in alike.values()
     ]
-    shared += _compare_resizes(reports)
     return tuple(
         sorted(shared, key=lambda each: (-each.status.gravity, -len(each.hosts), each.status, each.check, each.message))
     )
-
-
-_OTHER_RESIZE = "13.0.0"
-"""From this Pillow on, resize takes the cheaper order of passes: where one side grows and the other shrinks."""
-
-
-def _compare_resizes(reports: Iterable[HostReport]) -> Iterator[SharedFinding]:
-    """Report hosts whose Pillows resize otherwise than those of the other hosts."""
-    sides: tuple[set[str], set[str]] = set(), set()
-    for report in reports:
-        for version in filter(is_version, report.pillows):
-            is_later = parse_version_number(version) >= parse_version_number(_OTHER_RESIZE)
-            sides[is_later].add(report.host)
-    earlier, later = map(len, sides)
-    if earlier and later:
-        yield SharedFinding(
-            check="data-loading",
-            status=Status.HINT,
-            message=f"Pillow {_OTHER_RESIZE} and later ({format_quantity(later, 'host')}) gives other pixels than "
-            f"earlier ones ({format_quantity(earlier, 'host')}) where a resize shrinks one side and enlarges the other",
-            hosts=tuple(sorted(sides[0] | sides[1])),
-            remedy=Remedy(text="use Pillow of one side for training and serving"),
-            link=f"{SURPRISES}#the-same-file-other-pixels",
-        )
 
 
 def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], now: float) -> Iterator[Unreported]:
     """List environments that could not be looked at, and hosts that have old reports only, each by its latest."""
     for report in current:
         for reason in report.unobservable:
-            yield _make_unreported(report.host, Absence.UNOBSERVABLE, reason)
+            yield Unreported(host=report.host, absence=Absence.UNOBSERVABLE, reason=reason, hint=_HINT)
     known = {report.host for report in current}
     latest = {report.host: report for report in sorted(reports, key=attrgetter("written"))}
     for host, report in latest.items():
         if host not in known:
             age = (now - report.written) / DAY
-            yield _make_unreported(host, Absence.OLD, f"its report ({report.status}) is {age:.0f} days old")
-
-
-def _make_unreported(host: str, absence: Absence, reason: str, hint: str = _SUMMARY_HINT, file: str = "") -> Unreported:
-    return Unreported(host=host, absence=absence, reason=reason, hint=hint, file=file)
+            reason = f"its report ({report.status}) is {age:.0f} days old"
+            yield Unreported(host=host, absence=Absence.OLD, reason=reason, hint=_HINT)
 
 
 def _compute_weight(status: Status) -> tuple[int, bool]:
     """Rank a status by gravity; of two that weigh alike, the one that was determined comes first."""
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}
-
-
-_COLLECT_HINT = "name a wheelhouse of build --hosts, its fleet.json, or a directory of facts files"
-
-
-def collect(session: Session, reports: Path, hosts: Path | None = None, max_age: float | None = None) -> Collected:
-    """Sum up the reports of many machines.
-
-    Args:
-        session: where the clock comes from.
-        reports: a directory of reports, or one file with a document in each line.
-        hosts: who should have a report: a directory of facts files, or a file as `build --hosts` writes it; None if
-            nobody said.
-        max_age: days that a report may be old; None for any age.
-
-    Raises:
-        UsageError: no reports there, or nothing that names hosts.
-        DocumentError: a fleet.json that cannot be read.
-    """
-    found = list(read_each(reports, "--collect", read_report, refuse_report))
-    expected = _list_expected_hosts(hosts) if hosts is not None else frozenset()
-    if not found and not expected:
-        hint = "on each host: fastinstall doctor --json > HOST.json"
-        raise UsageError(f"--collect {reports}: no reports there", hint=hint)
-    now = session.now().timestamp()
-    return sum_up(
-        [each for each in found if isinstance(each, HostReport)],
-        [each for each in found if isinstance(each, Unreported)],
-        expected=expected,
-        oldest=None if max_age is None else now - max_age * DAY,
-        now=now,
-    )
-
-
-def _list_expected_hosts(place: Path) -> frozenset[str]:
-    """List the hosts that a wheelhouse's fleet.json serves, or those of facts files."""
-    file = place / FLEET_FILE if place.is_dir() else place
-    if not (file.is_file() and file.suffix == ".json"):
-        hosts, unread = read_hosts(place)
-        return frozenset([*(host.name for host in hosts), *(each.host for each in unread)])
-    try:
-        fleet = open_document(Fleet, "fleet", foreign.read_json(file), file=file)
-    except DocumentError as error:
-        raise error.hinting(_COLLECT_HINT) from None
-    return frozenset(name for artefact in fleet.artefacts for name in artefact.hosts)

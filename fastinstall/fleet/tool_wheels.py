@@ -12,11 +12,13 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
 from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.architecture import ARCHITECTURES
+from fastinstall.core.directories import tool_requirements
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
@@ -30,7 +32,7 @@ from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, restore_on_failure
 from fastinstall.wheelbuild.package_index.publish import SUMS
-from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
+from fastinstall.wheelbuild.tool_dependencies import fetch_dependencies
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
 
 PLACE = "tool"
@@ -93,20 +95,17 @@ def fetch_tool(
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
     wanted = _list_minors(wheel, there, pythons)
     gathered = {wheel.name: wheel}
-    left_out: dict[str, str] = {}
-    for machine in _list_machines(there, machines or (platform.machine(),)):
-        fetching = DependencyFetching(
-            wheel=wheel,
-            pythons=wanted,
-            machine=machine,
-            cache=cache,
-            variables=session.variables,
-            offline=offline,
-            emit=session.emit,
-        )
-        source, needs = fetch_needs(fetching)
-        gathered |= {name: source / name for name in needs.files}
-        left_out |= needs.left_out
+    failures: dict[str, FailedError] = {}
+    for machine, minor in product(_list_machines(there, machines or (platform.machine(),)), wanted):
+        try:
+            wheels = fetch_dependencies(tool_requirements(), minor, machine, cache, session.variables, offline=offline)
+        except FailedError as error:
+            failures[minor] = error
+        else:
+            gathered |= {path.name: path for path in wheels}
+    if len(failures) == len(wanted):
+        raise failures[wanted[0]]
+    left_out = {minor: (*error.details, error.message)[0] for minor, error in failures.items()}
     for minor, reason in left_out.items():
         session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
     return FetchedTool(
@@ -191,7 +190,10 @@ def _list_minors(wheel: Path, served: Iterable[str], more: Iterable[str]) -> tup
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PIP = (sys.executable, "-P", "-m", "pip")
 _SECONDS = 300.0
-_OF_A_CHECKOUT = ("fastinstall", "recipes", "hooks", "pyproject.toml", "README.md", "LICENSE")
+_OF_A_CHECKOUT = (
+    *("fastinstall", "recipes", "hooks", "requirements/with-tool.txt"),
+    *("pyproject.toml", "README.md", "LICENSE"),
+)
 _OF_AN_INSTALLATION = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "RECORD.jws", "RECORD.p7s")
 """Of `.dist-info`: what an installer has put there; RECORD is written anew."""
 

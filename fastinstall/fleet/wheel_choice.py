@@ -18,7 +18,6 @@ from functools import cache
 from fastinstall.core.architecture import level_label
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
-from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains
 from fastinstall.elf.cpu import LEVELS, Cpu, find_offered_level, knows_levels, rank
 from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, HostGroup
@@ -46,25 +45,18 @@ Verdict = tuple[Cause, str, str]
 """Why, in a word and in a sentence, and what to do about it."""
 
 
-@immutable
-class Limits:
-    """How old a host's facts may be.
-
-    Attributes:
-        now: the current time, in seconds since the epoch.
-        max_age: the greatest age in days; None for any age.
-    """
-
-    now: float
-    max_age: float | None = None
-
-
 _Share = tuple[list[MachineClass], tuple[str, ...], str, str]
 """What one wheel serves of the machines with one Python: they, its levels, its directory, and why these levels."""
 
 
 def plan_fleet(
-    hosts: Sequence[FleetHost], unread: Iterable[ExcludedHost], recipe: Recipe, request: Request, limits: Limits
+    hosts: Sequence[FleetHost],
+    unread: Iterable[ExcludedHost],
+    recipe: Recipe,
+    request: Request,
+    *,
+    now: float,
+    max_age: float | None = None,
 ) -> Fleet:
     """Decide what is built for whom.
 
@@ -73,9 +65,10 @@ def plan_fleet(
         unread: hosts whose documents could not be read.
         recipe: the recipe that is built for all hosts.
         request: named levels hold for all hosts of their architecture; else each gets the best that it has.
-        limits: the present, and how old a document may be.
+        now: the present, in seconds since the epoch.
+        max_age: days that a document may be old; None for any age.
     """
-    names, refused = _sort_out_hosts(hosts, recipe, request, limits)
+    names, refused = _sort_out_hosts(hosts, recipe, request, now, max_age)
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}
     for machine in names:
         by_python.setdefault(_make_python_key(machine), []).append(machine)
@@ -96,6 +89,11 @@ def plan_fleet(
         notes=tuple(_make_notes(systems, groups, artefacts)),
     )
     return _leave_out(fleet, (*refused, *unread))
+
+
+def name_artefact(abi: str, levels: Iterable[str]) -> str:
+    """Return the `id` of an artefact: "cp311-v2.v3"."""
+    return f"{abi}-{'.'.join(map(level_label, levels))}"
 
 
 def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
@@ -152,7 +150,7 @@ def _leave_out(fleet: Fleet, more: Iterable[ExcludedHost]) -> Fleet:
 
 
 def _sort_out_hosts(
-    hosts: Iterable[FleetHost], recipe: Recipe, request: Request, limits: Limits
+    hosts: Iterable[FleetHost], recipe: Recipe, request: Request, now: float, max_age: float | None
 ) -> tuple[dict[MachineClass, list[str]], list[ExcludedHost]]:
     """Sort the hosts that something is built for, by machine, and the others."""
     by_name: dict[str, list[FleetHost]] = {}
@@ -162,7 +160,7 @@ def _sort_out_hosts(
     refused: list[ExcludedHost] = []
     judge_machine = cache(lambda machine: _judge_machine(machine, recipe, request))
     for name, (host, *others) in by_name.items():
-        verdict = _judge_documents(host, others, limits) or judge_machine(host.machine)
+        verdict = _judge_documents(host, others, now, max_age) or judge_machine(host.machine)
         if verdict is None:
             names.setdefault(host.machine, []).append(name)
         else:
@@ -172,15 +170,15 @@ def _sort_out_hosts(
     return names, refused
 
 
-def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -> Verdict | None:
+def _judge_documents(host: FleetHost, others: list[FleetHost], now: float, max_age: float | None) -> Verdict | None:
     """Explain why a host is left out whatever its machine could take: by its document, or others that bear its name."""
     if others:
         files = sorted(each.file for each in (host, *others))
         hint = f"keep the one for {host.name}, or give each host its own name"
         return Cause.DUPLICATE, f"{len(files)} documents have its name: {listing(files, _SHOWN)}", hint
-    days = (limits.now - host.seen) / DAY
-    if limits.max_age is not None and days > limits.max_age:
-        told = f"its facts are {days:.0f} days old (allowed: {limits.max_age:g})"
+    days = (now - host.seen) / DAY
+    if max_age is not None and days > max_age:
+        told = f"its facts are {days:.0f} days old (allowed: {max_age:g})"
         return Cause.STALE, told, "write them again on that host: fastinstall inspect --json > HOST.json"
     if host.protected:
         hint = "clone the environment or create your own there, then write its facts: fastinstall inspect --json"
@@ -284,7 +282,7 @@ def _make_artefact(share: _Share, names: Names) -> FleetArtefact:
     machine = machines[0]
     known = (each.libc_version for each in machines if _numbers(each.libc_version))
     return FleetArtefact(
-        id=f"{machine.abi}-{'.'.join(map(level_label, levels))}",
+        id=name_artefact(machine.abi, levels),
         python=machine.python,
         implementation=machine.implementation,
         abi=machine.abi,

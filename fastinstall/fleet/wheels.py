@@ -1,6 +1,6 @@
-"""Build the wheels of a fleet into one wheelhouse; wheels that it already has are not built again."""
+"""Build the wheels of a fleet or a set into one wheelhouse; wheels that it already has are not built again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
+from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.fleet.fleet import FLEET_FILE, Fleet, FleetArtefact
@@ -95,31 +96,46 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emu
     require_wheelhouse(wheelhouse)
     refuse_links(wheelhouse, {artefact.directory for artefact in fleet.artefacts})
     with _lock_wheelhouse(wheelhouse):
-        made = tuple(make_artefacts(session, fleet.artefacts, fleet.request, wheelhouse, emulation))
-        needed = {artefact.id: _find_needed_glibc(artefact.wheel) for artefact in made if artefact.wheel is not None}
-        built = select_reachable_hosts(replace(fleet, artefacts=made), needed)
+        artefacts = tuple(_make_artefacts(session, fleet, wheelhouse, emulation))
+        wheels = {artefact.id: artefact.wheel for artefact in artefacts if artefact.wheel is not None}
+        needed = {identifier: _find_needed_glibc(wheel) for identifier, wheel in wheels.items()}
+        built = select_reachable_hosts(replace(fleet, artefacts=artefacts), needed)
         _write(wheelhouse / FLEET_FILE, built)
     return built
 
 
-def make_artefacts(
-    session: Session,
-    artefacts: Sequence[FleetArtefact],
-    asked: Request,
-    wheelhouse: Path,
-    emulation: Emulation = NO_EMULATION,
-) -> Iterator[FleetArtefact]:
+def build_set(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emulation = NO_EMULATION) -> Fleet:
+    """Build the wheels of a set that are not there yet. If one cannot be built, the others still are.
+
+    Args:
+        session: where variables, caches and directories come from.
+        fleet: what `plan_set` has returned.
+        wheelhouse: the directory, made where it is missing; further wheels in it stay.
+        emulation: how wheels for another architecture are proven.
+
+    Raises:
+        FailedError: the directory cannot be written, or a wheel in it is damaged.
+        DocumentError: its SHA256SUMS cannot be read.
+    """
+    require_wheelhouse(wheelhouse)
+    artefacts = tuple(_make_artefacts(session, fleet, wheelhouse, emulation))
+    available = [artefact.abi for artefact in artefacts if artefact.wheel is not None]
+    summary = f"{len(available)} of {len(artefacts)} wheels are there: {listing(available) or 'none'}"
+    return replace(fleet, summary=summary, artefacts=artefacts)
+
+
+def _make_artefacts(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emulation) -> Iterator[FleetArtefact]:
     """Build the wheels that are not there yet; yield each artefact with its wheel, or with why there is none.
 
     Raises:
         DocumentError: SHA256SUMS cannot be read.
     """
-    recipe = recipe_named(session, asked.recipe)
-    for number, artefact in enumerate(artefacts, start=1):
+    recipe = recipe_named(session, fleet.request.recipe)
+    for number, artefact in enumerate(fleet.artefacts, start=1):
         served = f" for {format_quantity(len(artefact.hosts), 'host')}" if artefact.hosts else ""
-        turn = f"{artefact.id}{served} ({number} of {len(artefacts)})"
+        turn = f"{artefact.id}{served} ({number} of {len(fleet.artefacts)})"
         directory = wheelhouse / artefact.directory
-        there = find_existing_wheel(directory, artefact, recipe, asked)
+        there = find_existing_wheel(directory, artefact, recipe, fleet.request)
         if there is not None and there.wheel is not None:
             session.emit(Noted(message=f"{turn}: {Path(there.wheel).name} is there already"))
             yield there
@@ -128,7 +144,7 @@ def make_artefacts(
             yield artefact
         else:
             session.emit(Started(stage="build", message=turn))
-            request = replace(asked, level="auto", levels=artefact.levels)
+            request = replace(fleet.request, level="auto", levels=artefact.levels)
             yield _build_artefact(session, artefact, request, directory, emulation)
 
 

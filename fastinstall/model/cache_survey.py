@@ -16,6 +16,7 @@ PURPOSES = {
     "conda": "conda packages",
     "proofs": "what was proven",
     "isa": "scans of machine code",
+    "tool": "fastinstall itself and what it requires, for other machines",
     "speed": "speed tables",
     "logs": "logs of builds",
     "manifests": "hashes of what was unpacked",

@@ -3,7 +3,7 @@
 import errno
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,11 +35,14 @@ def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
     unknown = [name for name in names if name not in PURPOSES]
     if unknown:
         raise UsageError(f"the cache has no {unknown[0]!r}", hint=f"it has: {', '.join(PURPOSES)}")
-    found = [
-        CachePart(name=name, purpose=_describe(cache / name, purpose), disk_bytes=_measure(*_list_roots(cache, name)))
-        for name, purpose in PURPOSES.items()
-        if name in (names or PURPOSES)
-    ]
+    found = []
+    for name, purpose in PURPOSES.items():
+        if names and name not in names:
+            continue
+        directory = cache / name
+        link = f"; a link to {os.path.realpath(directory)}" if directory.is_symlink() else ""
+        measured = list_abandoned(directory) if name == _TEMPORARY else (directory,)
+        found.append(CachePart(name=name, purpose=purpose + link, disk_bytes=_measure(measured)))
     parts = tuple(sorted((part for part in found if part.disk_bytes), key=lambda part: -part.disk_bytes))
     return CacheSurvey(directory=str(cache), parts=parts, disk_bytes=sum(part.disk_bytes for part in parts))
 
@@ -108,14 +111,6 @@ def _take_away(part: Path, aside: Path) -> bool:
     return True
 
 
-def _describe(directory: Path, purpose: str) -> str:
-    return f"{purpose}; a link to {os.path.realpath(directory)}" if directory.is_symlink() else purpose
-
-
-def _list_roots(cache: Path, name: str) -> tuple[Path, ...]:
-    return list_abandoned(cache / name) if name == _TEMPORARY else (cache / name,)
-
-
 def _refuse_while_used(cache: Path) -> None:
     for path in _list_work(cache):
         try:
@@ -138,7 +133,7 @@ def _list_work(cache: Path) -> Iterator[Path]:
     yield from (path for path in (cache / "locks").glob("**/*") if path.is_file())
 
 
-def _measure(*directories: Path) -> int:
+def _measure(directories: Iterable[Path]) -> int:
     """Return the bytes of the blocks below directories; links are not followed, unreadable entries count nothing."""
     taken: dict[tuple[int, int], int] = {}
     for path in (path for directory in directories for path in directory.rglob("*")):

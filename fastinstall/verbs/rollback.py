@@ -21,6 +21,7 @@ from fastinstall.journal.rollback import (
     rollback,
 )
 from fastinstall.journal.store import JournalStore, TransactionInfo
+from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.model.move import MoveKind
 from fastinstall.model.receipt import Receipt
@@ -72,7 +73,8 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         with suppress(OSError, RefusedError):  # the rollback is done, even if the cache cannot be cleaned
             if has_kept_wheels(session.directories.cache):  # ready-made ones, perhaps needed no more
                 discard_unneeded_wheels(session.own_cache())
-        unmet = _find_unmet_requirements(session, store.prefix, receipt)
+        packages, names = _read_conda_packages(store.prefix), _list_provided_names(session, receipt)
+        unmet = describe_unmet_requirements(packages, names, str(store.prefix))
         return (*locked.sentences, *done, *unmet)
 
 
@@ -197,13 +199,13 @@ def _undo_transactions(
         yield f"{environment.python}: {absent}; the files are restored, but could not be tested"
 
 
-def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
-    """Yield what a restored conda package requires and is no longer installed."""
-    if kind_of_prefix(prefix) is EnvironmentKind.CONDA:
-        from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
+def _read_conda_packages(prefix: Path) -> tuple[CondaPackage, ...]:
+    """Read the records of a conda environment; another environment has none."""
+    if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
+        return ()
+    from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
-        names = _list_provided_names(session, receipt)
-        yield from describe_unmet_requirements(read_records(prefix / "conda-meta").packages, names, str(prefix))
+    return read_records(prefix / "conda-meta").packages
 
 
 def _describe_rollback(prefix: Path, done: RolledBack) -> Iterator[str]:
@@ -242,7 +244,11 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
         brought = {move.live for move in moves if move.kind is not MoveKind.OUT}
         return tuple(path for path in found if path not in brought)
     distributions = (path for path in found if PurePath(path).name != receipt.metadata)
-    return (*distributions, *_list_other_records(store.prefix, names, receipt))
+    if receipt.conda is None:  # a wheel leaves conda's own record in place
+        return tuple(distributions)
+    packages = (package for package in _read_conda_packages(store.prefix) if package.name in names)
+    others = (package for package in packages if package.dist != receipt.conda.package.dist)
+    return (*distributions, *(f"conda-meta/{package.record}" for package in others))
 
 
 def _list_provided_names(session: Session, receipt: Receipt | None) -> set[str]:
@@ -261,14 +267,3 @@ def _list_distributions(prefix: Path, site: str, names: set[str]) -> Iterator[st
     there, wanted = observe_distributions(prefix / site), tuple(map(normalise_distribution_name, names))
     owners = observe_owners(prefix / site, wanted, there, thorough=False)
     yield from (f"{site}/{owner.distribution.metadata}" for owner in owners)
-
-
-def _list_other_records(prefix: Path, names: set[str], receipt: Receipt) -> Iterator[str]:
-    """Yield records of conda packages that replaced ours; a wheel leaves conda's own record in place."""
-    if receipt.conda is None or kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
-        return
-    from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
-
-    for package in read_records(prefix / "conda-meta").packages:
-        if package.name in names and package.dist != receipt.conda.package.dist:
-            yield f"conda-meta/{package.record}"

@@ -11,7 +11,6 @@ is valid only while all its files are intact.
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
@@ -44,54 +43,6 @@ class FetchedWheels:
     files: dict[str, str]
 
 
-T = TypeVar("T", bound=FetchedWheels)
-
-
-def describe_wheels(directory: Path) -> FetchedWheels:
-    """Describe the wheels that lie in a directory."""
-    digests = {path.name: files.sha256(path) for path in sorted(directory.iterdir())}
-    return FetchedWheels(directory=codec.digest(digests)[:16], files=digests)
-
-
-def read_latest(kind: type[T], name: str, place: Path, cache: Path) -> tuple[T | None, bool]:
-    """Read which fetch is the latest.
-
-    Args:
-        kind: the class of the record.
-        name: the name of the record's document.
-        place: the directory of the fetches.
-        cache: our cache directory, in which it lies.
-
-    Returns:
-        The record, and whether it is recent; None if it cannot be read or its files are not what was fetched.
-    """
-    record = foreign.read_kept(kind, name, place / _LATEST)
-    kept = place / record.directory if record is not None else place
-    if (
-        record is None
-        or not sealed_trees.is_intact(kept, cache=cache)
-        or {*record.files} != {*foreign.list_names(kept)}
-    ):
-        return None, False
-    return record, time.time() - (place / _LATEST).stat().st_mtime <= _LIFETIME
-
-
-def keep_latest(fresh: Path, place: Path, name: str, record: T, *, cache: Path | None) -> T:
-    """Put fetched wheels into their place, and make them the latest.
-
-    Args:
-        fresh: their directory; moved away.
-        cache: our cache directory, which seals them; None if they serve this run alone.
-    """
-    target, aside = place / record.directory, fresh.with_name("aside")
-    if cache is None:
-        files.publish(fresh, target, aside)
-    else:
-        sealed_trees.publish_sealed(fresh, target, aside, cache=cache)
-    files.write_text(place / _LATEST, codec.dump(codec.document(name, record)))
-    return record
-
-
 _DOCUMENT = "requirements"
 _SECONDS = 300.0
 _DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: without pyproject.toml or [build-system]
@@ -119,7 +70,7 @@ def fetch_requirements(
         return ()
     within = Path("requirements", codec.digest(_list_key_inputs(request, required)))
     place = request.cache / within
-    latest, recent = read_latest(FetchedWheels, _DOCUMENT, place, request.cache)
+    latest, recent = _read_latest(place, request.cache)
     known = _locate_wheels(place, latest) if latest is not None else ()
     if known and (request.offline or recent):
         return known
@@ -133,6 +84,27 @@ def fetch_requirements(
     message = f"{', '.join(required)}: cannot be looked up; using the copies fetched before"
     request.emit(Noted(message=message, warning=True))
     return known
+
+
+def _read_latest(place: Path, cache: Path) -> tuple[FetchedWheels | None, bool]:
+    """Read which fetch is the latest.
+
+    Args:
+        place: the directory of the fetches.
+        cache: our cache directory, in which it lies.
+
+    Returns:
+        The record, and whether it is recent; None if it cannot be read or its files are not what was fetched.
+    """
+    record = foreign.read_kept(FetchedWheels, _DOCUMENT, place / _LATEST)
+    kept = place / record.directory if record is not None else place
+    if (
+        record is None
+        or not sealed_trees.is_intact(kept, cache=cache)
+        or {*record.files} != {*foreign.list_names(kept)}
+    ):
+        return None, False
+    return record, time.time() - (place / _LATEST).stat().st_mtime <= _LIFETIME
 
 
 def _locate_wheels(place: Path, fetched: FetchedWheels) -> tuple[Path, ...]:
@@ -224,8 +196,15 @@ def _fetch_requirements(
         words = (*_make_index_words(request), "--dest", str(fresh), *required)
         environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
         run((*argv, *words), environment=environment, timeout=_SECONDS, while_working=True, process_group=process_group)
-        cache = request.cache if request.wheelhouse is None else None  # else for this run alone
-        return keep_latest(fresh, place, _DOCUMENT, describe_wheels(fresh), cache=cache)
+        digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
+        record = FetchedWheels(directory=codec.digest(digests)[:16], files=digests)
+        target, aside = place / record.directory, space / "aside"
+        if request.wheelhouse is None:
+            sealed_trees.publish_sealed(fresh, target, aside, cache=request.cache)
+        else:  # for this run alone
+            files.publish(fresh, target, aside)
+        files.write_text(place / _LATEST, codec.dump(codec.document(_DOCUMENT, record)))
+        return record
 
 
 def _make_index_words(request: BuildRequest) -> tuple[str, ...]:

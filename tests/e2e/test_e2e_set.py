@@ -15,8 +15,8 @@ from support.projects.tools import ProjectTools
 from support.projects.tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
 from support.sandbox import UV, NewSandbox, Result, Sandbox, run, tree_hash
 
+from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.host_plan import PYTHONS
-from fastinstall.fleet.wheel_set import WheelSet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -90,7 +90,7 @@ class Set:
 
     def wheel_for(self, python: Python) -> dict[str, str]:
         """What was told of the wheel for a Python."""
-        wheels: list[dict[str, str]] = self.told["wheels"]  # type: ignore[assignment]  # as the schema has it
+        wheels: list[dict[str, str]] = self.told["artefacts"]  # type: ignore[assignment]  # as the schema has it
         return next(each for each in wheels if each["abi"] == f"cp{str(python).replace('.', '')}")
 
 
@@ -117,16 +117,18 @@ def _build(sandbox: Sandbox, directory: Path, path: str) -> Result:
 
 
 def test_a_set_has_a_wheel_per_python_and_names_missing_pythons(built: Set) -> None:
-    Draft202012Validator(json_schema(WheelSet, name="set")).validate(built.told)
+    Draft202012Validator(json_schema(Fleet, name="fleet")).validate(built.told)
     sums = (built.directory / "SHA256SUMS").read_text()
     for python in built.pythons:
         wheel = built.wheel_for(python)
-        assert wheel["outcome"] == "available"
         assert f"{wheel['sha256']}  {wheel['wheel']}\n" in sums
         assert "manylinux" in wheel["wheel"]
-    outcomes = [wheel["outcome"] for wheel in built.told["wheels"]]  # type: ignore[attr-defined]  # as the schema has it
-    assert sorted(set(outcomes)) == ["available", "no-interpreter"]
-    assert len(outcomes) == len(PYTHONS)
+    artefacts: list[dict[str, str]] = built.told["artefacts"]  # type: ignore[assignment]  # as the schema has it
+    assert len(artefacts) == len(PYTHONS)
+    missing = [artefact for artefact in artefacts if artefact["wheel"] is None]
+    assert missing
+    assert [artefact["builder"] for artefact in missing] == [None] * len(missing)
+    assert all("this machine has no CPython" in artefact["problem"] for artefact in missing)
 
 
 def test_what_is_there_is_not_built_again(sandbox: Sandbox, built: Set) -> None:

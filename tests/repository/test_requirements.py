@@ -11,8 +11,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-EXTRAS = ("isa", "conda")
-GROUPS = {"tool": ("backend",), "test": ("backend", "dev")}
+EXTRAS = {"tool": ("isa", "conda"), "test": ("isa", "conda"), "with-tool": ()}
+GROUPS = {"tool": ("backend",), "test": ("backend", "dev"), "with-tool": ()}
 CURE = "run: sh bootstrap.sh lock"
 PYTHONS = ("3.11.9", "3.12.9", "3.13.9", "3.14.10", "3.15.2")
 
@@ -36,9 +36,10 @@ def _group(name: str) -> Iterator[Requirement]:
 
 def _asked_for(name: str) -> list[Requirement]:
     project = PROJECT["project"]
-    words = [*project["dependencies"], *(each for extra in EXTRAS for each in project["optional-dependencies"][extra])]
+    extras = (each for extra in EXTRAS[name] for each in project["optional-dependencies"][extra])
+    build = PROJECT["build-system"]["requires"] if "backend" in GROUPS[name] else ()
     grouped = [each for group in GROUPS[name] for each in _group(group)]
-    return [*map(Requirement, [*words, *PROJECT["build-system"]["requires"]]), *grouped]
+    return [*map(Requirement, [*project["dependencies"], *extras, *build]), *grouped]
 
 
 def _holds(requirement: Requirement, python: str) -> bool:
@@ -77,5 +78,7 @@ def test_every_file_is_known_by_its_hash_and_no_index_is_named(name: str) -> Non
 
 
 def test_the_tests_run_with_the_versions_that_users_get() -> None:
-    users, tests = ({(pin.name, str(pin.specifier)) for pin in _pins(name)} for name in ("tool", "test"))
-    assert users <= tests, CURE
+    machines, users, tests = (
+        {(pin.name, str(pin.specifier)) for pin in _pins(name)} for name in ("with-tool", "tool", "test")
+    )
+    assert machines <= users <= tests, CURE

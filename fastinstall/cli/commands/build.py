@@ -18,12 +18,13 @@ from fastinstall.cli.commands.plan import code_of, plan_fleet
 from fastinstall.cli.common import open_working_session, refuse_together, refuse_without, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
-from fastinstall.cli.text.fleets import fleet_text, set_text
+from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.fleet.fleet import FleetArtefact
 from fastinstall.fleet.host_plan import plan_set
-from fastinstall.fleet.wheel_set import WheelOutcome, build_set
-from fastinstall.fleet.wheels import build_fleet
+from fastinstall.fleet.wheels import build_fleet, build_set
 from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
@@ -46,10 +47,8 @@ def run(arguments: Namespace, context: Context) -> int:
     refuse_without(arguments, "--hosts", ("--max-age",))
     if arguments.tool_only:
         return publish_tool_only(arguments, context)
-    if arguments.hosts is not None:
-        return run_for_hosts(arguments, context)
-    if arguments.set:
-        return run_for_set(arguments, context)
+    if arguments.hosts is not None or arguments.set:
+        return build_for_many(arguments, context)
     session, output, request = _open(arguments, context)
     as_conda = arguments.format == "conda"
     if as_conda and _read_machine(arguments):
@@ -144,40 +143,37 @@ def _list_built_files(built: BuildOutcome) -> list[Path]:
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _list_packages(built)]
 
 
-def run_for_hosts(arguments: Namespace, context: Context) -> int:
-    """Build for the hosts of facts files, and write down which host takes which wheel."""
-    _refuse_conda("--hosts", arguments)
-    session, wheelhouse, request = _open(arguments, context)
-    planned = plan_fleet(session, arguments, request)
-    served = tuple((each.python, each.architecture) for each in planned.artefacts) if arguments.with_tool else ()
-    with _bring_tool(session, wheelhouse, served, request):
-        fleet = build_fleet(session, planned, wheelhouse, _read_emulation(arguments))
-    tell(context, "fleet", fleet, fleet_text)
-    unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
-    return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)
-
-
-def run_for_set(arguments: Namespace, context: Context) -> int:
-    """Build one wheel for each CPython in use; a Python that this machine does not have fails nothing."""
-    _refuse_conda("--set", arguments)
-    session, directory, request = _open(arguments, context)
-    wanted = plan_set(session, target_of(arguments).python, request, _read_machine(arguments))
-    built = [each for each in wanted if each.builder is not None and arguments.with_tool]
-    with _bring_tool(session, directory, tuple((each.python, each.architecture) for each in built), request):
-        made = build_set(session, wanted, request, directory, _read_emulation(arguments))
-    tell(context, "set", made, set_text)
-    outcomes = {wheel.outcome for wheel in made.wheels}
-    if WheelOutcome.FAILED in outcomes:
-        return ExitCode.FAILED_UNCHANGED
-    return ExitCode.OK if WheelOutcome.AVAILABLE in outcomes else ExitCode.REFUSED
-
-
-def _refuse_conda(flag: str, arguments: Namespace) -> None:
+def build_for_many(arguments: Namespace, context: Context) -> int:
+    """Build the wheels that the hosts of facts files need, or one for each CPython in use."""
     if arguments.format == "conda":
+        flag = "--set" if arguments.set else "--hosts"
         raise UsageError(
             f"{flag} makes wheels, which conda environments take too (setup makes packages of them there)",
             hint="leave --format out; a channel for one Python: fastinstall build --format conda --python EXE -o DIR",
         )
+    session, output, request = _open(arguments, context)
+    if arguments.set:
+        planned, build = plan_set(session, target_of(arguments).python, request, _read_machine(arguments)), build_set
+    else:
+        planned, build = plan_fleet(session, arguments, request), build_fleet
+    required = [each for each in planned.artefacts if _is_required(each)]
+    served = tuple((each.python, each.architecture) for each in required) if arguments.with_tool else ()
+    with _bring_tool(session, output, served, request):
+        fleet = build(session, planned, output, _read_emulation(arguments))
+    tell(context, "fleet", fleet, fleet_text)
+    is_available = any(each.wheel is not None for each in fleet.artefacts)
+    if arguments.set and is_available:
+        context.console.talk(f"serve it as a package index: python3 -m http.server --directory {quote(output)}")
+    if any(each.wheel is None and _is_required(each) for each in fleet.artefacts):
+        return ExitCode.FAILED_UNCHANGED
+    if arguments.set:
+        return ExitCode.OK if is_available else ExitCode.REFUSED
+    return code_of(fleet)
+
+
+def _is_required(artefact: FleetArtefact) -> bool:
+    """Tell whether a missing wheel is a failure; a set may lack wheels for Pythons that this machine lacks."""
+    return bool(artefact.hosts) or artefact.builder is not None
 
 
 def _read_machine(arguments: Namespace) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fastinstall.cli.common import (
     identify_state,
     measure_effect,
-    parse_path,
     progress_for,
     read_max_age,
     refuse_together,
@@ -43,7 +42,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return _list(context)
     if arguments.collect is not None:
         return _collect(arguments, context)
-    refuse_without(arguments, "--collect", ("--hosts", "--max-age"))
+    refuse_without(arguments, "--collect", ("--max-age",))
     refuse_without(arguments, "--fix", ("--allow",))
     refuse_together(arguments, "--all", ("--prefix", "--python", "--fix"))
     session = session_of(context)
@@ -58,8 +57,8 @@ def _collect(arguments: Namespace, context: Context) -> int:
     refuse_together(arguments, "--collect", ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags"))
     if arguments.checks:
         raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
-    place, hosts = expand_home(arguments.collect), parse_path(arguments.hosts)
-    collected = collect(session_of(context), place, hosts, read_max_age(arguments, usual=7))
+    place, max_age = expand_home(arguments.collect), read_max_age(arguments, usual=7)
+    collected = collect(session_of(context), place, max_age)
     brief = f"{collected.status}: {collected.summary}"
     tell(context, "collected", collected, (lambda *_: brief) if context.console.quiet else render_collected)
     return choose_exit_code(collected.status, arguments.fail_on) if collected.hosts else ExitCode.UNDETERMINED

@@ -1,4 +1,4 @@
-"""Wheels for many machines, a set of wheels, and collected reports as text: short, however many there are.
+"""Wheels for many machines, and collected reports as text: short, however many there are.
 
 The same values that --json prints.
 """
@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.core.messages import listing, quote
+from fastinstall.core.messages import listing
 from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact
 from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
 from fastinstall.fleet.wheel_choice import format_quantity
-from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet
 from fastinstall.model.finding import Status
 
 _NAMES = 3
@@ -60,11 +59,12 @@ def render_excluded_hosts(left_out: Sequence[ExcludedHost], page: Page) -> Itera
 
 
 def _render_artefact(artefact: FleetArtefact, page: Page) -> Iterator[str]:
-    what = f"CPython {artefact.python}, {listing(artefact.levels)}: {format_quantity(len(artefact.hosts), 'host')}"
-    yield f"  {page.paint(artefact.id, 'bold')}  {what}"
+    hosts = f": {format_quantity(len(artefact.hosts), 'host')}" if artefact.hosts else ""
+    yield f"  {page.paint(artefact.id, 'bold')}  CPython {artefact.python}, {listing(artefact.levels)}{hosts}"
     if artefact.wheel is not None:
         yield f"{_BELOW}{artefact.wheel}"
-    yield from page.lines(artefact.reason, first=_BELOW, rest=_BELOW + "  ", style="dim")
+    if artefact.reason:
+        yield from page.lines(artefact.reason, first=_BELOW, rest=_BELOW + "  ", style="dim")
     if artefact.problem:
         yield from page.lines(f"not here: {artefact.problem}", first=_BELOW, rest=_BELOW + "  ", style="warning")
         yield from page.advice(f"hint: {artefact.hint}", first=_BELOW + "  ", rest=_BELOW + "    ")
@@ -114,9 +114,6 @@ def render_collected(collected: Collected, page: Page) -> str:
         lines.append(f"  ... and {len(collected.findings) - len(shown):,} more findings: --verbose or --json")
     if collected.unreported:
         lines += ["", *_render_unreported_hosts(collected, page)]
-    if collected.unexpected:
-        count = format_quantity(len(collected.unexpected), "host")
-        lines += page.lines(f"not expected: {count} with a report: {first_names(collected.unexpected, page)}")
     lines.append(page.paint(f"{collected.status}: {collected.summary}", collected.status))
     return join_lines(lines)
 
@@ -146,26 +143,6 @@ def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
         names = tuple(dict.fromkeys(each.host for each in found))
         hosts = f"{format_quantity(len(names), 'host')}: {first_names(names, page)}"
         yield from page.lines(f"{absence}: {hosts}", first="  ", rest="    ")
-        if absence != "missing":
-            for each in found if page.verbose else found[:_COLLECTED_REASONS]:
-                yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")
+        for each in found if page.verbose else found[:_COLLECTED_REASONS]:
+            yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")
         yield from page.advice(f"hint: {found[0].hint}", first="    ", rest="      ")
-
-
-def set_text(made: WheelSet, page: Page) -> str:
-    """Return a line for each wheel, then how to serve the directory as a package index."""
-    lines = [page.paint(made.summary, "bold")]
-    for wheel in made.wheels:
-        lines += _render_wheel(wheel, page)
-    if any(wheel.outcome is WheelOutcome.AVAILABLE for wheel in made.wheels):
-        lines.append(f"serve it as a package index: python3 -m http.server --directory {quote(made.directory)}")
-    return join_lines(lines)
-
-
-def _render_wheel(wheel: SetWheel, page: Page) -> Iterator[str]:
-    name = f"  {page.paint(f'{wheel.abi:<7}', 'bold')} "
-    if wheel.outcome is WheelOutcome.AVAILABLE:
-        yield f"{name}{wheel.wheel}"
-        return
-    yield from page.lines(f"not here: {wheel.problem}", first=name, rest=_BELOW, style="warning")
-    yield from page.advice(f"hint: {wheel.hint}", first=_BELOW, rest=_BELOW + "  ")

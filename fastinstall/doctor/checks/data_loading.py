@@ -18,8 +18,7 @@ megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images 
 beyond the quota take memory and turns from each other, and load no faster.
 
 A model that is trained on the pixels of one decoder and serves those of another may answer otherwise, and nothing
-reports it. `fastinstall doctor --collect` says under this check's name that machines have Pillow 12 and 13: these
-resize otherwise.
+reports it. Pillow 12 and 13, too, resize otherwise.
 
 How to fix it:
 Use one decoder, and one version of Pillow, for training and serving. `fastinstall bench DIR` measures your images on

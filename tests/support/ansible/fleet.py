@@ -80,8 +80,11 @@ def _program(directory: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("fastinstall", "recipes", "hooks"):
         shutil.copytree(_CHECKOUT / name, directory / name, ignore=ignored)
-    (directory / "docs" / "reference").mkdir(parents=True)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "docs/reference/fastinstall.1"):
+    for name in (
+        *("pyproject.toml", "README.md", "LICENSE"),
+        *("docs/reference/fastinstall.1", "requirements/with-tool.txt"),
+    ):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(_CHECKOUT / name, directory / name)
     return directory
 

@@ -48,11 +48,12 @@ def test_missing_pythons_are_no_failure_if_a_wheel_is_available(
 ) -> None:
     _put_wheel(tmp_path, ABI)
     assert _run(tmp_path) == ExitCode.OK
-    document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "fastinstall.set/1"
-    outcomes = {wheel["abi"]: wheel["outcome"] for wheel in document["wheels"]}
-    assert outcomes.pop(ABI) == "available"
-    assert set(outcomes.values()) == {"no-interpreter"}
+    told = capsys.readouterr()
+    document = json.loads(told.out)
+    assert document["schema"] == "fastinstall.fleet/1"
+    assert [artefact["abi"] for artefact in document["artefacts"] if artefact["wheel"] is not None] == [ABI]
+    assert {artefact["builder"] for artefact in document["artefacts"]} == {None}
+    assert f"python3 -m http.server --directory {tmp_path / 'set'}" in told.err
 
 
 def test_a_build_that_fails_is_a_failure_whatever_else_is_there(
@@ -60,8 +61,9 @@ def test_a_build_that_fails_is_a_failure_whatever_else_is_there(
 ) -> None:
     _put_wheel(tmp_path, "cp310" if ABI != "cp310" else "cp311")
     assert _run(tmp_path) == ExitCode.FAILED_UNCHANGED
-    outcomes = [wheel["outcome"] for wheel in json.loads(capsys.readouterr().out)["wheels"]]
-    assert (outcomes.count("available"), outcomes.count("failed")) == (1, 1)
+    artefacts = json.loads(capsys.readouterr().out)["artefacts"]
+    assert sum(artefact["wheel"] is not None for artefact in artefacts) == 1
+    assert [artefact["abi"] for artefact in artefacts if artefact["builder"] is not None] == [ABI]
 
 
 def test_where_no_python_is_here_nothing_is_made(
@@ -69,5 +71,6 @@ def test_where_no_python_is_here_nothing_is_made(
 ) -> None:
     monkeypatch.setattr("sys._base_executable", "/nowhere/python")
     assert _run(tmp_path) == ExitCode.REFUSED
-    assert {wheel["outcome"] for wheel in json.loads(capsys.readouterr().out)["wheels"]} == {"no-interpreter"}
+    artefacts = json.loads(capsys.readouterr().out)["artefacts"]
+    assert {(artefact["wheel"], artefact["builder"]) for artefact in artefacts} == {(None, None)}
     assert not (tmp_path / "set").exists()

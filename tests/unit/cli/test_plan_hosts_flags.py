@@ -49,7 +49,6 @@ def _run(*words: str) -> int:
         ("doctor", "--collect", "DIR", "--all"),
         ("doctor", "--collect", "DIR", "--fix"),
         ("doctor", "--collect", "DIR", "swapped"),
-        ("doctor", "--hosts", "DIR"),
     ],
     ids=" ".join,
 )

@@ -11,7 +11,7 @@ from fastinstall.core.codec import decode, encode
 from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.hosts import FleetHost, read_host_facts
-from fastinstall.fleet.wheel_choice import Limits, plan_fleet
+from fastinstall.fleet.wheel_choice import plan_fleet
 from fastinstall.model.request import Request
 from fastinstall.observe.recipes import load_recipe
 
@@ -23,7 +23,7 @@ def _planned(case: dict[str, Any]) -> Fleet:
     hosts = [host for host in map(read_host_facts, documents) if isinstance(host, FleetHost)]
     request = decode(Request, case.get("request", {}), file="case")
     recipe = load_recipe(request.recipe, (recipes_directory(),))
-    return plan_fleet(hosts, (), recipe, request, Limits(now=NOW, max_age=case.get("max_age")))
+    return plan_fleet(hosts, (), recipe, request, now=NOW, max_age=case.get("max_age"))
 
 
 @pytest.mark.parametrize("path", sorted(_CASES.glob("*.json")), ids=lambda path: path.stem)

@@ -7,7 +7,7 @@ from support.values.fleet_cases import NOW, facts_document
 from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import Cause, Fleet
 from fastinstall.fleet.hosts import FleetHost, read_host_facts
-from fastinstall.fleet.wheel_choice import Limits, find_oldest_glibc, plan_fleet, select_reachable_hosts
+from fastinstall.fleet.wheel_choice import find_oldest_glibc, plan_fleet, select_reachable_hosts
 from fastinstall.model.request import Request
 from fastinstall.observe.recipes import load_recipe
 
@@ -28,7 +28,7 @@ def test_a_wheel_needs_the_oldest_glibc_that_it_names(platforms: tuple[str, ...]
 def _fleet(glibcs: dict[str, str]) -> Fleet:
     hosts = [read_host_facts(facts_document(name, {"glibc": glibc})) for name, glibc in glibcs.items()]
     recipe = load_recipe("pillow-fast", (recipes_directory(),))
-    return plan_fleet([each for each in hosts if isinstance(each, FleetHost)], (), recipe, Request(), Limits(now=NOW))
+    return plan_fleet([each for each in hosts if isinstance(each, FleetHost)], (), recipe, Request(), now=NOW)
 
 
 def test_only_a_host_with_an_older_glibc_is_left_out_of_a_wheel(golden: Golden) -> None:

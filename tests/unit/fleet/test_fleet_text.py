@@ -121,12 +121,11 @@ def test_ten_thousand_reports_fit_a_screen_or_two() -> None:
         hosts={"error": _names(MANY), "ok": ("fine",)},
         findings=findings,
         unreported=silent,
-        unexpected=_names(MANY),
     )
     text = render_collected(collected, Page())
     assert len(text.splitlines()) < 90
     assert text.splitlines()[0].startswith("error    10,000 hosts  web00000.example.org, ")
     assert text.splitlines()[1] == "ok       1 host"
     assert "... and 85 more findings" in text
-    assert "missing: 10,000 hosts" in text
+    assert "unreadable: 10,000 hosts" in text
     assert text.splitlines()[-1] == "error: none"

@@ -12,7 +12,7 @@ from support.values.fleet_cases import NOW, facts_document
 from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import FleetArtefact
 from fastinstall.fleet.hosts import FleetHost, read_host_facts
-from fastinstall.fleet.wheel_choice import Limits, plan_fleet
+from fastinstall.fleet.wheel_choice import plan_fleet
 from fastinstall.fleet.wheels import find_existing_wheel
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
@@ -30,7 +30,7 @@ def recipe() -> Recipe:
 def artefact(recipe: Recipe) -> FleetArtefact:
     host = read_host_facts(facts_document("web1", {}))
     assert isinstance(host, FleetHost)
-    return plan_fleet([host], (), recipe, Request(), Limits(now=NOW)).artefacts[0]
+    return plan_fleet([host], (), recipe, Request(), now=NOW).artefacts[0]
 
 
 def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None, listed: bool = True) -> str:

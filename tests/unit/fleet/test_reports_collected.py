@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from support.suite.golden import Golden
 from support.values.builders import healthy_facts
+from support.values.sessions import a_session
 
 from fastinstall.core.codec import document
 from fastinstall.core.errors import DocumentError
-from fastinstall.fleet.hosts import HostDocument, read_each
-from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, read_report, refuse_report, sum_up
+from fastinstall.fleet.hosts import HostDocument
+from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, collect, read_report, sum_up
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey, Unobservable
 
 NOW, DAY = 1_763_800_000.0, 86400.0
@@ -46,8 +47,8 @@ def _host(name: str, *statuses: Status, prefix: str = "/env", age: float = 0) ->
     return read
 
 
-def _summed(*reports: HostReport, unreported: tuple[Unreported, ...] = (), expected: tuple[str, ...] = ()) -> Collected:
-    return sum_up(reports, unreported, expected=set(expected), oldest=NOW - 7 * DAY, now=NOW)
+def _summed(*reports: HostReport) -> Collected:
+    return sum_up(reports, (), oldest=NOW - 7 * DAY, now=NOW)
 
 
 def test_a_report_keeps_its_overall_status_and_drops_ok_findings() -> None:
@@ -142,17 +143,6 @@ def test_an_old_report_is_ignored_and_its_host_and_age_named(golden: Golden) -> 
     golden(collected.unreported[0].reason)
 
 
-def test_hosts_without_a_report_and_unexpected_hosts_are_named(golden: Golden) -> None:
-    broken = Unreported(host="b", absence=Absence.UNREADABLE, reason="is empty", hint="again")
-    collected = _summed(_host("a", Status.OK), _host("x", Status.OK), unreported=(broken,), expected=("a", "b", "c"))
-    assert [(each.host, each.absence) for each in collected.unreported] == [
-        ("b", Absence.UNREADABLE),
-        ("c", Absence.MISSING),
-    ]
-    assert collected.unexpected == ("x",)
-    golden(collected.summary)
-
-
 def test_a_name_inside_counts_before_the_files() -> None:
     told: dict[str, Any] = document("doctor", _report("/env", Status.OK))
     host = read_report(_document("web1", {**told, "host": "web7", "observed_at": "2025-11-01T00:00:00+00:00"}))
@@ -160,31 +150,12 @@ def test_a_name_inside_counts_before_the_files() -> None:
     assert (host.host, host.written) == ("web7", 1_761_955_200.0)
 
 
-def test_reports_lie_in_files(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps(document("doctor", _report("/env", Status.OK))))
-    (tmp_path / "b.json").write_text("{")
-    found = list(read_each(tmp_path, "--collect", read_report, refuse_report))
-    assert [each.host for each in found if isinstance(each, HostReport)] == ["a"]
-    unread = [(each.host, each.absence) for each in found if isinstance(each, Unreported)]
-    assert unread == [("b", Absence.UNREADABLE)]
-
-
-def _host_with(name: str, *versions: str) -> HostReport:
-    reports = tuple(replace(_report("/env", Status.OK), pillow=version) for version in versions)
-    host = read_report(_document(name, document("doctor-all", Survey(status=Status.OK, reports=reports))))
-    assert isinstance(host, HostReport)
-    return host
-
-
-def test_pillow_12_beside_13_in_one_fleet_is_named() -> None:
-    hosts = (_host_with("a", "12.3.0"), _host_with("b", "13.0.0+simd.v3"), _host_with("c", "13.0.0", "12.1.1.post0"))
-    (finding,) = _summed(*hosts, _host_with("d", "", "?")).findings
-    assert (finding.check, finding.status, finding.hosts) == ("data-loading", Status.HINT, ("a", "b", "c"))
-    assert finding.link == "docs/explanation/surprises.md#the-same-file-other-pixels"
-    assert "13.0.0 and later (2 hosts)" in finding.message
-    assert "earlier ones (2 hosts)" in finding.message
-
-
-@pytest.mark.parametrize("versions", [("12.3.0", "10.4.0"), ("13.0.0", "13.1.0+simd.v3")])
-def test_pillows_that_resize_alike_are_not_named(versions: tuple[str, ...]) -> None:
-    assert not _summed(*(_host_with(f"web{place}", each) for place, each in enumerate(versions))).findings
+def test_reports_are_files_and_an_unreadable_one_is_named(tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / "a.json").write_text(json.dumps(document("doctor", _report("/env", Status.OK))))
+    (reports / "b.json").write_text("{")
+    collected = collect(a_session(tmp_path), reports)
+    assert collected.hosts == {"ok": ("a",)}
+    assert [(each.host, each.absence) for each in collected.unreported] == [("b", Absence.UNREADABLE)]
+    assert collected.status is Status.UNKNOWN

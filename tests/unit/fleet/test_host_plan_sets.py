@@ -10,12 +10,13 @@ from support.suite.golden import Golden
 from support.values.sessions import a_session
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.fleets import set_text
+from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import DocumentError, UndeterminedError, UsageError
 from fastinstall.core.files import sha256
+from fastinstall.fleet.fleet import FLEET_FILE, Fleet
 from fastinstall.fleet.host_plan import PYTHONS, plan_set
-from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet, build_set
+from fastinstall.fleet.wheels import build_set
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.package_index.publish import publish_wheel
@@ -32,31 +33,31 @@ def session(tmp_path: Path) -> Session:
 
 
 def test_a_set_has_a_wheel_per_python_with_every_useful_level(session: Session) -> None:
-    wanted = plan_set(session, None, Request())
+    wanted = plan_set(session, None, Request()).artefacts
     assert [each.abi for each in wanted] == [f"cp{each.replace('.', '')}" for each in PYTHONS]
     assert {each.levels for each in wanted} == {("x86-64-v2", "x86-64-v3")}
     assert {each.directory for each in wanted} == {"."}
 
 
 def test_a_set_for_another_machine_has_its_levels(session: Session) -> None:
-    wanted = plan_set(session, None, Request(), AARCH64.machine)
+    wanted = plan_set(session, None, Request(), AARCH64.machine).artefacts
     assert {(each.architecture, each.levels) for each in wanted} == {(AARCH64.machine, ("armv8-a",))}
 
 
 def test_named_levels_hold_for_all(session: Session) -> None:
     for request in (Request(level="x86-64-v3"), Request(levels=("x86-64-v3",))):
-        assert {each.levels for each in plan_set(session, None, request)} == {("x86-64-v3",)}
+        assert {each.levels for each in plan_set(session, None, request).artefacts} == {("x86-64-v3",)}
 
 
 def test_a_python_that_is_not_here_is_named_with_what_to_do(session: Session) -> None:
-    missing = next(each for each in plan_set(session, None, Request()) if each.abi == "cp314t")
+    missing = next(each for each in plan_set(session, None, Request()).artefacts if each.abi == "cp314t")
     assert missing.builder is None
     assert "3.14" in missing.problem
     assert "python3.14t on PATH" in missing.hint
 
 
 def test_a_named_python_builds_its_wheel(session: Session) -> None:
-    wanted = plan_set(session, running().executable, Request())
+    wanted = plan_set(session, running().executable, Request()).artefacts
     (builder,) = (each.builder for each in wanted if each.abi == ABI)
     assert builder is not None
 
@@ -67,8 +68,8 @@ def test_a_named_python_that_no_set_has_is_added(session: Session, tmp_path: Pat
     text = (session.recipe_directories[0] / "pillow-fast.toml").read_text()
     (recipes / "pillow-fast.toml").write_text(text.replace('pythons = ">=3.10"', 'pythons = ">=3.99"'))
     elsewhere = replace(session, recipe_directories=(recipes, *session.recipe_directories))
-    assert plan_set(elsewhere, None, Request()) == ()
-    assert [each.abi for each in plan_set(elsewhere, running().executable, Request())] == [ABI]
+    assert plan_set(elsewhere, None, Request()).artefacts == ()
+    assert [each.abi for each in plan_set(elsewhere, running().executable, Request()).artefacts] == [ABI]
 
 
 @pytest.mark.parametrize(
@@ -92,59 +93,50 @@ def test_a_named_python_that_does_not_answer_is_refused(session: Session) -> Non
         plan_set(session, Path("/nowhere/python"), Request())
 
 
-def test_an_existing_wheel_is_kept_even_without_its_python(session: Session, tmp_path: Path) -> None:
-    wanted = tuple(each for each in plan_set(session, None, Request()) if each.abi in {"cp314", "cp314t"})
-    wheel = write_wheel(tmp_path / "built", "pillow", "13.0.0+simd.v2.v3", f"cp314-cp314-{TAG}")
+def _plan_two(session: Session, builder: PurePath | None = None) -> Fleet:
+    """Plan a set for CPython 3.14 and for its free-threaded build, the first built by `builder`."""
+    planned = plan_set(session, None, Request(offline=True))
+    artefacts = {each.abi: replace(each, builder=None) for each in planned.artefacts}
+    return replace(planned, artefacts=(replace(artefacts["cp314"], builder=builder), artefacts["cp314t"]))
+
+
+def _publish(session: Session, tmp_path: Path, python: str) -> Path:
+    wheel = write_wheel(tmp_path / "built", "pillow", "13.0.0+simd.v2.v3", f"cp314-{python}-{TAG}")
     publish_wheel(session, wheel, sha256(wheel), tmp_path / "set")
+    return wheel
 
-    made = build_set(session, tuple(replace(each, builder=None) for each in wanted), Request(), tmp_path / "set")
 
-    there, missing = made.wheels
-    assert (there.outcome, there.wheel, there.sha256) == (WheelOutcome.AVAILABLE, wheel.name, sha256(wheel))
-    assert (missing.outcome, missing.wheel) == (WheelOutcome.NO_INTERPRETER, None)
+def test_an_existing_wheel_is_kept_even_without_its_python(session: Session, tmp_path: Path) -> None:
+    wheel = _publish(session, tmp_path, "cp314")
+
+    existing, missing = build_set(session, _plan_two(session), tmp_path / "set").artefacts
+
+    assert (existing.wheel, existing.sha256, existing.problem) == (wheel.name, sha256(wheel), "")
+    assert (missing.wheel, missing.builder) == (None, None)
 
 
 def test_a_build_that_fails_keeps_no_other_from_being_made(session: Session, tmp_path: Path) -> None:
-    wanted = [each for each in plan_set(session, None, Request()) if each.abi in {"cp314", "cp314t"}]
-    nowhere = replace(wanted[0], builder=PurePath("/nowhere/python"))
-    wheel = write_wheel(tmp_path / "built", "pillow", "13.0.0+simd.v2.v3", f"cp314-cp314t-{TAG}")
-    publish_wheel(session, wheel, sha256(wheel), tmp_path / "set")
+    wheel = _publish(session, tmp_path, "cp314t")
 
-    failed, there = build_set(session, (nowhere, wanted[1]), Request(offline=True), tmp_path / "set").wheels
+    built = build_set(session, _plan_two(session, PurePath("/nowhere/python")), tmp_path / "set")
 
-    assert (failed.outcome, there.outcome) == (WheelOutcome.FAILED, WheelOutcome.AVAILABLE)
+    failed, existing = built.artefacts
+    assert (failed.wheel, existing.wheel) == (None, wheel.name)
     assert "/nowhere/python" in failed.problem
+
+
+def test_a_set_names_no_hosts_in_its_directory(session: Session, tmp_path: Path) -> None:
+    _publish(session, tmp_path, "cp314")
+    build_set(session, _plan_two(session), tmp_path / "set")
+    assert not (tmp_path / "set" / FLEET_FILE).exists()
 
 
 def test_an_unreadable_directory_is_refused_before_any_build(session: Session, tmp_path: Path) -> None:
     (tmp_path / "SHA256SUMS").write_text("nonsense\n")
     with pytest.raises(DocumentError):
-        build_set(session, plan_set(session, None, Request()), Request(), tmp_path)
+        build_set(session, plan_set(session, None, Request()), tmp_path)
 
 
-def test_the_text_names_each_wheel_and_what_is_missing(golden: Golden) -> None:
-    levels = ("x86-64-v2", "x86-64-v3")
-    there = SetWheel(
-        python="3.11",
-        abi="cp311",
-        levels=levels,
-        outcome=WheelOutcome.AVAILABLE,
-        wheel=f"pillow-13.0.0+simd.v2.v3-cp311-cp311-{TAG}.whl",
-        sha256=64 * "a",
-    )
-    missing = SetWheel(
-        python="3.14",
-        abi="cp314t",
-        levels=levels,
-        outcome=WheelOutcome.NO_INTERPRETER,
-        problem="this machine has no CPython 3.14 with the ABI cp314t to build it with",
-        hint="put a python3.14t on PATH or name one with --python EXE, or build on a machine that has it",
-    )
-    made = WheelSet(
-        summary="1 of 2 wheels are there: cp311",
-        request=Request(),
-        directory=PurePath("/srv/the stack"),
-        wheels=(there, missing),
-    )
-    golden(set_text(made, Page(colour=False, width=None)), "one is missing")
-    golden(set_text(replace(made, wheels=(missing,)), Page(colour=False, width=None)), "all are missing")
+def test_the_text_names_each_wheel_and_what_is_missing(session: Session, tmp_path: Path, golden: Golden) -> None:
+    _publish(session, tmp_path, "cp314")
+    golden(fleet_text(build_set(session, _plan_two(session), tmp_path / "set"), Page(colour=False, width=None)))
