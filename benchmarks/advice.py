@@ -149,8 +149,8 @@ def take_advice(place: Path, kind: str, options: argparse.Namespace) -> Row:
     bound = result["verdict"]["bound"]
     advice = next((each for each in result["advice"] if each["recommended"]), None)
     if advice is None:
-        return Row(kind=kind, bound=bound, command="; ".join(each["finding"]["message"] for each in result["advice"]))
-    command, gain = advice["finding"]["remedy"]["command"], advice["gain"]
+        return Row(kind=kind, bound=bound, command="; ".join(each["message"] for each in result["advice"]))
+    command, gain = advice["command"], advice["gain"]
     parts = command.split(" && ")
     exports = dict(
         shlex.split(each.removeprefix("export "))[0].split("=", 1) for each in parts if each.startswith("export ")
@@ -176,7 +176,7 @@ def run_bench(words: list[Any], work: Path) -> dict[str, Any]:
     """What `bench` says of a folder; asked again where the machine was too busy."""
     for _ in range(TRIES):
         (result,) = json.loads(in_shell(shlex.join(map(str, words)), work))["workloads"]
-        if not any("busy machine" in each["finding"]["message"] for each in result["advice"]):
+        if not any("busy machine" in each["message"] for each in result["advice"]):
             break
     return dict(result)
 

@@ -87,7 +87,7 @@ def load(path):
 
 program, path = json.loads(sys.stdin.readline())
 spec = importlib.util.spec_from_file_location("_loading", program)
-loading = importlib.util.module_from_spec(spec)
+loading = sys.modules["_loading"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(loading)
 wanted = {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": False}
 pipeline = loading.Pipeline({"adapter": "pillow", "images": [path], "wanted": wanted})

@@ -91,7 +91,7 @@ def reported(arguments: argparse.Namespace) -> str:
 def bench_rates(report: Any, workers: int) -> Rates:  # noqa: ANN401 (JSON is what it is)
     """Images per second of each candidate, and of the baseline as "pillow"."""
     (workload,) = report["workloads"]
-    entries = {each["candidate"]["name"]: each for each in workload["candidates"]}
+    entries = {each["name"]: each for each in workload["candidates"]}
     entries["pillow"] = workload["baseline"]
     return {
         name: rate["images_per_second"]

@@ -4,7 +4,8 @@
 
 Each SITE is put at the front of the path. A line of JSON on stdin names a function of a file beside this one, and its
 arguments: `{"do": "MODULE.FUNCTION", "arguments": {...}}`. A line of JSON answers: `{"answer": ...}`, or why there is
-none: `{"missing": MODULE}`, `{"unsuited": REASON}`, `{"error": TEXT}`.
+none: `{"missing": MODULE}`, `{"unsuited": REASON}`, `{"error": TEXT}`. The files beside this one are imported as a
+package of their own, because `-I` keeps their directory off the path.
 
 `start` takes the job that the other functions are about:
 
@@ -24,7 +25,7 @@ import sys
 from time import perf_counter
 from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = "fastinstall_bench"
 MOST_TEXT = 400
 """Longest error text, in characters: some libraries put the bytes of the image into the message."""
 BATCH = 32
@@ -46,7 +47,6 @@ def serve() -> None:
 
     Processes forked from this one do not have its stdout, so its end is noticed even if they live on.
     """
-    sys.modules["_loading"] = sys.modules[__name__]
     sys.path[:0] = sys.argv[1:]
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -61,7 +61,7 @@ def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
     """Return the answer to a request, which may be why there is none."""
     module, _, name = request["do"].partition(".")
     try:
-        return {"answer": getattr(sibling(module), name)(**request["arguments"])}
+        return {"answer": getattr(import_beside(module), name)(**request["arguments"])}
     except Refused as reason:
         return reason.answer
     except ModuleNotFoundError as error:
@@ -70,27 +70,23 @@ def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
         return {"error": text_of(error)}
 
 
-def sibling(name: str) -> Any:
-    """Return a module beside this one: `-I` keeps its directory off the path."""
-    return sys.modules.get(name) or import_file(name, os.path.join(HERE, name + ".py"))
+def import_beside(name: str) -> Any:
+    """Import a file beside this one ("_timing", "adapters.pillow")."""
+    if PACKAGE not in sys.modules:
+        spec = importlib.machinery.ModuleSpec(PACKAGE, None, is_package=True)
+        spec.submodule_search_locations = [os.path.dirname(os.path.abspath(__file__))]
+        sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
+        sys.modules[PACKAGE + "._loading"] = sys.modules[__name__]
+    return importlib.import_module("%s.%s" % (PACKAGE, name))
 
 
-def import_file(name: str, path: str, **location: Any) -> Any:
-    """Import a file under a name."""
-    loader = importlib.machinery.SourceFileLoader(name, path)
-    spec: Any = importlib.util.spec_from_file_location(name, path, loader=loader, **location)
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-def member(folder: str, name: str) -> Any:
-    """Return a file of a folder beside this one, as a module of a package, so that it can import its neighbours."""
-    package = "fastinstall_" + folder.strip("_")
-    if package not in sys.modules:
-        place = os.path.join(HERE, folder)
-        import_file(package, os.path.join(place, "__init__.py"), submodule_search_locations=[place])
-    return importlib.import_module("%s.%s" % (package, name))
+def import_equipped(name: str) -> Any:
+    """Import an adapter or a store. Raises Refused if a package is missing that it needs."""
+    module = import_beside(name)
+    for needed in getattr(module, "MODULES", ()):
+        if not exists(needed):
+            raise Refused(missing=needed)
+    return module
 
 
 def text_of(error: BaseException) -> str:
@@ -139,31 +135,29 @@ class Pipeline:
 
     def __init__(self, job: Dict[str, Any]) -> None:
         self.job, self.wanted = job, job["wanted"]
-        self.source = sibling("_storage").Store(*job["store"]) if job.get("store") else Files(job["images"])
+        self.values = import_beside("_values")
+        self.source = import_beside("_storage").Store(*job["store"]) if job.get("store") else Files(job["images"])
         self.batches: Any = None
-        self.makes_tensors = bool(self.wanted.get("tensor")) and sibling("_values").torch_works()
+        self.makes_tensors = bool(self.wanted.get("tensor")) and self.values.torch_works()
         self.stages = self._own_stages() if job.get("loader") else self._adapter_stages()
         if not self.batches:
-            self.stages.append(("array", sibling("_values").to_array()))
-            self.stages.extend([("tensor", sibling("_values").to_tensor())] if self.makes_tensors else [])
+            self.stages.append(("array", self.values.to_array()))
+            self.stages.extend([("tensor", self.values.to_tensor())] if self.makes_tensors else [])
         self._warm: Set[str] = set()
         self._endless: Tuple[List[int], Any, Dict[str, str]] = ([], None, {})
 
     def _own_stages(self) -> Stages:
         load = own_loader(self.job["loader"])
-        self.versions = sibling("_values").versions_of(each for each in OWN_LOADERS_PACKAGES if each in sys.modules)
+        self.versions = self.values.versions_of(each for each in OWN_LOADERS_PACKAGES if each in sys.modules)
         return [("decode", lambda index: load(self.source.path(index)))]
 
     def _adapter_stages(self) -> Stages:
-        adapter = member("adapters", self.job["adapter"].replace("-", "_"))
-        for module in adapter.MODULES:
-            if not exists(module):
-                raise Refused(missing=module)
+        adapter = import_equipped("adapters." + self.job["adapter"].replace("-", "_"))
         trouble = adapter.trouble() if hasattr(adapter, "trouble") else ""
         if trouble:
             raise Refused(unsuited=trouble)
-        values = sibling("_values")
-        self.versions = adapter.versions() if hasattr(adapter, "versions") else values.versions_of(adapter.MODULES)
+        versions_of = self.values.versions_of
+        self.versions = adapter.versions() if hasattr(adapter, "versions") else versions_of(adapter.MODULES)
         code: Dict[str, Any] = {name.upper(): self.wanted[name] for name in ("shorter", "crop", "filter")}
         exec(adapter.LOADER, code)  # noqa: S102 (a file of the package)
         self.batches = code.get("batches")
@@ -215,7 +209,7 @@ class Pipeline:
     def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = BATCH) -> Iterator[List[Any]]:
         """Return the pictures of batch after batch; by default on one thread, and without loading ahead."""
         paths = ([self.source.path(index) for index in indexes] for indexes in lists)
-        finish = sibling("_values").to_tensor() if self.makes_tensors else lambda picture: picture
+        finish = self.values.to_tensor() if self.makes_tensors else lambda picture: picture
         for pictures in self.batches(paths, max(1, threads), size, threads > 0):
             yield list(map(finish, pictures))
 
@@ -263,7 +257,11 @@ def own_loader(where: str) -> Callable[[str], Any]:
     place = len(sys.argv[1:]) if __name__ == "__main__" else 0
     sys.path[place:place] = [os.path.abspath(each) for each in places if each]
     try:
-        function = getattr(import_file("fastinstall_loader", file), name, None)
+        loader = importlib.machinery.SourceFileLoader("fastinstall_loader", file)
+        spec: Any = importlib.util.spec_from_file_location(loader.name, file, loader=loader)
+        module = sys.modules[loader.name] = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+        function = getattr(module, name, None)
     except SystemExit as error:
         hint = "put what it runs under: if __name__ == '__main__'"
         raise Refused(error="%s exited while it was imported (%s); %s" % (file, error, hint)) from error
@@ -283,9 +281,8 @@ RUNNING: List[Pipeline] = []
 def start(job: Dict[str, Any]) -> Dict[str, str]:
     """Start a job; return the versions of the packages involved."""
     RUNNING[:] = [Pipeline(job)]
-    values = sibling("_values")
-    values.use_one_thread()
-    values.free_large_block()
+    RUNNING[0].values.use_one_thread()
+    RUNNING[0].values.free_large_block()
     versions: Dict[str, str] = RUNNING[0].versions
     return versions
 
@@ -297,7 +294,7 @@ def arrays(indexes: List[int]) -> List[Dict[str, Any]]:
         pictures: Any = itertools.chain.from_iterable(pipeline.flow(parts(indexes)))
     else:
         pictures = map(pipeline.load, indexes)
-    return list(map(sibling("_values").described, pictures))
+    return list(map(pipeline.values.described, pictures))
 
 
 if __name__ == "__main__":

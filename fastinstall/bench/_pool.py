@@ -1,8 +1,8 @@
 """Runs inside a target, called by `_loading.py`: images a second from workers or threads. Standard library only, 3.8.
 
 Four engines load batches: "torch" (its DataLoader, if tensors are made), "batched" (an adapter's own threads),
-"threads" of one process, and "own": worker processes as a DataLoader has them. Each worker makes two batches ahead, in
-memory that others can map; the parent takes the batches in order, and requests another one for each.
+"threads" of one process, and "own": worker processes as a DataLoader has them. Two batches a worker are made ahead;
+batches are taken in order.
 
 Like a training script, the process that serves requests imports what the pipeline needs and never loads an image
 itself: libraries that have started threads by loading one (OpenCV, libvips, OpenMP) may block forever in its children.
@@ -13,92 +13,69 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import itertools
-import mmap
 import multiprocessing
 import os
 import pickle
 import random
 import signal
-import sys
+import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from time import perf_counter
-from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
+
+from . import _loading, _timing
 
 Batch = Tuple[int, Dict[int, str]]  # how many images it contains, and which failed
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 FORK: Any = multiprocessing.get_context("fork")
 AHEAD = 2
-"""Batches that each worker makes ahead, as in a DataLoader."""
-ROOM = "torch's workers need a /dev/shm that can be written and holds their batches (docker run --shm-size=1g)"
+"""Batches for each worker that are made ahead, as in a DataLoader."""
+ROOM = "workers need a /dev/shm that can be written and holds their batches (docker run --shm-size=1g)"
+OWN = threading.local()
+"""Of a worker process or thread: its job and pipeline."""
 
 
 def rate(limit: float, **request: Any) -> Dict[str, Any]:
     """Return what a child counts; its death, and its silence for `limit` seconds, are errors."""
     end_with(os.getppid())
-    child = Child("the loading process", lambda _: iter([count(**request)]), daemon=False)
+    receiver, sender = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=_send_count, args=(os.getpid(), sender, request))
+    child.start()
+    sender.close()
     try:
-        if not child.connection.poll(limit):
-            is_torch = loading().RUNNING[0].makes_tensors and not request["threads"]
+        if not receiver.poll(limit):
+            is_torch = _loading.RUNNING[0].makes_tensors and not request["threads"]
             raise refusal("no answer within %g s%s" % (limit, "; " + ROOM if is_torch else ""))
-        answer: Dict[str, Any] = child.take()
-        child.process.join(5)
-        return answer
+        answer, trouble = receiver.recv()
+    except EOFError:
+        child.join()
+        raise refusal("the loading process %s" % ending(child.exitcode)) from None
     finally:
-        child.process.kill()
-        child.process.join()
+        child.kill()
+        child.join()
+    if trouble:
+        raise refusal(trouble)
+    counted: Dict[str, Any] = answer
+    return counted
 
 
-class Child:
-    """A forked process that sends what a function yields, as its parent has it; it ends with its parent."""
-
-    def __init__(self, name: str, answers: Callable[[Any], Iterator[Any]], *, daemon: bool = True) -> None:
-        self.name = name
-        self.connection, theirs = FORK.Pipe()
-        self.process = FORK.Process(target=_send_answers, args=(os.getpid(), theirs, answers), daemon=daemon)
-        self.process.start()
-        theirs.close()
-
-    def request(self, indexes: List[int]) -> None:
-        with contextlib.suppress(OSError):  # it died: taking its answer reports it
-            self.connection.send(indexes)
-
-    def take(self) -> Any:
-        """Return the next answer. Raises Refused if there is none."""
-        try:
-            answer, trouble = self.connection.recv()
-        except (EOFError, OSError):
-            self.process.join()
-            raise refusal("%s %s" % (self.name, ending(self.process.exitcode))) from None
-        if trouble:
-            raise refusal(trouble)
-        return answer
-
-
-def _send_answers(parent: int, connection: Any, answers: Callable[[Any], Iterator[Any]]) -> None:
+def _send_count(parent: int, sender: Any, request: Dict[str, Any]) -> None:
     end_with(parent)
-    with contextlib.suppress(EOFError):  # the parent is gone
-        try:
-            for answer in answers(connection):
-                connection.send((answer, ""))
-        except EOFError:
-            raise
-        except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
-            connection.send((None, getattr(error, "answer", {}).get("error") or loading().text_of(error)))
-
-
-def loading() -> Any:
-    return sys.modules["_loading"]
+    try:
+        sender.send((count(**request), ""))
+    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
+        sender.send((None, getattr(error, "answer", {}).get("error") or _loading.text_of(error)))
+    os._exit(0)  # batches that were made ahead are not waited for; the workers end with this process
 
 
 def refusal(text: str) -> Exception:
-    error: Exception = loading().Refused(error=text)
-    return error
+    return _loading.Refused(error=text)
 
 
-def end_with(parent: int) -> None:
+def end_with(parent: int, _worker: int = 0) -> None:
     """Let the kernel kill this process when its parent dies. Source: prctl(2)."""
     with contextlib.suppress(OSError, AttributeError):  # without this call, workers notice that nobody listens
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -115,7 +92,7 @@ def ending(exit_code: Optional[int]) -> str:
 
 def count(workers: int, threads: bool, seconds: float, batch: int, images: List[int]) -> Dict[str, Any]:  # noqa: FBT001
     """Count complete rounds, with a batch from every worker, after the first one: batches come in bunches."""
-    (pipeline,) = loading().RUNNING
+    (pipeline,) = _loading.RUNNING
     lists = batches_of(images or list(range(len(pipeline.source))), batch)
     givers = 1 if pipeline.batches else max(1, workers)
     engine = "threads" if threads else "torch" if pipeline.makes_tensors else "own"
@@ -124,11 +101,11 @@ def count(workers: int, threads: bool, seconds: float, batch: int, images: List[
         flow: Any = ((len(pictures), {}) for pictures in pipeline.flow(lists, max(1, workers), batch))
     elif engine == "torch":
         flow = torch_batches(pipeline, lists, workers)
-    elif engine == "own" and not workers:
-        flow = map(Collator(pipeline).make, lists)
+    elif not workers:
+        OWN.pipeline = pipeline
+        flow = map(make_batch, lists)
     else:
-        make = partial(make_batches, pipeline.job)
-        flow = take_turns([Thread(pipeline.job) if threads else Child("a worker", make) for _ in range(workers)], lists)
+        flow = executor_batches(pipeline.job, lists, workers, threads=threads)
     start = perf_counter()
     first = begun = ended = 0.0
     loaded = arrived = 0
@@ -176,53 +153,57 @@ def peak_bytes() -> int:
     This adds each process's current share (PSS: a page shared by four counts a quarter for each) and what its peak
     had beyond its current memory, which was its own. Read once, after counting: it takes milliseconds.
     """
-    memory_of, total = loading().sibling("_timing").memory_of, 0
+    total = 0
     for process in [os.getpid(), *(child.pid for child in multiprocessing.active_children())]:
-        status = memory_of(process)
+        status = _timing.memory_of(process)
         now = status.get("VmRSS", 0)
-        total += memory_of(process, "smaps_rollup").get("Pss", now) + max(0, status.get("VmHWM", now) - now)
+        share = _timing.memory_of(process, "smaps_rollup").get("Pss", now)
+        total += share + max(0, status.get("VmHWM", now) - now)
     return int(total)
 
 
-def take_turns(workers: List[Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
-    """Yield batches in order, from each worker in turn, requesting the next one before using a batch."""
-    pending: Deque[Any] = deque()
-    turns = itertools.cycle(workers)
-    for indexes in itertools.islice(lists, AHEAD * len(workers)):
-        pending.append(next(turns))
-        pending[-1].request(indexes)
-    for indexes in lists:
-        worker = pending.popleft()
-        batch = worker.take()
-        worker.request(indexes)
-        pending.append(worker)
-        yield batch
+def executor_batches(
+    job: Dict[str, Any], lists: Iterator[List[int]], workers: int, *, threads: bool
+) -> Iterator[Batch]:
+    """Yield batches in order, made by threads as of a server, where each image ends in an array, or by processes."""
+    pending: Deque[Future[Batch]] = deque()
+    if threads:
+        job = {**job, "wanted": {**job["wanted"], "tensor": False}}
+        executor: Executor = ThreadPoolExecutor(workers, initializer=begin, initargs=(job,))
+    else:
+        try:
+            executor = ProcessPoolExecutor(workers, FORK, begin, (job, os.getpid()))
+        except (OSError, ImportError, NotImplementedError) as error:  # no semaphores: sem_open(3)
+            raise refusal("cannot start workers: %s: %s" % (error, ROOM)) from error
+    children: List[Any] = []
+    try:
+        for indexes in lists:
+            pending.append(executor.submit(make_batch, indexes))
+            if len(children) < workers:
+                children = multiprocessing.active_children()
+            if len(pending) > AHEAD * workers:
+                yield pending.popleft().result()
+    except BrokenProcessPool as error:
+        executor.shutdown()  # ends the other workers
+        raise refusal(death_of(children) or str(error)) from error
 
 
-class Thread:
-    """A thread of this process, as a server that loads images has them; every image ends in an array.
+def begin(job: Dict[str, Any], parent: int = 0) -> None:
+    """Prepare a thread, or the process of a parent, to make batches."""
+    if parent:
+        end_with(parent)
+    OWN.job, OWN.pipeline = job, None
 
-    It has a pipeline of its own, because a decoder's object need not be thread-safe.
+
+def make_batch(indexes: List[int]) -> Batch:
+    """Load images, and copy them into one block; a failed one is reported and not counted.
+
+    Each worker makes a pipeline of its own, because a decoder's object need not be thread-safe.
     """
-
-    def __init__(self, job: Dict[str, Any]) -> None:
-        pipeline = loading().Pipeline({**job, "wanted": {**job["wanted"], "tensor": False}})
-        self.make = Collator(pipeline).make
-        self.executor = ThreadPoolExecutor(1)
-        self.results: Deque[Future[Batch]] = deque()
-
-    def request(self, indexes: List[int]) -> None:
-        self.results.append(self.executor.submit(self.make, indexes))
-
-    def take(self) -> Batch:
-        return self.results.popleft().result()
-
-
-def make_batches(job: Dict[str, Any], connection: Any) -> Iterator[Batch]:
-    """Yield the batches that the parent of a worker requests."""
-    collator = Collator(loading().Pipeline(job))
-    while True:
-        yield collator.make(connection.recv())
+    OWN.pipeline = OWN.pipeline or _loading.Pipeline(OWN.job)
+    values, failed = load_batch(OWN.pipeline, indexes)
+    b"".join(buffers_of(values))
+    return len(values), failed
 
 
 def load_batch(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, str]]:
@@ -232,29 +213,14 @@ def load_batch(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, 
         try:
             values.append(pipeline.load(index))
         except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
-            failed[index] = loading().text_of(error)
+            failed[index] = _loading.text_of(error)
     return values, failed
 
 
-class Collator:
-    """Makes batches with a pipeline, in memory that another process can map."""
-
-    def __init__(self, pipeline: Any) -> None:
-        self.pipeline = pipeline
-        self.memory = mmap.mmap(-1, 1)
-
-    def make(self, indexes: List[int]) -> Batch:
-        """Load images, and put them one after another; a failed one is reported and not counted."""
-        values, failed = load_batch(self.pipeline, indexes)
-        buffers = buffers_of(values)
-        size = sum(each.nbytes for each in buffers)
-        if len(self.memory) < size:
-            self.memory = mmap.mmap(-1, size)
-        room, start = memoryview(self.memory), 0
-        for buffer in buffers:
-            room[start : start + buffer.nbytes] = buffer
-            start += buffer.nbytes
-        return len(values), failed
+def death_of(children: List[Any]) -> str:
+    """Return how the first worker died; empty if none did, or all were ended by us (SIGTERM)."""
+    codes = [child.exitcode for child in children if child.exitcode not in (None, 0, -signal.SIGTERM)]
+    return "a worker %s%s" % (ending(codes[0]), "; " + ROOM if codes[0] == -signal.SIGBUS else "") if codes else ""
 
 
 def buffers_of(value: Any) -> List[memoryview]:
@@ -276,7 +242,7 @@ def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> It
     options: Dict[str, Any] = {}
     if workers:
         options.update(multiprocessing_context="fork", prefetch_factor=AHEAD, persistent_workers=True)
-        options.update(worker_init_fn=partial(_begin_worker, os.getpid()))
+        options.update(worker_init_fn=partial(end_with, os.getpid()))
     children: List[Any] = []
     try:
         data = DataLoader(Batches(pipeline.job), batch_size=None, sampler=lists, num_workers=workers, **options)
@@ -287,13 +253,7 @@ def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> It
     except OSError as error:
         raise refusal("torch cannot start workers: %s: %s" % (error.strerror, ROOM)) from error
     except RuntimeError as error:
-        code = next((child.exitcode for child in children if child.exitcode), None)
-        full = "; " + ROOM if code == -signal.SIGBUS else ""
-        raise refusal(str(error) if code is None else "a worker %s%s" % (ending(code), full)) from error
-
-
-def _begin_worker(parent: int, _number: int) -> None:
-    end_with(parent)
+        raise refusal(death_of(children) or str(error)) from error
 
 
 class Batches:
@@ -306,7 +266,7 @@ class Batches:
     def __getitem__(self, indexes: List[int]) -> Tuple[Any, int, Dict[int, str]]:
         from torch.utils.data import default_collate
 
-        self.pipeline = self.pipeline or loading().Pipeline(self.job)
+        self.pipeline = self.pipeline or _loading.Pipeline(self.job)
         values, failed = load_batch(self.pipeline, indexes)
         if len({getattr(each, "shape", None) for each in values}) == 1:
             with contextlib.suppress(RuntimeError, TypeError):  # a type that torch does not know

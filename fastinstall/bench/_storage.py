@@ -7,8 +7,9 @@ of an image in a store begins with the index that it has among all measured imag
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any, Dict, List
+
+from . import _loading
 
 KEEP_FREE = 1 << 30
 """Free bytes to leave for other programs; half of a small disk."""
@@ -16,26 +17,12 @@ DIGITS = 8
 """Of the index that a name begins with."""
 
 
-def module_of(kind: str) -> Any:
-    """Return the module of a kind of store. Raises Refused if a package is missing that it needs."""
-    loading = sys.modules["_loading"]
-    module = loading.member("_stores", kind)
-    for needed in getattr(module, "MODULES", ()):
-        if not loading.exists(needed):
-            raise loading.Refused(missing=needed)
-    return module
-
-
 class Store:
-    """Images by their index among all measured images. Pickled by kind and path: every process opens it anew."""
+    """Images by their index among all measured images."""
 
     def __init__(self, kind: str, path: str) -> None:
-        self.place = kind, path
-        self.reader = module_of(kind).Reader(path)
+        self.reader = _loading.import_equipped("_stores." + kind).Reader(path)
         self.positions = {index: position for position, index in enumerate(held(self.reader))}
-
-    def __reduce__(self) -> Any:
-        return Store, self.place
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -65,7 +52,7 @@ def held(reader: Any) -> List[int]:
 
 def make(kind: str, images: List[str], out: str, limit_bytes: int, wanted: Dict[str, Any]) -> Dict[str, Any]:
     """Make a store; return its size in bytes, the images in it, and why others were left out."""
-    module, written, skipped, disk = module_of(kind), 0, [], os.statvfs(out)
+    module, written, skipped, disk = _loading.import_equipped("_stores." + kind), 0, [], os.statvfs(out)
     wanted = {**wanted, "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
     named = [("%0*d%s" % (DIGITS, index, os.path.splitext(path)[1]), path) for index, path in enumerate(images)]
     outcomes = module.make(named, out, wanted)

@@ -13,9 +13,10 @@ import gc
 import mmap
 import os
 import random
-import sys
 from time import perf_counter
 from typing import Any, Dict, List, Optional
+
+from . import _loading
 
 BLOCKS = 8
 
@@ -29,7 +30,7 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
         indexes: of the images; None for all.
         group: passes of which the shortest counts; 0 for all of them.
     """
-    (pipeline,) = sys.modules["_loading"].RUNNING
+    (pipeline,) = _loading.RUNNING
     indexes = list(range(len(pipeline.source))) if indexes is None else indexes
     pipeline.warm_up(indexes)
     gc.collect()

@@ -8,21 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.bench import report
-from fastinstall.bench.bottleneck import (
-    describe_worker_rate,
-    find_best_rate,
-    format_rate,
-    measure_cold_delay,
-    reads_from_disk,
-)
+from fastinstall.bench.bottleneck import find_best_rate, format_rate
 from fastinstall.bench.catalogue import Way, way_named
 from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Environment, EnvironmentKind
-from fastinstall.model.finding import FindingFactory, Remedy
-from fastinstall.model.machine import LoaderLimits
 
-_SAY = FindingFactory("data-loading")
 _WORTHWHILE = 1.05
 """The smallest worthwhile gain."""
 _BEYOND_NOISE = 1.02
@@ -46,16 +37,14 @@ class AdviceContext:
     Attributes:
         baseline: what the candidates are compared with.
         workload: the images that were measured, and where they lie.
-        machine: the limits of loaders on the measured machine.
         environment: the one to advise on.
         pipeline: what was done to every image.
         pillow: the requirement for the newest Pillow that dependants allow ("pillow<13").
         has_pip: whether the environment has its own pip.
     """
 
-    baseline: report.CandidateResult
+    baseline: report.Candidate
     workload: report.Workload
-    machine: LoaderLimits
     environment: Environment
     pipeline: report.ImagePipeline = report.ImagePipeline()
     pillow: str = "pillow"
@@ -63,7 +52,7 @@ class AdviceContext:
 
 
 def advice_for(
-    candidates: Sequence[report.CandidateResult], verdict: report.BottleneckVerdict, context: AdviceContext
+    candidates: Sequence[report.Candidate], verdict: report.BottleneckVerdict, context: AdviceContext
 ) -> tuple[report.SpeedAdvice, ...]:
     """Return what helps, the largest gain first.
 
@@ -74,26 +63,23 @@ def advice_for(
         verdict: what limits the loading.
         context: the baseline, the place and the audience.
     """
-    if context.baseline.timing is None:
-        return ()
-    measured = [each for each in candidates if each.gain is not None and not each.is_control]
-    controls = [each for each in candidates if each.gain is not None and each.is_control]
-    known = tuple(_tell_present_gain(measured))
+    controls = [each for each in candidates if each.gain and each.kind is report.CandidateKind.CONTROL]
+    measured = [each for each in candidates if each.gain and each.kind is not report.CandidateKind.CONTROL]
+    known = tuple(_describe_present_gain(measured))
     if verdict.bound is report.LoadingLimit.FAST_ENOUGH:
         reached, target = format_rate(verdict.reached_rate), format_rate(verdict.target_rate or 0.0)
         return (*known, _leave_alone(f"you load {reached} images/s and need {target}", measured))
     noise = max((each.gain.high for each in controls if each.gain), default=0.0)
     better = [each for each in measured if is_worthwhile(each, noise)]
-    advised = (*(_make_advice(each, context) for each in better), *_advise_workers(context))
+    advised = (*(_make_advice(each, context) for each in better), *_advise_workers(context.baseline))
     ranked = sorted(advised, key=lambda each: each.gain.ratio if each.gain else 0.0, reverse=True)
     if disturbance := find_disturbance(controls):
         message = "busy machine, ranges unreliable: nothing is recommended; run it again on an idle machine"
-        finding = _SAY.hint(message, evidence=(disturbance,))
-        return (report.SpeedAdvice(candidate="", gain=None, finding=finding), *ranked)
-    alike = [each for each in measured if not _list_flaws(each, context)]
+        return (report.SpeedAdvice(message=message, evidence=disturbance), *ranked)
+    alike = [each for each in measured if not _list_flaws(each, context.workload)]
     best = _choose_simplest([each for each in alike if each in better])
     if best is not None:
-        marked = (replace(each, recommended=each.candidate == best.candidate.name) for each in ranked)
+        marked = (replace(each, recommended=each.candidate == best.name) for each in ranked)
         return (*known, *marked)
     if not measured:
         return (*known, *ranked)
@@ -104,7 +90,7 @@ def advice_for(
     return (*known, _leave_alone(f"{others}{outlook}", alike), *ranked)
 
 
-def is_worthwhile(result: report.CandidateResult, noise: float = 0.0) -> bool:
+def is_worthwhile(result: report.Candidate, noise: float = 0.0) -> bool:
     """Return whether a gain exceeds the noise, and is worth the effort.
 
     Args:
@@ -115,7 +101,7 @@ def is_worthwhile(result: report.CandidateResult, noise: float = 0.0) -> bool:
     return gain is not None and gain.ratio >= _WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise
 
 
-def find_disturbance(controls: Iterable[report.CandidateResult]) -> str:
+def find_disturbance(controls: Iterable[report.Candidate]) -> str:
     """Explain how a control shows that ranges are unreliable: off 1.0 by more than its spread, or spread too wide.
 
     Args:
@@ -128,17 +114,17 @@ def find_disturbance(controls: Iterable[report.CandidateResult]) -> str:
         if gain := each.gain:
             is_off = not gain.low <= 1.0 <= gain.high and abs(gain.ratio - 1) > _WORTHWHILE - 1
             if is_off or gain.high > gain.low * _WIDE:
-                return f"{each.candidate.name} cannot change anything here, but measured {_describe_gain(gain)}"
+                return f"{each.name} cannot change anything here, but measured {_describe_gain(gain)}"
     return ""
 
 
-def describe_picture_difference(result: report.CandidateResult) -> str:
+def describe_picture_difference(candidate: report.Candidate) -> str:
     """Return how its pictures differ from the baseline's; empty if they are practically the same."""
-    difference = result.difference
+    difference = candidate.difference
     if difference is not None and not difference.same_shape:
         return "not the same picture: it has another size"
     far = "" if difference is None else f"mean difference {difference.mean:.1f} levels"
-    if result.candidate.aliased:
+    if candidate.aliased:
         return ", ".join(filter(None, ("aliased: not the same picture", far)))
     return f"not the same picture: {far}" if difference is not None and difference.mean > _LIKE else ""
 
@@ -157,14 +143,14 @@ def rank_simplicity(candidate: report.Candidate) -> int:
     return {report.CandidateKind.SETTING: 1, report.CandidateKind.STACK: 2}.get(candidate.kind, 6)
 
 
-def _choose_simplest(better: Sequence[report.CandidateResult]) -> report.CandidateResult | None:
+def _choose_simplest(better: Sequence[report.Candidate]) -> report.Candidate | None:
     """Choose the simplest of those whose ranges overlap that of the largest gain."""
     best = max(better, key=lambda each: each.ratio, default=None)
     if best is None or best.gain is None:
         return None
     low = best.gain.low
     near = [each for each in better if each.gain and each.gain.ratio >= _NEARLY * best.ratio and each.gain.high >= low]
-    return min(near, key=lambda each: (rank_simplicity(each.candidate), -each.ratio))
+    return min(near, key=lambda each: (rank_simplicity(each), -each.ratio))
 
 
 def _describe_gain(gain: report.Gain) -> str:
@@ -172,87 +158,63 @@ def _describe_gain(gain: report.Gain) -> str:
     return f"{gain.ratio:.2f} times as fast{bounds}"
 
 
-def _tell_present_gain(measured: Sequence[report.CandidateResult]) -> Iterator[report.SpeedAdvice]:
-    """Tell what the installed stack has gained already, if the official wheel is slower."""
+def _describe_present_gain(measured: Sequence[report.Candidate]) -> Iterator[report.SpeedAdvice]:
+    """Describe what the installed stack has gained already, if the official wheel is slower."""
     for each in measured:
         gain = each.gain
-        if each.candidate.stack == "official wheel" and gain is not None and gain.high * _WORTHWHILE <= 1:
+        if each.stack == "official wheel" and gain is not None and gain.high * _WORTHWHILE <= 1:
             bounds = f"{1 / gain.high:.2f} to {1 / gain.low:.2f}"
-            message = f"your build is already {1 / gain.ratio:.1f}x stock ({bounds}): {each.candidate.title}"
-            yield report.SpeedAdvice(candidate=each.candidate.name, gain=None, finding=_SAY.ok(message))
+            message = f"your build is already {1 / gain.ratio:.1f}x stock ({bounds}): {each.title}"
+            yield report.SpeedAdvice(candidate=each.name, message=message)
 
 
-def _leave_alone(reason: str, measured: Sequence[report.CandidateResult]) -> report.SpeedAdvice:
+def _leave_alone(reason: str, measured: Sequence[report.Candidate]) -> report.SpeedAdvice:
     best = max(measured, key=lambda each: each.ratio, default=None)
     evidence = ""
     if best is not None and best.gain is not None:
-        fastest = f"{best.candidate.title}, {_describe_gain(best.gain)}"
-        evidence = f"the fastest of {len(measured)} candidates: {fastest}"
-    finding = _SAY.ok(f"leave it alone: {reason}", evidence=(evidence,) if evidence else ())
-    return report.SpeedAdvice(candidate="", gain=None, finding=finding)
+        evidence = f"the fastest of {len(measured)} candidates: {best.title}, {_describe_gain(best.gain)}"
+    return report.SpeedAdvice(message=f"leave it alone: {reason}", evidence=evidence)
 
 
-def _make_advice(result: report.CandidateResult, context: AdviceContext) -> report.SpeedAdvice:
+def _make_advice(candidate: report.Candidate, context: AdviceContext) -> report.SpeedAdvice:
     """Create the advice; the gain is beside the message, not in it."""
-    changes = list(_list_changes(result, context))
+    changes = list(_list_changes(candidate, context))
     texts, commands, codes = ([change[part] for change in changes] for part in range(3))
-    gain = (_describe_gain(result.gain),) if result.gain else ()
-    evidence = (*gain, *_list_evidence(result, context))
-    remedy = Remedy(text="; then ".join(texts) or result.candidate.title, command=" && ".join(commands) or None)
-    message = "; ".join((result.candidate.title, *_list_flaws(result, context)))
     return report.SpeedAdvice(
-        candidate=result.candidate.name,
-        gain=result.gain,
-        finding=_SAY.hint(message, evidence=evidence, remedy=remedy),
+        candidate=candidate.name,
+        gain=candidate.gain,
+        message="; ".join((candidate.title, *_list_flaws(candidate, context.workload))),
+        remedy="; then ".join(texts) or candidate.title,
+        command=" && ".join(commands),
         code="\n".join(filter(None, codes)),
     )
 
 
-def _list_flaws(result: report.CandidateResult, context: AdviceContext) -> tuple[str, ...]:
+def _list_flaws(candidate: report.Candidate, workload: report.Workload) -> tuple[str, ...]:
     """Return why this candidate is not to recommend, whatever its gain; empty if it is."""
-    flaws = [describe_picture_difference(result)]
-    if result.left_out:
-        flaws.append(f"{result.left_out} images cannot be loaded this way")
-    need, place = _count_stored_bytes(result, context), context.workload.filesystem
+    flaws = [describe_picture_difference(candidate)]
+    if candidate.left_out:
+        flaws.append(f"{candidate.left_out} images cannot be loaded this way")
+    need, place = _count_stored_bytes(candidate, workload), workload.filesystem
     if place is not None and place.free_bytes and need > place.free_bytes * _PLACE_LEFT:
         flaws.append(f"needs {format_bytes(need)}, but only {format_bytes(place.free_bytes)} are free")
-    if (result.stored_ratio or 0.0) > _MANY_TIMES:
-        flaws.append(f"takes {result.stored_ratio:.1f} times the space: reading from disk becomes slower")
+    if (candidate.stored_ratio or 0.0) > _MANY_TIMES:
+        flaws.append(f"takes {candidate.stored_ratio:.1f} times the space: reading from disk becomes slower")
     return tuple(filter(None, flaws))
 
 
-def _count_stored_bytes(result: report.CandidateResult, context: AdviceContext) -> int:
+def _count_stored_bytes(candidate: report.Candidate, workload: report.Workload) -> int:
     """Return the bytes that a store takes for all found files; 0 for files."""
-    return round((result.stored_ratio or 0.0) * context.workload.files * context.workload.mean_bytes)
-
-
-def _list_evidence(result: report.CandidateResult, context: AdviceContext) -> Iterator[str]:
-    timing, usual, gain = result.timing, context.baseline.timing, result.gain
-    rate, usual_rate = find_best_rate(result.rates), find_best_rate(context.baseline.rates)
-    if rate is not None and usual_rate is not None:
-        yield f"{describe_worker_rate(rate)}; currently {describe_worker_rate(usual_rate)}"
-    is_cold = usual is not None and usual.cold_read_ms is not None and result.candidate.storage == "files"
-    if is_cold and usual and gain and reads_from_disk(context.workload, context.machine):
-        longer = measure_cold_delay(usual)
-        left = (usual.ms + longer) / (usual.ms / gain.ratio + longer)
-        yield f"measured with the files in memory; from disk, as in training, about {left:.2f} times as fast"
-    if (difference := result.difference) and difference.same_shape:
-        far = f"mean difference {difference.mean:.2f} levels, {difference.highest} at most"
-        yield f"{far if difference.highest else 'identical pictures'}, on {difference.images} images"
-    if timing and usual and timing.peak_bytes and usual.peak_bytes:
-        peak, usual_peak = map(format_bytes, (timing.peak_bytes, usual.peak_bytes))
-        yield f"peak memory of one process: {peak}; currently {usual_peak}"
-    if result.versions:
-        yield ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
+    return round((candidate.stored_ratio or 0.0) * workload.files * workload.mean_bytes)
 
 
 Change = tuple[str, str, str]
 """What to do in words, with its cost; a command to paste; the line of code, or an empty text."""
 
 
-def _list_changes(result: report.CandidateResult, context: AdviceContext) -> Iterator[Change]:
+def _list_changes(candidate: report.Candidate, context: AdviceContext) -> Iterator[Change]:
     """Yield everything needed to load like this candidate, in order."""
-    candidate, place = result.candidate, context.environment
+    place = context.environment
     if candidate.stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
         text = "set up the fastinstall build in a new environment: this one belongs to the operating system"
         yield text, "fastinstall setup --new-env ./fast-env", ""
@@ -262,7 +224,7 @@ def _list_changes(result: report.CandidateResult, context: AdviceContext) -> Ite
     elif candidate.stack == "official wheel":
         yield "install the newest official Pillow", _format_pillow_command(context), ""
     store = way_named(candidate.storage)
-    is_other_adapter = candidate.adapter != context.baseline.candidate.adapter
+    is_other_adapter = candidate.adapter != context.baseline.adapter
     adapter = way_named(candidate.adapter) if is_other_adapter and not store else None
     way = store or adapter
     if way is not None and way.brings and candidate.stack == "its own":
@@ -274,7 +236,7 @@ def _list_changes(result: report.CandidateResult, context: AdviceContext) -> Ite
             text = "use `batches(lists)` from the printed loader.py instead of your DataLoader"
         yield text, f"{_format_printing(adapter.name, context)} > loader.py", adapter.code
     if store is not None:
-        yield _change_storage(store, result, context)
+        yield _change_storage(store, candidate, context)
     if candidate.variables:
         assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(candidate.variables.items()))
         cost = "it costs some memory: large blocks take complete huge pages"
@@ -306,14 +268,15 @@ def _format_printing(name: str, context: AdviceContext) -> str:
     return f"fastinstall bench{changed} --print-code {quote(name)}"
 
 
-def _change_storage(store: Way, result: report.CandidateResult, context: AdviceContext) -> Change:
+def _change_storage(store: Way, candidate: report.Candidate, context: AdviceContext) -> Change:
     workload, where, size = context.workload, "DIR OUT", ""
     if not workload.generated:  # below the working directory, which may be another disk
         prepared = f"./{workload.directory.name or 'images'}-{store.name}"
         where = f"{quote(workload.directory)} {quote(prepared)}"
-    if result.stored_ratio is not None:
-        whole = f"{format_bytes(_count_stored_bytes(result, context))} for all {workload.files:,} files, "
-        size = f"; it takes {'' if workload.generated else whole}{result.stored_ratio:.1f} times the size of the files"
+    if candidate.stored_ratio is not None:
+        whole = f"{format_bytes(_count_stored_bytes(candidate, workload))} for all {workload.files:,} files, "
+        whole = "" if workload.generated else whole
+        size = f"; it takes {whole}{candidate.stored_ratio:.1f} times the size of the files"
     command = f"{_format_printing(store.name, context)} > prepare.py"
     command += f" && {quote(context.environment.python)} prepare.py {where}"
     text = f"prepare the images once, and read the prepared ones; {store.caveat}{size}"
@@ -322,24 +285,20 @@ def _change_storage(store: Way, result: report.CandidateResult, context: AdviceC
     return text, command, folder if store.in_files else reader
 
 
-def _advise_workers(context: AdviceContext) -> Iterator[report.SpeedAdvice]:
+def _advise_workers(baseline: report.Candidate) -> Iterator[report.SpeedAdvice]:
     """Yield the fewest workers that match the best rate, compared with the process itself; nothing if none pays."""
-    timing, machine, rates = context.baseline.timing, context.machine, context.baseline.rates
-    alone = find_best_rate(rate for rate in rates if not rate.workers)
-    with_workers = [rate for rate in rates if rate.workers]
+    alone = find_best_rate(rate for rate in baseline.rates if not rate.workers)
+    with_workers = [rate for rate in baseline.rates if rate.workers]
     best = find_best_rate(with_workers)
-    if best is None or timing is None:
+    if best is None:
         return
     good = (rate for rate in with_workers if rate.images_per_second >= best.images_per_second * _AS_GOOD)
     chosen = min(good, key=lambda rate: (rate.workers, -rate.images_per_second))
-    ratio = chosen.images_per_second / (alone.images_per_second if alone else timing.images_per_second)
-    if ratio < _WORTHWHILE:
-        return
-    evidence = list(map(describe_worker_rate, rates))
-    if machine.quota is not None and machine.quota < machine.cores:
-        evidence.append(f"{machine.cores} CPUs exist, {machine.quota:g} are granted")
-    remedy = Remedy(text="give your DataLoader this number of workers; each takes the memory of another process")
-    message = f"num_workers={chosen.workers}, compared with num_workers=0"
-    finding = _SAY.hint(message, evidence=tuple(evidence), remedy=remedy)
-    gain = report.Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
-    yield report.SpeedAdvice(candidate="", gain=gain, finding=finding, code=f"num_workers={chosen.workers}")
+    ratio = chosen.images_per_second / (alone or baseline).images_per_second
+    if ratio >= _WORTHWHILE:
+        yield report.SpeedAdvice(
+            gain=report.Gain(ratio=ratio, low=ratio, high=ratio, rounds=1),
+            message=f"num_workers={chosen.workers}, compared with num_workers=0",
+            remedy="give your DataLoader this number of workers; each takes the memory of another process",
+            code=f"num_workers={chosen.workers}",
+        )

@@ -1,7 +1,7 @@
 """Find what limits loading images, from the baseline's measurements. Pure.
 
 Every stage belongs to a group. The extra time of one worker over the process itself is the cost of handing images
-over, and counts as copying. The table of stages and the verdict use the same costs.
+over, and counts as copying.
 """
 
 from collections import Counter
@@ -10,18 +10,18 @@ from dataclasses import replace
 
 from fastinstall.bench import report
 from fastinstall.core.messages import format_bytes
-from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
-_GROUPS = {
-    report.Stage.READ: report.LoadingLimit.IO,
-    report.Stage.DECODE: report.LoadingLimit.DECODE,
-    report.Stage.CONVERT: report.LoadingLimit.RESIZE,
-    report.Stage.RESIZE: report.LoadingLimit.RESIZE,
-    report.Stage.CROP: report.LoadingLimit.RESIZE,
-    report.Stage.ARRAY: report.LoadingLimit.COPY,
-    report.Stage.TENSOR: report.LoadingLimit.COPY,
+_LIMITS = {
+    "read": report.LoadingLimit.IO,
+    "decode": report.LoadingLimit.DECODE,
+    "convert": report.LoadingLimit.RESIZE,
+    "resize": report.LoadingLimit.RESIZE,
+    "crop": report.LoadingLimit.RESIZE,
+    "array": report.LoadingLimit.COPY,
+    "tensor": report.LoadingLimit.COPY,
 }
+"""What limits loading if a stage of `_loading.py` takes most of the time."""
 _WORK = {
     report.LoadingLimit.IO: "reading files",
     report.LoadingLimit.DECODE: "decoding",
@@ -37,50 +37,8 @@ _PRECISE = 100
 """Below this, a rate has a decimal."""
 
 
-@immutable
-class StageCost:
-    """The cost of one stage per image.
-
-    Attributes:
-        name: of the stage, for people.
-        limit: what limits loading if this stage takes most of it.
-        ms: milliseconds that it takes for one image.
-        share: of the total, 0 to 1.
-    """
-
-    name: str
-    limit: report.LoadingLimit
-    ms: float
-    share: float
-
-
-def list_stage_costs(
-    baseline: report.CandidateResult, workload: report.Workload, machine: LoaderLimits
-) -> tuple[StageCost, ...]:
-    """Return the cost of every stage, from the images' real place, and of handing over; unmeasured ones are omitted.
-
-    Args:
-        baseline: the environment as it is, or the user's own loader.
-        workload: the images, and how many files were found.
-        machine: the limits of loaders on the measured machine.
-    """
-    timing = baseline.timing
-    if timing is None:
-        return ()
-    costs = [(str(each.stage), _GROUPS[each.stage], each.ms) for each in timing.stages]
-    if timing.cold_read_ms is not None and reads_from_disk(workload, machine):
-        costs[0] = ("read from disk", report.LoadingLimit.IO, timing.cold_read_ms)
-    # Compared with rates, not stages: collecting a batch is no handing over, and the CPU's speed may have drifted.
-    best = {rate.workers: rate for rate in sorted(baseline.rates, key=lambda rate: rate.images_per_second)}
-    alone_ms = 1000 / best[0].images_per_second if 0 in best else timing.ms
-    if 1 in best and (lost := 1000 / best[1].images_per_second - alone_ms) > 0:
-        costs.append(("hand over", report.LoadingLimit.COPY, lost))
-    whole = sum(ms for _, _, ms in costs) or 1.0
-    return tuple(StageCost(name=name, limit=limit, ms=ms, share=ms / whole) for name, limit, ms in costs)
-
-
 def verdict_of(
-    baseline: report.CandidateResult, workload: report.Workload, machine: LoaderLimits, target_rate: float | None
+    baseline: report.Candidate, workload: report.Workload, machine: LoaderLimits, target_rate: float | None
 ) -> report.BottleneckVerdict:
     """Return what limits the loading: the group of stages that stands out; none if the target is reached.
 
@@ -90,33 +48,48 @@ def verdict_of(
         machine: the limits of loaders on the measured machine.
         target_rate: images per second that training consumes, or None if not given.
     """
-    timing = baseline.timing
-    if timing is None:
-        sentence = f"nothing was measured: {baseline.reason or baseline.outcome}"
-        return report.BottleneckVerdict(
-            bound=report.LoadingLimit.UNDETERMINED, sentence=sentence, target_rate=target_rate
-        )
+    is_from_disk = reads_from_disk(workload, machine)
+    stages = _list_stage_costs(baseline, is_from_disk=is_from_disk)
     best = find_best_rate(baseline.rates) or report.LoadingRate(
-        workers=0, engine=report.LoadingEngine.OWN, images_per_second=timing.images_per_second, first_batch_seconds=0.0
+        workers=0,
+        engine=report.LoadingEngine.OWN,
+        images_per_second=baseline.images_per_second,
+        first_batch_seconds=0.0,
     )
-    if reads_from_disk(workload, machine):  # each worker waits for its own read
+    if is_from_disk and baseline.cold_read_ms is not None:  # each worker waits for its own read
+        longer = max(0.0, baseline.cold_read_ms - baseline.stages["read"])
         processes = max(1, best.workers) * 1000
-        slowed = processes / (processes / best.images_per_second + measure_cold_delay(timing))
-        best = replace(best, images_per_second=slowed)
-    bound, where = _find_bottleneck(list_stage_costs(baseline, workload, machine))
+        best = replace(best, images_per_second=processes / (processes / best.images_per_second + longer))
+    bound, where = _find_bottleneck(stages)
     if target_rate is not None and best.images_per_second >= target_rate:
         bound, where = report.LoadingLimit.FAST_ENOUGH, ""
     wanted = f"; you need {format_rate(target_rate)}" if target_rate is not None else ""
+    who = f"{best.workers} worker{'s load' if best.workers > 1 else ' loads'}" if best.workers else "one process loads"
     return report.BottleneckVerdict(
         bound=bound,
-        sentence=f"{where}{describe_worker_rate(best)}{wanted}",
-        evidence=tuple(_describe_files(timing, workload, machine)),
+        sentence=f"{where}{who} {format_rate(best.images_per_second)} images/s{wanted}",
+        stages=stages,
+        evidence=tuple(_describe_files(baseline, workload, machine)),
         target_rate=target_rate,
         reached_rate=best.images_per_second,
     )
 
 
-def _find_bottleneck(costs: Iterable[StageCost]) -> tuple[report.LoadingLimit, str]:
+def _list_stage_costs(baseline: report.Candidate, *, is_from_disk: bool) -> tuple[report.StageCost, ...]:
+    """Return the time of every stage, and of handing over; what was not measured is omitted."""
+    costs = [(name, _LIMITS[name], ms) for name, ms in baseline.stages.items()]
+    if is_from_disk and baseline.cold_read_ms is not None:
+        costs[0] = ("read from disk", report.LoadingLimit.IO, baseline.cold_read_ms)
+    # Compared with rates, not stages: collecting a batch is no handing over, and the CPU's speed may have drifted.
+    best = {rate.workers: rate for rate in sorted(baseline.rates, key=lambda rate: rate.images_per_second)}
+    alone = best.get(0, baseline)
+    if 1 in best and (lost := 1000 / best[1].images_per_second - 1000 / alone.images_per_second) > 0:
+        costs.append(("hand over", report.LoadingLimit.COPY, lost))
+    whole = sum(ms for _, _, ms in costs)
+    return tuple(report.StageCost(name=name, limit=limit, ms=ms, share=ms / whole) for name, limit, ms in costs)
+
+
+def _find_bottleneck(costs: Iterable[report.StageCost]) -> tuple[report.LoadingLimit, str]:
     """Return the group that stands out, and the beginning of a sentence about it."""
     if not any(each.limit is report.LoadingLimit.IO for each in costs):
         return report.LoadingLimit.UNDETERMINED, "your loader runs as one piece, so its stages cannot be separated; "
@@ -137,18 +110,12 @@ def reads_from_disk(workload: report.Workload, machine: LoaderLimits) -> bool:
     return 0 < machine.memory_bytes * _PART_FOR_FILES < size and not in_memory
 
 
-def measure_cold_delay(timing: report.Timing) -> float:
-    """Return by how many milliseconds reading an image takes longer from disk; 0 if that was not measured."""
-    read = sum(each.ms for each in timing.stages if each.stage is report.Stage.READ)
-    return max(0.0, (timing.cold_read_ms or 0.0) - read)
-
-
-def _describe_files(timing: report.Timing, workload: report.Workload, machine: LoaderLimits) -> Iterator[str]:
+def _describe_files(baseline: report.Candidate, workload: report.Workload, machine: LoaderLimits) -> Iterator[str]:
     """Yield where the files come from, if it matters."""
     if reads_from_disk(workload, machine):
         files, memory = map(format_bytes, (workload.files * workload.mean_bytes, machine.memory_bytes))
         yield f"{files} of files, {memory} of memory: every epoch reads them from disk"
-        if timing.cold_read_ms is None:
+        if baseline.cold_read_ms is None:
             yield "reading from disk could not be measured: the figures apply to files in the page cache"
     if workload.filesystem is not None and workload.filesystem.network:
         yield f"the files are on a network filesystem ({workload.filesystem.type}): the first epoch waits for it"
@@ -162,9 +129,3 @@ def find_best_rate(rates: Iterable[report.LoadingRate]) -> report.LoadingRate | 
 def format_rate(images_per_second: float) -> str:
     """Return images per second, with significant digits only."""
     return f"{images_per_second:,.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
-
-
-def describe_worker_rate(rate: report.LoadingRate) -> str:
-    """Return who loads how much: "2 workers load 890 images/s"."""
-    who = f"{rate.workers} worker{'s load' if rate.workers > 1 else ' loads'}" if rate.workers else "one process loads"
-    return f"{who} {format_rate(rate.images_per_second)} images/s"

@@ -1,13 +1,11 @@
-"""The candidates that this machine can measure against the baseline: how each starts, or why it is absent."""
+"""The candidates of a machine: how each starts, which of them can change nothing here, and which are measured first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from fastinstall.bench.catalogue import FASTINSTALL, HUGE_PAGES, OFFICIAL_WHEEL, Way, all_ways
+from fastinstall.bench.catalogue import FASTINSTALL, HUGE_PAGES, OFFICIAL_WHEEL, USUAL_PRIORITY, all_ways, way_named
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
 from fastinstall.core.errors import UsageError
-from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 OWN_LOADER = "own loader"
@@ -18,52 +16,15 @@ _TUNABLES, _TUNABLE = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
 _GLIBC_WITH_HUGE_PAGES = (2, 35)
 
 
-@immutable
-class CandidateRun:
-    """A candidate, and how to start it.
-
-    Attributes:
-        candidate: as it is reported.
-        way: what it does; None for the control.
-        site: directories at the front of its path.
-        absent: why it cannot be measured, known before trying; empty if it can.
-        absence: the outcome in that case.
-        control: why it cannot change anything with these images; empty if it can.
-    """
-
-    candidate: Candidate
-    way: Way | None = None
-    site: tuple[Path, ...] = ()
-    absent: str = ""
-    absence: CandidateOutcome = CandidateOutcome.MISSING
-    control: str = ""
-
-
-@immutable
-class UnpackedPackages:
-    """Another PIL, or the packages of a decoder or a store, in a separate directory.
-
-    Attributes:
-        title: of a PIL, for people: "pillow 13.0.0 (official wheel)".
-        directory: for the front of the path; None if they are installed, or unavailable.
-        absent: why they are unavailable.
-    """
-
-    title: str = ""
-    directory: Path | None = None
-    absent: str = ""
-
-
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
     """Return the baseline: Pillow as the environment has it, or the user's own loader."""
     adapter = OWN_LOADER if is_own_loader else _PLAIN
-    return Candidate(name="baseline", title=title, kind=CandidateKind.BASELINE, adapter=adapter, variables={})
+    return Candidate(name="baseline", title=title, kind=CandidateKind.BASELINE, adapter=adapter)
 
 
-def make_control_run(*, is_own_loader: bool) -> CandidateRun:
+def control_of(baseline: Candidate) -> Candidate:
     """Return the baseline once more, in another process, to measure how much the machine varies."""
-    candidate = replace(baseline_of("the same again", is_own_loader=is_own_loader), name="control")
-    return CandidateRun(candidate=candidate, control="it is the baseline again")
+    return replace(baseline, name="control", title="the same again", kind=CandidateKind.CONTROL)
 
 
 def require_known(names: Sequence[str]) -> None:
@@ -78,65 +39,54 @@ def require_known(names: Sequence[str]) -> None:
             raise UsageError(f"no candidate is named {name!r}", hint=f"choose from: {', '.join(known)}")
 
 
-def make_candidate_runs(
-    machine: LoaderLimits,
-    variables: Mapping[str, str],
-    packages: Mapping[str, UnpackedPackages | None],
-    *,
-    is_own_loader: bool = False,
-    names: Sequence[str] = (),
-) -> tuple[CandidateRun, ...]:
-    """Return everything that can be compared on this machine, or the named candidates alone.
+def plan_candidates(
+    machine: LoaderLimits, variables: Mapping[str, str], *, is_own_loader: bool = False
+) -> tuple[Candidate, ...]:
+    """Return all candidates, with the packages of the environment; unsuited are those that change nothing here.
 
     Args:
         machine: the machine that runs them.
         variables: their initial environment variables.
-        packages: by name of the candidate: fetched or missing ones; None for a build that is installed already.
         is_own_loader: whether the user's own code is the baseline.
-        names: of candidates; those that are nothing here have a reason. Empty for all.
     """
-    ways = [way for way in all_ways() if not names or way.name in names]
-    runs = [_make_run(way, packages, machine, variables, is_own_loader=is_own_loader) for way in ways]
-    return tuple(run for run in runs if names or run.absence is not CandidateOutcome.UNSUITED)
-
-
-def _make_run(
-    way: Way,
-    packages: Mapping[str, UnpackedPackages | None],
-    machine: LoaderLimits,
-    variables: Mapping[str, str],
-    *,
-    is_own_loader: bool,
-) -> CandidateRun:
     usual = OWN_LOADER if is_own_loader else _PLAIN
-    packages_of_way = packages.get(way.name, UnpackedPackages())
-    needed = packages_of_way or UnpackedPackages()
-    settings = huge_pages_variables(machine, variables) if way.name == HUGE_PAGES else {}
-    unsuited = ""
-    if packages_of_way is None:
-        unsuited = "it is installed already"
-    elif way.name == usual:
-        unsuited = "it is the baseline"
-    elif way.name == HUGE_PAGES and not settings:
-        unsuited = "it is set already, or unknown to this system"
-    by_adapter = {
-        CandidateKind.DECODER: way.name,
-        CandidateKind.STORAGE: usual if way.in_files else _PLAIN,
-    }
-    candidate = Candidate(
-        name=way.name,
-        title=needed.title or way.title,
-        kind=way.kind,
-        adapter=by_adapter.get(way.kind, usual),
-        stack=_STACKS.get(way.name, "its own" if needed.directory else "in place"),
-        variables=settings,
-        storage=way.name if way.kind is CandidateKind.STORAGE else "files",
-        aliased=way.aliased,
-    )
-    site = (needed.directory,) if needed.directory else ()
-    if unsuited:
-        return CandidateRun(candidate=candidate, way=way, absent=unsuited, absence=CandidateOutcome.UNSUITED)
-    return CandidateRun(candidate=candidate, way=way, site=site, absent=needed.absent)
+    candidates = []
+    for way in all_ways():
+        store = way.name if way.kind is CandidateKind.STORAGE else ""
+        adapter = way.name if way.kind is CandidateKind.DECODER else usual
+        candidate = Candidate(
+            name=way.name,
+            title=way.title,
+            kind=way.kind,
+            adapter=_PLAIN if store and not way.in_files else adapter,
+            stack=_STACKS.get(way.name, "in place"),
+            variables=huge_pages_variables(machine, variables) if way.name == HUGE_PAGES else {},
+            storage=store or "files",
+            aliased=way.aliased,
+        )
+        if way.name == usual:
+            candidate = unsuited(candidate, "it is the baseline")
+        elif way.name == HUGE_PAGES and not candidate.variables:
+            candidate = unsuited(candidate, "it is set already, or unknown to this system")
+        candidates.append(candidate)
+    return tuple(candidates)
+
+
+def select_candidates(candidates: Sequence[Candidate], names: Sequence[str]) -> tuple[Candidate, ...]:
+    """Return the named candidates; without names, all that change something."""
+    if names:
+        return tuple(each for each in candidates if each.name in names)
+    return tuple(each for each in candidates if each.outcome is not CandidateOutcome.UNSUITED)
+
+
+def unsuited(candidate: Candidate, reason: str) -> Candidate:
+    """Return a candidate that is not measured, because it would change nothing or cannot load these images."""
+    return replace(candidate, outcome=CandidateOutcome.UNSUITED, reason=reason)
+
+
+def missing(candidate: Candidate, reason: str) -> Candidate:
+    """Return a candidate that is not measured, because its packages are not available."""
+    return replace(candidate, outcome=CandidateOutcome.MISSING, reason=reason)
 
 
 def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
@@ -148,22 +98,20 @@ def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) ->
     return {_TUNABLES: ":".join((*before, _TUNABLE))}
 
 
-_KINDS = tuple(CandidateKind)
-"""Between equal promises, the earlier kind is measured first."""
-
-
-def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> list[CandidateRun]:
+def sort_by_promise(candidates: Sequence[Candidate], scale: float) -> list[Candidate]:
     """Sort by promise: if time runs out, the least helpful ones should be left.
 
     The priorities come from what helped in measurements (2026-11-22, three workloads).
 
     Args:
-        candidate_runs: candidates in any order.
+        candidates: in any order.
         scale: how many times the requested size the images have.
     """
+    kinds = list(CandidateKind)  # of equal priorities, the earlier kind comes first
 
-    def rank(run: CandidateRun) -> tuple[bool, int, int]:
-        way = run.way
-        return (way is not None and way.scales > scale, way.priority if way else 0, _KINDS.index(run.candidate.kind))
+    def rank(candidate: Candidate) -> tuple[bool, int, int]:
+        way = way_named(candidate.name)
+        scales, priority = (way.scales, way.priority) if way else (0, USUAL_PRIORITY)
+        return scales > scale, priority, kinds.index(candidate.kind)
 
-    return sorted(candidate_runs, key=rank)
+    return sorted(candidates, key=rank)

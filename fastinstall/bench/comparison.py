@@ -3,51 +3,38 @@
 Whatever becomes of a candidate is its outcome; only the death of the baseline is an error.
 """
 
-import operator
 import shutil
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.bench import loading, report
-from fastinstall.bench.advice import describe_picture_difference, find_disturbance
-from fastinstall.bench.candidates import OWN_LOADER, CandidateRun, baseline_of, make_control_run, sort_by_promise
+from fastinstall.bench.advice import find_disturbance
+from fastinstall.bench.candidates import OWN_LOADER, baseline_of, control_of, sort_by_promise, unsuited
+from fastinstall.bench.catalogue import way_named
 from fastinstall.bench.effort import BenchContext, Effort
+from fastinstall.bench.pictures import compare_pictures, explain_wrong_picture
+from fastinstall.bench.rates import Rater, choose_rated
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core import files
 from fastinstall.core.codec import encode
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, Started, ignore
 from fastinstall.core.messages import format_bytes, listing
-from fastinstall.model.machine import LoaderLimits
-
-Round = tuple[loading.LoadingMeasurement, loading.LoadingMeasurement]
-"""The baseline, and the other process after it, on the images that both can load."""
 
 _FIRST_PATIENCE = 60.0
 """Seconds for a first pass: files may come from a network, and packages from a slow disk."""
 _COMPARED = 3
 _COMPARED_BYTES = 12_000_000
-_WRONG_LEVELS = 48
-"""The mean of two pictures of one image may differ by less: decoders, filters and colour profiles move it by a few."""
 _OUTLIERS = 6
 """With this many rounds, the range omits one at either end: another program may have run."""
-_RATE_START_SECONDS = 0.2
 _STORE_SECONDS = 120.0
 _STORE_BYTES = 1 << 30
 _STORE_PART = 10
 """A store takes at most so many bytes, and this part of the free space."""
-
-
-def compute_ratios(turns: Sequence[Round]) -> list[float]:
-    """Return how many times as fast the other one was in each round.
-
-    Each ratio uses the shortest passes of each image, which others on the machine have disturbed least.
-    """
-    return [one.least_ms / other.least_ms for one, other in turns]
 
 
 def compute_gain(ratios: Sequence[float]) -> report.Gain:
@@ -56,98 +43,6 @@ def compute_gain(ratios: Sequence[float]) -> report.Gain:
     kept = sorted(ratios)[left_out : len(ratios) - left_out]
     middle, low, high = (round(each, 4) for each in (statistics.median(ratios), kept[0], kept[-1]))
     return report.Gain(ratio=middle, low=low, high=high, rounds=len(ratios))
-
-
-def compute_timing(measured: Sequence[loading.LoadingMeasurement], scale: float = 1.0) -> report.Timing:
-    """Return the median of several rounds, stage by stage; their sum is the total.
-
-    Args:
-        measured: at least one round of one process.
-        scale: how much longer it would take at the comparison's time, see `compute_drift`.
-    """
-    stages = {name: scale * statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
-    whole = sum(stages.values())
-    return report.Timing(
-        stages=tuple(
-            report.StageTime(stage=report.Stage(name), ms=round(ms, 5), share=round(ms / whole, 4) if whole else 0.0)
-            for name, ms in stages.items()
-        ),
-        ms=round(whole, 5),
-        images_per_second=round(1000 / whole, 2) if whole else 0.0,
-        peak_bytes=max(each.peak_bytes for each in measured),
-    )
-
-
-def compute_drift(turns: Sequence[Round], baseline: Sequence[loading.LoadingMeasurement]) -> float:
-    """Return how much slower the machine was when the baseline ran alone than in these turns.
-
-    A virtual machine's speed changes within minutes by more than many candidates gain. Rates from different times are
-    converted to one time.
-
-    Args:
-        turns: the rounds of the baseline and the candidate.
-        baseline: its own rounds; none, or rounds on other images, give 1.
-    """
-    if not baseline or baseline[0].images != turns[0][0].images:
-        return 1.0
-    return statistics.median([each.ms for each in baseline]) / statistics.median([each.ms for each, _ in turns])
-
-
-def compare_pictures(reference: Sequence[loading.Picture], other: Sequence[loading.Picture]) -> report.Difference:
-    """Compare pictures of the same images, channel by channel.
-
-    Args:
-        reference: the pictures as the baseline decoded them.
-        other: of a candidate, in the same order.
-
-    Raises:
-        ValueError: the numbers of pictures differ.
-    """
-    total = highest = values = 0
-    for one, another in zip(reference, other, strict=True):
-        if one.shape != another.shape or len(one.data) != len(another.data):
-            return report.Difference(mean=0.0, highest=0, images=len(reference), same_shape=False)
-        values += len(one.data)
-        if one.data != another.data:
-            steps = bytes(map(abs, map(operator.sub, one.data, another.data)))
-            total += sum(steps)
-            highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
-    return report.Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
-
-
-def explain_wrong_picture(reference: loading.Picture, other: loading.Picture, *, is_same_pipeline: bool) -> str:
-    """Explain why a picture cannot be of the same image; empty if it can, or if one of them is no picture.
-
-    Args:
-        reference: as the baseline loads it.
-        other: as the candidate does.
-        is_same_pipeline: whether both resize and crop alike, which a user's own loader need not.
-    """
-    if not len(reference.shape) > 1 < len(other.shape):
-        return ""
-    mean, other_mean = (sum(each.data) / len(each.data) for each in (reference, other))
-    if len(set(other.data)) == 1 < len(set(reference.data)):
-        return f"all of it has one colour ({other_mean:.0f}), Pillow's has the mean {mean:.0f}"
-    if not is_same_pipeline:
-        return ""
-    sizes = sorted(reference.shape[:2]), sorted(other.shape[:2])  # a turn (EXIF orientation) is no error
-    if any(abs(one - another) > 1 for one, another in zip(*sizes, strict=True)):
-        shown, expected = (f"{each.shape[1]}x{each.shape[0]}" for each in (other, reference))
-        return f"it has {shown} pixels, Pillow's {expected}"
-    is_off = abs(mean - other_mean) > _WRONG_LEVELS
-    return f"its mean is {other_mean:.0f}, Pillow's {mean:.0f}" if is_off else ""
-
-
-def choose_worker_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Choose the numbers of workers to try: none, and one per usable CPU; a full run also tries 1, 2, 4, ..."""
-    cpus = machine.usable_cpus
-    powers = () if quick else (1 << exponent for exponent in range(cpus.bit_length()))
-    return (0, *(each for each in powers if each < cpus), cpus)
-
-
-def choose_thread_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Choose the numbers of threads of one process to try: one, and one per usable CPU; a quick run tries none."""
-    return () if quick else tuple(sorted({1, machine.usable_cpus}))
 
 
 @contextmanager
@@ -162,7 +57,9 @@ def _needing_baseline() -> Iterator[None]:
 
 
 @contextmanager
-def start_comparison(job: loading.Job, effort: Effort, space: Path, emit: Emit = ignore) -> Iterator["Comparison"]:
+def start_comparison(
+    job: loading.Job, effort: Effort, space: Path, emit: Emit = ignore, title: str = ""
+) -> Iterator["Comparison"]:
     """Start the baseline; it is killed when the block ends.
 
     Args:
@@ -170,6 +67,7 @@ def start_comparison(job: loading.Job, effort: Effort, space: Path, emit: Emit =
         effort: how long to measure.
         space: a directory for temporary stores.
         emit: receives an event about each store.
+        title: of the baseline, for people.
 
     Raises:
         FailedError: it cannot be started.
@@ -177,8 +75,9 @@ def start_comparison(job: loading.Job, effort: Effort, space: Path, emit: Emit =
     started = time.monotonic()
     with ExitStack() as closing:
         with _needing_baseline():
-            baseline = closing.enter_context(loading.start_loading(job, _FIRST_PATIENCE))
-        yield Comparison(job, baseline, effort, space, emit, time.monotonic() - started)
+            process = closing.enter_context(loading.start_loading(job, _FIRST_PATIENCE))
+        baseline = replace(baseline_of(title, is_own_loader=bool(job.loader)), versions=process.versions)
+        yield Comparison(job, process, baseline, effort, space, emit, time.monotonic() - started)
 
 
 class Comparison:
@@ -187,19 +86,19 @@ class Comparison:
     def __init__(
         self,
         job: loading.Job,
-        baseline: loading.LoadingProcess,
+        process: loading.LoadingProcess,
+        baseline: report.Candidate,
         effort: Effort,
         space: Path,
         emit: Emit,
         start_seconds: float,
     ) -> None:
-        self.job, self.loading, self.effort = job, baseline, effort
+        self.job, self.loading, self.baseline, self.effort = job, process, baseline, effort
         self.space, self.emit = space, emit
         self.start_seconds, self.pass_seconds = start_seconds, 0.0
         self.rounds = effort.rounds
         self.patience = _FIRST_PATIENCE
         self.indexes = tuple(range(len(job.images)))
-        self._alone: list[loading.LoadingMeasurement] = []
         self._pictures: dict[int, loading.Picture] = {}
         self._ratios: dict[str, list[float]] = {}
 
@@ -226,27 +125,29 @@ class Comparison:
         self._load_references(self.indexes)
         return first.failed
 
-    def measure_baseline(self) -> report.Timing:
+    def measure_baseline(self) -> report.Candidate:
         """Measure the baseline alone, round by round, and once with the files out of the page cache if possible.
 
         Raises:
             FailedError: it died, hung, or can no longer load them.
         """
-        self._alone = [self._measure_turn(self.indexes) for _ in range(self.rounds)]
-        timing = compute_timing(self._alone)
-        if self.pass_seconds > 2 * self.effort.pass_seconds:
-            return timing
-        with _needing_baseline():
-            cold = self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.patience)
-        read = cold.stages.get("read") if cold.was_cold else None
-        return replace(timing, cold_read_ms=None if read is None else round(read, 5))
+        alone = [self._measure_turn(self.indexes) for _ in range(self.rounds)]
+        stages = {name: statistics.median([each.stages[name] for each in alone]) for name in alone[0].stages}
+        cold_read_ms = None
+        if self.pass_seconds <= 2 * self.effort.pass_seconds:
+            with _needing_baseline():
+                cold = self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.patience)
+            cold_read_ms = cold.stages.get("read") if cold.was_cold else None
+        self.baseline = replace(
+            self.baseline,
+            stages={name: round(ms, 5) for name, ms in stages.items()},
+            cold_read_ms=cold_read_ms,
+            images_per_second=round(1000 / sum(stages.values()), 2),
+            peak_bytes=max(each.peak_bytes for each in alone),
+        )
+        return self.baseline
 
-    def list_able_indexes(self, run: CandidateRun) -> list[int]:
-        """Return the indexes of images that a candidate can load, by their formats."""
-        formats = run.way.formats if run.way else ()
-        return [each for each in self.indexes if not formats or self.job.formats[each] in formats]
-
-    def measure_candidate(self, run: CandidateRun) -> report.CandidateResult:
+    def measure_candidate(self, candidate: report.Candidate) -> report.Candidate:
         """Compare a candidate with the baseline; its store, if any, exists only meanwhile.
 
         If it was measured before, the gain covers all its rounds.
@@ -254,30 +155,29 @@ class Comparison:
         Raises:
             FailedError: the baseline died or hung.
         """
-        unmeasured = report.CandidateResult(
-            candidate=run.candidate, outcome=run.absence, reason=run.absent, versions={}
-        )
-        indexes = self.list_able_indexes(run)
-        if run.absent:
-            return unmeasured
-        if not indexes and run.way:
-            reason = f"it only reads {', '.join(run.way.formats)}"
-            return replace(unmeasured, outcome=report.CandidateOutcome.UNSUITED, reason=reason)
-        self.emit(Started(stage="measure", message=run.candidate.title))
+        if candidate.outcome is not report.CandidateOutcome.MEASURED:
+            return candidate
+        way = way_named(candidate.name)
+        formats = way.formats if way else ()
+        indexes = [each for each in self.indexes if not formats or self.job.formats[each] in formats]
+        if not indexes:
+            return unsuited(candidate, f"it only reads {', '.join(formats)}")
+        self.emit(Started(stage="measure", message=candidate.title))
+        job = job_of(self.job, candidate)
         try:
-            if run.candidate.storage == "files":
-                return self._measure(run, job_of(self.job, run), indexes)
-            own = job_of(self.job, run)
-            with temporary_store(run.candidate.storage, run.candidate.title, own, self.space, self.emit) as store:
+            if candidate.storage == "files":
+                return self._measure(candidate, job, indexes)
+            with temporary_store(candidate.storage, candidate.title, job, self.space, self.emit) as store:
                 job, held, size = store
                 stored = sum(self.job.images[index].stat().st_size for index in held)
-                result = self._measure(run, job, [index for index in indexes if index in held])
-                return replace(result, stored_bytes=size, stored_ratio=round(size / max(1, stored), 3))
+                measured = self._measure(candidate, job, [index for index in indexes if index in held])
+                return replace(measured, stored_bytes=size, stored_ratio=round(size / max(1, stored), 3))
         except loading.NotLoadedError as error:
-            return replace(unmeasured, outcome=error.outcome, reason=error.reason)
+            return replace(candidate, outcome=error.outcome, reason=error.reason)
 
-    def _measure(self, run: CandidateRun, job: loading.Job, indexes: list[int]) -> report.CandidateResult:
-        turns: list[Round] = []
+    def _measure(self, candidate: report.Candidate, job: loading.Job, indexes: list[int]) -> report.Candidate:
+        ratios = self._ratios.setdefault(candidate.name, [])
+        peak_bytes = 0
         for _ in range(self.effort.starts):
             with loading.start_loading(job, self.patience) as other:
                 first = other.measure(0.0, indexes=indexes, timeout=self.patience)  # warms it up
@@ -285,19 +185,21 @@ class Comparison:
                 difference, versions = self._measure_difference(other, job, indexes), other.versions
                 for _ in range(self.rounds):
                     ours = self._measure_turn(indexes)
-                    theirs = other.measure(
-                        self.effort.turn_seconds, indexes=indexes, timeout=self.patience, group=ours.passes
+                    theirs = _require_complete(
+                        other.measure(
+                            self.effort.turn_seconds, indexes=indexes, timeout=self.patience, group=ours.passes
+                        )
                     )
-                    turns.append((ours, _require_complete(theirs)))
-        ratios = self._ratios.setdefault(run.candidate.name, [])
-        ratios += compute_ratios(turns)
-        return report.CandidateResult(
-            candidate=run.candidate,
-            outcome=report.CandidateOutcome.MEASURED,
-            reason=f"{report.CONTROL}{run.control}" if run.control else "",
+                    # the shortest passes, which others on the machine have disturbed least
+                    ratios.append(ours.least_ms / theirs.least_ms)
+                    peak_bytes = max(peak_bytes, theirs.peak_bytes)
+        gain = compute_gain(ratios)
+        return replace(
+            candidate,
             versions=versions,
-            timing=compute_timing([each for _, each in turns], compute_drift(turns, self._alone)),
-            gain=compute_gain(ratios),
+            images_per_second=round(self.baseline.images_per_second * gain.ratio, 2),
+            peak_bytes=peak_bytes,
+            gain=gain,
             difference=difference,
             left_out=len(self.indexes) - len(indexes),
         )
@@ -385,15 +287,15 @@ def temporary_store(
         files.discard(out)
 
 
-def job_of(baseline: loading.Job, run: CandidateRun) -> loading.Job:
+def job_of(baseline: loading.Job, candidate: report.Candidate) -> loading.Job:
     """Return a candidate's job, from the baseline's."""
-    own = run.candidate.adapter == OWN_LOADER
+    own = candidate.adapter == OWN_LOADER
     return replace(
         baseline,
-        adapter="pillow" if own else run.candidate.adapter,
-        site=run.site,
+        adapter="pillow" if own else candidate.adapter,
+        site=candidate.site,
         loader=baseline.loader if own else "",
-        variables={**baseline.variables, **run.candidate.variables},
+        variables={**baseline.variables, **candidate.variables},
     )
 
 
@@ -407,8 +309,8 @@ def _require_complete(measured: loading.LoadingMeasurement) -> loading.LoadingMe
 
 
 def compare_candidates(
-    context: BenchContext, task: WorkloadTask, runs: Sequence[CandidateRun], seconds: float
-) -> tuple[report.Workload, report.CandidateResult, tuple[report.CandidateResult, ...]]:
+    context: BenchContext, task: WorkloadTask, candidates: Sequence[report.Candidate], end: float
+) -> tuple[report.Workload, report.Candidate, tuple[report.Candidate, ...]]:
     """Measure the baseline and every candidate in turn with it, as time allows; then some with workers.
 
     A control comes first and last.
@@ -416,8 +318,8 @@ def compare_candidates(
     Args:
         context: where it is measured.
         task: the images, and what is done to each.
-        runs: what is measured against the baseline.
-        seconds: how long all comparisons may take together.
+        candidates: what is measured against the baseline.
+        end: when all comparisons should be over, as `time.monotonic` counts.
 
     Returns:
         The images that the baseline could load, the baseline, and the others ordered by gain.
@@ -425,102 +327,41 @@ def compare_candidates(
     Raises:
         FailedError: the baseline cannot be started, died or hung.
     """
-    end = time.monotonic() + seconds
     request, emit = context.request, context.session.emit
     title = f"your loader, {request.loader}" if request.loader else context.label
-    with start_comparison(task.job, context.effort, context.space, emit) as comparison:
+    with start_comparison(task.job, context.effort, context.space, emit, title) as comparison:
         failed = comparison.choose_images(all_of_them=request.samples is not None)
         workload = narrow_workload(task, comparison.indexes, failed)
         emit(Started(stage="measure", message=f"{title}: {len(comparison.indexes)} images"))
-        baseline = report.CandidateResult(
-            candidate=baseline_of(title, is_own_loader=bool(request.loader)),
-            outcome=report.CandidateOutcome.MEASURED,
-            versions=comparison.loading.versions,
-            timing=comparison.measure_baseline(),
-        )
-        raters = _Raters(context, comparison)
-        control_run = make_control_run(is_own_loader=bool(request.loader))
-        control = comparison.measure_candidate(control_run)
-        if find_disturbance([control]):
+        control = control_of(comparison.baseline)
+        baseline = comparison.measure_baseline()
+        rater = Rater(context, comparison.indexes, comparison.patience)
+        rating_seconds = rater.estimate_seconds(comparison.start_seconds, comparison.pass_seconds)
+        before = comparison.measure_candidate(control)
+        if find_disturbance([before]):
             comparison.rounds *= 2
         scale = min(workload.width, workload.height) / request.pipeline.shorter
-        results: list[report.CandidateResult] = []
+        results: list[report.Candidate] = []
         dropped: list[str] = []
-        for number, run in enumerate(sort_by_promise(runs, scale)):
-            emit(Progressed(stage="candidates", done=number, total=len(runs)))
-            measured = sum(each.outcome is report.CandidateOutcome.MEASURED for each in results)
+        for number, candidate in enumerate(sort_by_promise(candidates, scale)):
+            emit(Progressed(stage="candidates", done=number, total=len(candidates)))
+            measured = sum(each.gain is not None for each in results)
             left = context.left() if measured < context.effort.least_candidates else end - time.monotonic()
-            needed = comparison.candidate_seconds + context.effort.rated * raters.seconds
-            if run.absent or request.candidates or needed < left:
-                results.append(comparison.measure_candidate(run))
+            is_absent = candidate.outcome is not report.CandidateOutcome.MEASURED
+            needed = comparison.candidate_seconds + context.effort.rated * rating_seconds
+            if is_absent or request.candidates or needed < left:
+                results.append(comparison.measure_candidate(candidate))
             else:
-                dropped.append(run.candidate.name)
-        again = comparison.measure_candidate(control_run)
+                dropped.append(candidate.name)
+        after = comparison.measure_candidate(control)
     if dropped:
         left_out = f"no time was left for {listing(dropped)}; pass --candidates NAME to measure one"
         context.remark(f"{workload.name}: {left_out}")
-    results = sorted([again if again.gain else control, *results], key=lambda each: each.ratio, reverse=True)
-    baseline = raters.measure(task.job, baseline)
-    by_name = {run.candidate.name: run for run in runs}
-    for number, name in enumerate(_choose_rated(context, results, by_name)):
-        wanted = request.workers or request.threads
-        if number == 0 or wanted or raters.seconds < 1.2 * (end - time.monotonic()):
-            index = next(index for index, each in enumerate(results) if each.candidate.name == name)
-            results[index] = raters.measure(job_of(task.job, by_name[name]), results[index])
+    results = sorted([after if after.gain else before, *results], key=lambda each: each.ratio, reverse=True)
+    baseline = rater.measure(task.job, baseline)
+    rated = choose_rated(context, results)
+    for place, candidate in enumerate(results):
+        is_wanted = request.workers or request.threads or candidate.name in rated[:1]
+        if candidate.name in rated and (is_wanted or rating_seconds < 1.2 * (end - time.monotonic())):
+            results[place] = rater.measure(job_of(task.job, candidate), candidate)
     return workload, baseline, tuple(results)
-
-
-class _Raters:
-    """Measures loaders with workers and threads, in processes after the comparison: they take memory, and may hang."""
-
-    def __init__(self, context: BenchContext, comparison: Comparison) -> None:
-        self.context, self.comparison = context, comparison
-        request, machine = context.request, context.machine
-        self.workers = request.workers or choose_worker_counts(machine, quick=request.quick)
-        self.threads = request.threads or choose_thread_counts(machine, quick=request.quick)
-
-    @property
-    def seconds(self) -> float:
-        """Estimate of the time to measure one loader."""
-        each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.comparison.pass_seconds
-        return 2 * self.comparison.start_seconds + (len(self.workers) + len(self.threads)) * each
-
-    def measure(self, job: loading.Job, result: report.CandidateResult) -> report.CandidateResult:
-        """Return a result with its rates."""
-        title, seconds, remark = result.candidate.title, self.context.effort.rate_seconds, self.context.remark
-        self.context.session.emit(Started(stage="workers", message=f"{title}, with workers"))
-        ms, images = (result.timing.ms if result.timing else None), self.comparison.indexes
-        try:
-            with loading.start_loading(job, self.comparison.patience) as own:
-                rates = loading.measure_rates(own, self.workers, seconds, remark, ms=ms, images=images)
-                by_threads = loading.measure_rates(
-                    own, self.threads, seconds, remark, ms=ms, images=images, in_threads=True
-                )
-                return replace(result, rates=rates, thread_rates=by_threads)
-        except loading.NotLoadedError as error:
-            remark(f"{title}: not measured with workers: {error.reason}")
-            return result
-
-
-def _choose_rated(
-    context: BenchContext, ranked: Sequence[report.CandidateResult], runs: Mapping[str, CandidateRun]
-) -> list[str]:
-    """Return the names to measure with workers too: the best few, the named ones, and those with batches.
-
-    Candidates that loaded fewer images than the baseline are left out: their rates would not be comparable.
-    """
-    request = context.request
-    able = [
-        each
-        for each in ranked
-        if each.gain and not each.left_out and each.candidate.storage == "files" and not each.is_control
-    ]
-    names = [each.candidate.name for each in able]
-    if request.workers or request.threads:
-        return names
-    alike = [each.candidate.name for each in able if not describe_picture_difference(each)]
-    chosen = set(request.candidates)
-    if not request.quick:
-        chosen.update(alike[: context.effort.rated - 1])
-        chosen.update(name for name, run in runs.items() if run.way and run.way.batched)
-    return [name for name in names if name in chosen]

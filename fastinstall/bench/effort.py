@@ -1,8 +1,9 @@
-"""Choose how much to measure so that it fits into a promised time. Estimates, without a clock.
+"""Choose how much to measure so that it fits into a promised time.
 
 Shared by every part of `bench`: the target, the machine, the remaining time, and a temporary directory.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -99,7 +100,8 @@ class BenchContext:
         effort: the limits of the run.
         space: a temporary directory, removed after the run.
         remark: receives a line for the report's reader.
-        elapsed: seconds since the run began.
+        started: when the run began, as `time.monotonic` counts.
+        end: when the promised time is over.
     """
 
     session: Session
@@ -111,7 +113,8 @@ class BenchContext:
     effort: Effort
     space: Path
     remark: Callable[[str], None]
-    elapsed: Callable[[], float]
+    started: float
+    end: float
 
     @property
     def python(self) -> Path:
@@ -123,7 +126,11 @@ class BenchContext:
         """The installed PIL, for tables."""
         return f"pillow {self.facts.stack.version} (in place)"
 
+    @property
+    def kept_seconds(self) -> float:
+        """What is kept of the promised time for the table of operations."""
+        return self.effort.operations_seconds if self.request.operations else 0.0
+
     def left(self) -> float:
         """Return the seconds left of the promised time, without those for the table of operations."""
-        kept = self.effort.operations_seconds if self.request.operations else 0.0
-        return self.effort.seconds - kept - self.elapsed()
+        return self.end - self.kept_seconds - time.monotonic()

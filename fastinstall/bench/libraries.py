@@ -6,77 +6,89 @@ the interpreter's ABI. An entry is complete or absent, keeps the versions that w
 removed at any time. Nothing is installed into the target.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.bench.candidates import UnpackedPackages
-from fastinstall.bench.catalogue import Way, all_ways
+from fastinstall.bench.candidates import missing
+from fastinstall.bench.catalogue import Way, all_ways, way_named
 from fastinstall.bench.loading import NotLoadedError, start_target
+from fastinstall.bench.report import Candidate
 from fastinstall.core import codec, sealed_trees, temporary_directories
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
-from fastinstall.core.events import Emit
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.facts import Interpreter
+from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 _ALL = "all"
 _FETCH_SECONDS, _LOOK_SECONDS = 300.0, 60.0
 
 
-def find_libraries(
-    interpreter: Interpreter,
-    cache: Path,
-    variables: Mapping[str, str],
-    emit: Emit,
-    fetched: tuple[str, ...],
-    *,
-    offline: bool,
-) -> Iterator[tuple[str, UnpackedPackages]]:
-    """Yield, by name of the candidate, the packages that are fetched or missing.
-
-    Args:
-        interpreter: the target's; its ABI counts.
-        cache: root of our cache.
-        variables: environment variables; with pip's own settings they name the index.
-        emit: receives an event while this waits for another process.
-        fetched: names of candidates whose packages are fetched; ("all",) for every one that may be.
-        offline: whether the network is forbidden.
+def require_fetchable(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the candidates whose packages are fetched: of ("all",), every one whose packages may be.
 
     Raises:
         UsageError: a name is not a candidate's, or that has no packages.
     """
-    needs = {way.name: way for way in all_ways() if set(way.modules) - {"PIL"}}
-    if fetched == (_ALL,):
-        fetched = tuple(name for name, way in needs.items() if not way.by_hand)
-    for name in fetched:
+    needs = {way.name: way for way in all_ways() if _other_modules(way)}
+    if names == (_ALL,):
+        return tuple(name for name, way in needs.items() if not way.by_hand)
+    for name in names:
         if name not in needs:
             problem = f"--with {name}: no candidate of that name has packages to fetch"
             raise UsageError(problem, hint=f"--with {_ALL}, or choose from: {', '.join(needs)}")
-    modules = {module for way in needs.values() for module in way.modules}
-    missing = find_missing(modules, Path(interpreter.executable), variables)
-    for name, way in needs.items():
+    return names
+
+
+def find_libraries(
+    session: Session,
+    interpreter: Interpreter,
+    candidates: Sequence[Candidate],
+    fetched: Sequence[str],
+    *,
+    offline: bool,
+) -> tuple[Candidate, ...]:
+    """Return the candidates with their packages: installed, fetched, or with the reason why they are missing.
+
+    Args:
+        session: cache, event listener, and the variables that with pip's own settings name the index.
+        interpreter: the target's; its ABI counts.
+        candidates: as planned.
+        fetched: names of candidates whose packages are fetched, as `require_fetchable` returns them.
+        offline: whether the network is forbidden.
+    """
+    modules = {module for way in all_ways() for module in _other_modules(way)}
+    absent = find_missing(modules, Path(interpreter.executable), session.variables)
+
+    def equip(candidate: Candidate) -> Candidate:
+        way, name = way_named(candidate.name), candidate.name
+        if way is None or not _other_modules(way):
+            return candidate
         fetch = f"to measure it anyway: fastinstall bench --with {name} --prefix {quote(interpreter.prefix)}"
-        lacking = [module for module in way.modules if module in missing]
         if name in fetched and way.by_hand:
-            yield name, UnpackedPackages(absent=way.by_hand)
-        elif name in fetched:
+            return missing(candidate, way.by_hand)
+        if name in fetched:
             try:
-                directory = fetch_packages(way, interpreter, cache, variables, emit, offline=offline)
+                directory = fetch_packages(session, way, interpreter, offline=offline)
             except FastinstallError as error:
-                hint = f"; {fetch}" if offline else ""
-                yield name, UnpackedPackages(absent=f"{error.message}{hint}")
-            else:
-                yield name, UnpackedPackages(directory=directory)
-        elif lacking:
-            yield name, UnpackedPackages(absent=f"{lacking[0]} is not installed; {way.by_hand or fetch}")
+                return missing(candidate, f"{error.message}; {fetch}" if offline else error.message)
+            return replace(candidate, site=(directory,), stack="its own")
+        lacking = [module for module in way.modules if module in absent]
+        return missing(candidate, f"{lacking[0]} is not installed; {way.by_hand or fetch}") if lacking else candidate
+
+    return tuple(map(equip, candidates))
 
 
-def fetch_packages(
-    way: Way, interpreter: Interpreter, cache: Path, variables: Mapping[str, str], emit: Emit, *, offline: bool = False
-) -> Path:
+def _other_modules(way: Way) -> set[str]:
+    """Return the modules that a candidate needs beside PIL."""
+    return set(way.modules) - {"PIL"}
+
+
+def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offline: bool = False) -> Path:
     """Return a directory with the packages of a candidate, fetched by pip if missing.
 
     Only wheels are fetched, except packages without wheels that compile nothing.
@@ -84,6 +96,7 @@ def fetch_packages(
     Raises:
         RefusedError: fetching failed, in pip's words; or it is not in the cache, and the network is forbidden.
     """
+    cache, variables = session.own_cache(), session.variables
     key = codec.digest(
         {
             "requirements": sorted(way.brings),
@@ -101,7 +114,7 @@ def fetch_packages(
     words = ("install", "--quiet", "--progress-bar", "off", "--no-compile", "--only-binary", ":all:", *sdists)
     try:
         with (
-            reserve_cache_key(cache, key, emit, f"fetches the packages of {way.name}"),
+            reserve_cache_key(cache, key, session.emit, f"fetches the packages of {way.name}"),
             temporary_directories.temporary_directory("libraries", within=cache / "tmp") as space,
         ):
             if not sealed_trees.is_intact(place, cache=cache):

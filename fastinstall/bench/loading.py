@@ -5,19 +5,19 @@ The death of the process is a result. `comparison` compares two of them. `_loadi
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core import process
 from fastinstall.core.codec import encode
 from fastinstall.core.values import immutable
 
 _PROGRAM = Path(__file__).with_name("_loading.py")
-_START_SECONDS = 60.0
+START_SECONDS = 60.0
 """Time for a process to get ready: torch takes seconds on a cold disk."""
 _REFUSALS = {
     "missing": CandidateOutcome.MISSING,
@@ -185,7 +185,7 @@ def start_target(python: Path, variables: Mapping[str, str], site: Sequence[Path
 
 
 @contextmanager
-def start_loading(job: Job, patience: float = _START_SECONDS) -> Iterator[LoadingProcess]:
+def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[LoadingProcess]:
     """Start a process for a job; it is killed when the block ends.
 
     Args:
@@ -214,49 +214,3 @@ def _explain_end(error: process.CommandError) -> NotLoadedError:
     ending = error.completed.signal_name or f"exit code {error.completed.exit_code}"
     how = f"killed by {ending}" if error.completed.signal_name else f"it ended with {ending}"
     return NotLoadedError(CandidateOutcome.CRASHED, f"{how}: {said}" if said else how, ending)
-
-
-_LARGEST_BATCH = 32
-_BATCHES = 8
-"""Batches per worker in the counted time."""
-
-
-def measure_rates(  # noqa: PLR0913 (what is loaded, by how many, and for how long)
-    loading: LoadingProcess,
-    counts: Sequence[int],
-    seconds: float,
-    remark: Callable[[str], None],
-    *,
-    in_threads: bool = False,
-    ms: float | None = None,
-    images: Sequence[int] = (),
-    patience: float = 60.0,
-) -> tuple[LoadingRate, ...]:
-    """Measure with each number of workers or threads; those that fail are left out.
-
-    Args:
-        loading: a process that has started, and never loads an image itself.
-        counts: numbers of workers, in the order of the answer; 0 loads in the process itself.
-        seconds: to count, for each number.
-        remark: receives a sentence about each number that was left out.
-        in_threads: whether they are threads of one process, which end in arrays.
-        ms: milliseconds per image in one process, to choose small enough batches; None if unknown.
-        images: indexes of the images; empty for all.
-        patience: extra seconds for a rate: every worker imports packages, and a round of batches may take as
-            long as the counted time.
-    """
-    batch = max(1, min(_LARGEST_BATCH, int(1000 * seconds / ms / _BATCHES))) if ms else _LARGEST_BATCH
-    request = {"threads": in_threads, "seconds": seconds, "batch": batch, "images": list(images)}
-    limit = patience + 4 * seconds
-    rates = []
-    for workers in counts:
-        try:
-            answer = loading.ask("_pool.rate", _START_SECONDS + limit, limit=limit, workers=workers, **request)
-        except NotLoadedError as error:
-            remark(f"{workers or 'no'} {'threads' if in_threads else 'workers'}: not measured: {error.reason}")
-            if error.outcome is not CandidateOutcome.FAILED:
-                break  # the process is gone
-            continue
-        rate = {key: answer[key] for key in ("images_per_second", "first_batch_seconds", "peak_bytes")}
-        rates.append(LoadingRate(workers=workers, engine=LoadingEngine[answer["engine"].upper()], **rate))
-    return tuple(rates)

@@ -1,33 +1,22 @@
-"""Requests and results of measuring image loading: images, candidates, results, verdict, advice, report.
+"""Requests and results of measuring image loading: images, candidates, verdict, advice, report.
 
 Values of the document `bench`. Nothing is measured or decided here.
 """
 
+from dataclasses import field
 from enum import StrEnum
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.model.finding import Finding
 from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.speed import SpeedTable
-
-
-class Stage(StrEnum):
-    """The steps of an image on its way to training, in this order."""
-
-    READ = "read"
-    DECODE = "decode"
-    CONVERT = "convert"
-    RESIZE = "resize"
-    CROP = "crop"
-    ARRAY = "array"
-    TENSOR = "tensor"
 
 
 class CandidateKind(StrEnum):
     """What a candidate changes, compared with the environment as it is."""
 
     BASELINE = "baseline"
+    CONTROL = "control"
     STACK = "stack"
     DECODER = "decoder"
     SETTING = "setting"
@@ -43,40 +32,6 @@ class CandidateOutcome(StrEnum):
     FAILED = "failed"
     CRASHED = "crashed"
     HUNG = "hung"
-
-
-@immutable
-class StageTime:
-    """One stage of a pipeline.
-
-    Attributes:
-        stage: its name; a library that does several at once is timed as the first of them.
-        ms: milliseconds that it takes for one image.
-        share: of the total, 0 to 1.
-    """
-
-    stage: Stage
-    ms: float
-    share: float
-
-
-@immutable
-class Timing:
-    """One process loading the workload, image by image.
-
-    Attributes:
-        stages: the parts of the time, in order of loading.
-        ms: milliseconds per image, all stages.
-        images_per_second: the rate of one process, 1000 / ms.
-        peak_bytes: the process's peak memory (resident).
-        cold_read_ms: milliseconds to read a file that is not in the page cache; None if not measurable.
-    """
-
-    stages: tuple[StageTime, ...]
-    ms: float
-    images_per_second: float
-    peak_bytes: int = 0
-    cold_read_ms: float | None = None
 
 
 class LoadingEngine(StrEnum):
@@ -143,7 +98,7 @@ class Gain:
 
 @immutable
 class Candidate:
-    """One way to load the workload.
+    """One way to load the workload; once it was tried, with its measurements or the reason why there are none.
 
     Attributes:
         name: stable, in kebab case: "pillow-draft", "opencv-area", "huge-pages".
@@ -151,31 +106,17 @@ class Candidate:
         kind: which part of the environment it changes.
         adapter: the name of the adapter that decodes and resizes ("pillow").
         stack: whose packages: "in place", "official wheel", "fastinstall", "its own" (fetched into the cache).
+        site: directories at the front of the path of its process, with these packages.
         variables: environment variables for its start.
         storage: where the images are: "files", or the name of a store.
         aliased: whether its resize is known to alias: faster, but not the same picture.
-    """
-
-    name: str
-    title: str
-    kind: CandidateKind
-    adapter: str = "pillow"
-    stack: str = "in place"
-    variables: dict[str, str]
-    storage: str = "files"
-    aliased: bool = False
-
-
-@immutable
-class CandidateResult:
-    """The measurements of a candidate, or why there are none.
-
-    Attributes:
-        candidate: the candidate that was tried.
-        outcome: whether it was measured, else what kept it from being.
-        reason: why it was not measured, in words: what to install, what killed it; for a control, why it is one.
+        outcome: whether it is measured, else what keeps it from being; some of that is known before trying.
+        reason: why it was not measured, in words: what to install, what killed it.
         versions: of the packages involved, name to version.
-        timing: of one process; for a candidate, converted to the time when the baseline ran alone.
+        stages: of the baseline: milliseconds of each stage for one image, in order of loading.
+        cold_read_ms: of the baseline: milliseconds to read a file that is not in the page cache; None if unknown.
+        images_per_second: the rate of one process; of a candidate, the baseline's rate times the gain.
+        peak_bytes: the peak memory of one process (resident).
         gain: over the baseline, one process; None for the baseline itself.
         rates: with worker processes, if measured.
         thread_rates: with threads of one process, up to an array, if measured.
@@ -185,11 +126,22 @@ class CandidateResult:
         left_out: how many images of the workload it could not load, though the baseline can.
     """
 
-    candidate: Candidate
-    outcome: CandidateOutcome
+    name: str
+    title: str
+    kind: CandidateKind
+    adapter: str = "pillow"
+    stack: str = "in place"
+    site: tuple[Path, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+    storage: str = "files"
+    aliased: bool = False
+    outcome: CandidateOutcome = CandidateOutcome.MEASURED
     reason: str = ""
-    versions: dict[str, str]
-    timing: Timing | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
+    cold_read_ms: float | None = None
+    images_per_second: float = 0.0
+    peak_bytes: int = 0
     gain: Gain | None = None
     rates: tuple[LoadingRate, ...] = ()
     thread_rates: tuple[LoadingRate, ...] = ()
@@ -202,15 +154,6 @@ class CandidateResult:
     def ratio(self) -> float:
         """How many times as fast as the baseline; 0 if that was not measured."""
         return self.gain.ratio if self.gain is not None else 0.0
-
-    @property
-    def is_control(self) -> bool:
-        """Whether it cannot change anything, so that its gain shows the noise of the measurement."""
-        return self.reason.startswith(CONTROL)
-
-
-CONTROL = "control: "
-"""The start of a control's reason."""
 
 
 @immutable
@@ -285,7 +228,24 @@ class LoadingLimit(StrEnum):
     COPY = "copy-bound"
     FAST_ENOUGH = "fast enough"
     UNDETERMINED = "undetermined"
-    """A loader without separate stages, or one that could not be measured."""
+    """No stage stands out, or the loader has no separate stages."""
+
+
+@immutable
+class StageCost:
+    """The time of one stage for one image.
+
+    Attributes:
+        name: of the stage: "read", "read from disk", "decode", ..., "hand over".
+        limit: what limits loading if this stage takes most of it.
+        ms: milliseconds that it takes for one image.
+        share: of the total, 0 to 1.
+    """
+
+    name: str
+    limit: LoadingLimit
+    ms: float
+    share: float
 
 
 @immutable
@@ -295,33 +255,41 @@ class BottleneckVerdict:
     Attributes:
         bound: the part of loading that limits it.
         sentence: the verdict in words for a person.
-        evidence: the figures behind it, one per line.
+        stages: the time of every stage, from the files' real place, and of handing images over.
+        evidence: where the files come from, if that matters, one line each.
         target_rate: images per second that the user needs; None if not given.
         reached_rate: images per second with the best number of workers.
     """
 
     bound: LoadingLimit
     sentence: str
+    stages: tuple[StageCost, ...]
     evidence: tuple[str, ...] = ()
     target_rate: float | None = None
-    reached_rate: float = 0.0
+    reached_rate: float
 
 
 @immutable
 class SpeedAdvice:
-    """Something to do, with its gain.
+    """Something to do, with its gain; or why nothing is to be done.
 
     Attributes:
         candidate: name of the candidate behind it; empty if there is none.
-        gain: measured here; None for a pointer without measurement.
-        finding: of the check `data-loading`; its remedy holds the command, or says the line of code.
+        gain: measured here; None if there is nothing to do.
+        message: what it is, and what speaks against it.
+        evidence: the measurement behind a verdict that nothing is to be done.
+        remedy: what to do, in words, with its cost; empty if there is nothing to do.
+        command: to paste; empty if there is none.
         code: the line of code; empty if a command does it.
         recommended: the first to try: the largest gain without changing pictures.
     """
 
-    candidate: str
-    gain: Gain | None
-    finding: Finding
+    candidate: str = ""
+    gain: Gain | None = None
+    message: str
+    evidence: str = ""
+    remedy: str = ""
+    command: str = ""
     code: str = ""
     recommended: bool = False
 
@@ -341,8 +309,8 @@ class WorkloadResult:
 
     workload: Workload
     pipeline: ImagePipeline
-    baseline: CandidateResult
-    candidates: tuple[CandidateResult, ...]
+    baseline: Candidate
+    candidates: tuple[Candidate, ...]
     verdict: BottleneckVerdict
     advice: tuple[SpeedAdvice, ...]
 

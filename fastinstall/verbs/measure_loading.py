@@ -6,19 +6,19 @@ the cache, and unpacked beside each other; none is installed.
 
 import math
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall import __version__
 from fastinstall.bench.advice import AdviceContext, advice_for
 from fastinstall.bench.bottleneck import verdict_of
-from fastinstall.bench.candidates import CandidateRun, UnpackedPackages, make_candidate_runs, require_known
+from fastinstall.bench.candidates import missing, plan_candidates, require_known, select_candidates, unsuited
 from fastinstall.bench.catalogue import FASTINSTALL, OFFICIAL_WHEEL
 from fastinstall.bench.comparison import compare_candidates
 from fastinstall.bench.effort import FULL, LEAST_SECONDS, QUICK, BenchContext
-from fastinstall.bench.libraries import find_libraries
-from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
+from fastinstall.bench.libraries import find_libraries, require_fetchable
+from fastinstall.bench.report import BenchReport, BenchRequest, Candidate, CandidateKind, WorkloadResult
 from fastinstall.bench.workloads import task_names, task_of
 from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.errors import FailedError, FastinstallError, UndeterminedError
@@ -26,7 +26,6 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index import downloads
-from fastinstall.index.run import Run
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.facts import Environment, Interpreter
@@ -36,11 +35,10 @@ from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, read_earlier_receipt
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.proof.stack_operations import unpack_official_wheel
+from fastinstall.proof.stack_operations import unpack_into_cache, unpack_official_wheel
 from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
-from fastinstall.setup.tools import defer_pip_settings, make_index
+from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 _QUICK_TIMING = TimingEffort(rounds=2, seconds=0.015)
 _START_SECONDS = 1.3  # includes the extra rounds of the headline operation
@@ -68,27 +66,26 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
     """
     remarks: list[str] = []
     require_known(request.candidates)
+    fetched = require_fetchable(request.bring)
     with temporary_directories.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
         names = task_names(context) if request.loading else ()
-        packages = _prepare_stacks(context)
-        runs: tuple[CandidateRun, ...] = ()
+        candidates = plan_candidates(context.machine, session.variables, is_own_loader=bool(request.loader))
         if request.loading:
-            interpreter, cache, variables = context.facts.interpreter, session.own_cache(), session.variables
-            fetched = find_libraries(interpreter, cache, variables, session.emit, request.bring, offline=request.quick)
-            known, is_own = {**packages, **dict(fetched)}, bool(request.loader)
-            runs = make_candidate_runs(
-                context.machine, variables, known, is_own_loader=is_own, names=request.candidates
-            )
+            interpreter = context.facts.interpreter
+            candidates = find_libraries(session, interpreter, candidates, fetched, offline=request.quick)
+        candidates = tuple(
+            _find_stack(context, each) if each.kind is CandidateKind.STACK else each for each in candidates
+        )
         seconds = context.effort.seconds
-        if not request.quick:
-            kept = context.effort.operations_seconds if request.operations else 0.0
-            seconds = len(names) * seconds + kept
-            context = replace(context, effort=replace(context.effort, seconds=context.elapsed() + seconds))
+        if not request.quick:  # the promise counts from here: builds and downloads are done
+            seconds = len(names) * seconds + context.kept_seconds
+            context = replace(context, end=time.monotonic() + seconds)
         limit = f"{seconds:.0f} s" if request.quick else f"{math.ceil(seconds / 60):d} min"
         session.emit(Noted(message=f"measuring takes at most {limit}"))
-        workloads = tuple(_measure_workloads(context, names, runs))
-        operations = _compare_operations(context, packages) if request.operations else None
+        wanted = select_candidates(candidates, request.candidates)
+        workloads = tuple(_measure_workloads(context, names, wanted))
+        operations = _compare_operations(context, candidates) if request.operations else None
         return BenchReport(
             prefix=environment.prefix,
             python=context.facts.interpreter.version,
@@ -96,7 +93,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
             measured_at=session.now().isoformat(timespec="seconds"),
             tool_version=__version__,
             effort="quick" if request.quick else "full",
-            seconds=round(context.elapsed(), 2),
+            seconds=round(time.monotonic() - context.started, 2),
             workloads=workloads,
             operations=operations,
             remarks=tuple(remarks),
@@ -104,7 +101,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
 
 
 def _measure_workloads(
-    context: BenchContext, names: tuple[str, ...], runs: tuple[CandidateRun, ...]
+    context: BenchContext, names: tuple[str, ...], candidates: Sequence[Candidate]
 ) -> Iterator[WorkloadResult]:
     for number, name in enumerate(names):
         if number and context.request.quick and context.left() < LEAST_SECONDS:
@@ -113,20 +110,16 @@ def _measure_workloads(
             command = f"fastinstall bench --quick --workload {','.join(left_out)} {where}"
             context.remark(f"no time was left for {listing(left_out)}; to measure it: {command}")
             return
-        yield _measure_workload(context, name, runs, len(names) - number)
+        end = time.monotonic() + max(LEAST_SECONDS, context.left() / (len(names) - number))
+        yield _measure_workload(context, name, candidates, end)
 
 
-def _measure_workload(
-    context: BenchContext, name: str, runs: tuple[CandidateRun, ...], left_workloads: int
-) -> WorkloadResult:
-    end = context.elapsed() + max(LEAST_SECONDS, context.left() / left_workloads)
-    task = task_of(context, name)
-    workload, baseline, candidates = compare_candidates(context, task, runs, end - context.elapsed())
+def _measure_workload(context: BenchContext, name: str, candidates: Sequence[Candidate], end: float) -> WorkloadResult:
+    workload, baseline, measured = compare_candidates(context, task_of(context, name), candidates, end)
     verdict = verdict_of(baseline, workload, context.machine, context.request.target_rate)
     advice_context = AdviceContext(
         baseline=baseline,
         workload=workload,
-        machine=context.machine,
         environment=context.environment,
         pipeline=context.request.pipeline,
         pillow=requirement("pillow", dependants_of(context.facts)),
@@ -136,30 +129,29 @@ def _measure_workload(
         workload=workload,
         pipeline=context.request.pipeline,
         baseline=baseline,
-        candidates=candidates,
+        candidates=measured,
         verdict=verdict,
-        advice=advice_for(candidates, verdict, advice_context),
+        advice=advice_for(measured, verdict, advice_context),
     )
 
 
-def _compare_operations(context: BenchContext, packages: dict[str, UnpackedPackages | None]) -> SpeedTable | None:
-    """Measure them; None, and a remark, where there is nothing to compare with, or no time.
+def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) -> SpeedTable | None:
+    """Measure the operations of PIL; None, and a remark, where there is nothing to compare with, or no time.
 
-    Where our build is in place, it is held against the official wheel; elsewhere what is in place is held against
-    our build, so that the table always reads: this is what fastinstall brings.
+    The installed PIL is compared with the fast build, or the official wheel with it if it is the fast build: the
+    table always shows what fastinstall brings.
     """
-    official, ours = packages[OFFICIAL_WHEEL], packages[FASTINSTALL]
+    stacks = {each.name: each for each in candidates if each.site}
     here = MeasuredPil(label=context.label, python=context.python)
-    if ours is not None and ours.directory is not None:
-        before, after = here, replace(here, label=ours.title, stage=ours.directory)
-    elif official is not None and official.directory is not None:
-        before, after = replace(here, label=official.title, stage=official.directory), here
-    else:
+    other = stacks.get(FASTINSTALL) or stacks.get(OFFICIAL_WHEEL)
+    if other is None:
         context.remark("no table of operations: found neither another official wheel nor a fast build to compare with")
         return None
+    there = replace(here, label=other.title, stage=other.site[0])
+    before, after = (here, there) if other.name == FASTINSTALL else (there, here)
     effort = TimingEffort(operations=())
     if context.request.quick:  # the decisive ones first
-        left = context.effort.seconds - context.elapsed() - _START_SECONDS
+        left = context.end - time.monotonic() - _START_SECONDS
         effort = replace(_QUICK_TIMING, operations=SHORT[: max(0, int(left / _OPERATION_SECONDS))])
         if len(effort.operations) < _FEWEST:
             context.remark("no table of operations: no time was left; --only operations measures it alone")
@@ -181,36 +173,30 @@ def _compare_operations(context: BenchContext, packages: dict[str, UnpackedPacka
         return None
 
 
-def _prepare_stacks(context: BenchContext) -> dict[str, UnpackedPackages | None]:
-    """Return the newest official wheel and our build, as far as may be; None for what is in place."""
-    packages: dict[str, UnpackedPackages | None] = {}
-    receipt = read_earlier_receipt(context.environment)
-    for name, title, find in (
-        (OFFICIAL_WHEEL, "the newest official wheel", _find_official_stack),
-        (FASTINSTALL, "fastinstall's build, not installed yet", _find_our_stack),
-    ):
-        packages[name] = None
-        if name == FASTINSTALL and receipt is not None and receipt.core.sha256 == context.core.sha256:
-            continue
-        try:
-            title, stage = find(context)  # noqa: PLW2901 (its own title, if it is found)
-        except FastinstallError as error:
-            packages[name] = UnpackedPackages(title=title, absent=error.message)
-            continue
-        core = stage / "PIL" / Path(context.core.path).name
-        if not core.is_file() or files.sha256(core) != context.core.sha256:
-            packages[name] = UnpackedPackages(title=title, directory=stage)
-    return packages
+def _find_stack(context: BenchContext, candidate: Candidate) -> Candidate:
+    """Return the newest official wheel or the fast build, unpacked; unsuited if that is what is installed."""
+    receipt = read_earlier_receipt(context.environment) if candidate.name == FASTINSTALL else None
+    if receipt is not None and receipt.core.sha256 == context.core.sha256:
+        return unsuited(candidate, "it is installed already")
+    find = {OFFICIAL_WHEEL: _find_official_stack, FASTINSTALL: _find_our_stack}[candidate.name]
+    try:
+        title, stage = find(context)
+    except FastinstallError as error:
+        return missing(candidate, error.message)
+    core = stage / "PIL" / Path(context.core.path).name
+    if core.is_file() and files.sha256(core) == context.core.sha256:
+        return unsuited(candidate, "it is installed already")
+    return replace(candidate, title=title, site=(stage,))
 
 
 def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
-    execution = open_bench_run(context, offline=context.request.quick)
+    execution = open_run(context.session, Request(offline=context.request.quick), context.python)
     recipe = execution.recipe
     releases = execution.index.releases_for((recipe,), context.facts.interpreter)[recipe.name]
     wheel = next(iter(releases.wheels), None)
     if wheel is None:
-        missing = "is not in the cache" if context.request.quick else "does not exist for this Python"
-        raise UndeterminedError(f"the newest official wheel {missing}")
+        problem = "is not in the cache" if context.request.quick else "does not exist for this Python"
+        raise UndeterminedError(f"the newest official wheel {problem}")
     return f"pillow {wheel.version} (official wheel)", unpack_official_wheel(wheel, execution)
 
 
@@ -218,7 +204,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
     """Find our build in the cache, or build it as a setup would, and unpack it there, as official wheels are."""
     session, cache = context.session, context.session.own_cache()
     if context.request.quick or not context.request.build:
-        places = open_bench_run(context, offline=True).index.places
+        places = open_run(session, Request(offline=True), context.python).index.places
         wheel = find_cached_build(cache, context.facts.interpreter, places)
         if wheel is None:
             raise UndeterminedError("the fast build is not in the cache")
@@ -231,9 +217,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
         wheel = build_wheel_into(session, target, Request(), context.space / "wheel").result.wheel
     stage = cache / "unpacked" / files.sha256(wheel)
     if not sealed_trees.is_intact(stage, cache=cache):
-        with temporary_directories.temporary_directory("unpack", within=cache / "tmp") as scratch:
-            unpack_wheel(wheel, scratch / "tree")
-            sealed_trees.publish_sealed(scratch / "tree", stage, scratch / "aside", cache=cache)
+        unpack_into_cache(wheel, stage, cache)
     return f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", stage
 
 
@@ -245,7 +229,7 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
         interpreter: that it was built for.
         places: indexes that pip is configured for; one of them has offered its source.
     """
-    python = f"{interpreter.implementation} {'.'.join(interpreter.version.split('.')[:2])} {interpreter.abi}"
+    python = f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}"
     stored = downloads.list_stored_files(cache, lambda name: name.endswith(".tar.gz"))
     sources = {each.path.parent.name for each in stored if each.find_index(places)}
     wanted = {"recipe": Request().recipe, "link": LinkMode.BUNDLE.value, "python": python}
@@ -257,24 +241,6 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
         if is_pillow and is_wanted and wheel.is_file():
             builds.append((parse_version_number(base_version(version)), len(version), wheel))
     return max(builds)[-1] if builds else None
-
-
-def open_bench_run(context: BenchContext, *, offline: bool) -> Run:
-    """Return tools to fetch an official wheel with.
-
-    Args:
-        context: where it is measured.
-        offline: from our cache alone.
-    """
-    request = Request(offline=offline)
-    session = context.session
-    return Run(
-        session=session,
-        recipe=recipe_named(session, request.recipe),
-        index=make_index(session, request, defer_pip_settings(session, context.python)),
-        cache=session.own_cache(),
-        cpu=context.facts.cpu,
-    )
 
 
 def observe_context(
@@ -309,6 +275,7 @@ def observe_context(
         remark(f"{shadow.sentence}; measured is the PIL in {facts.interpreter.site_packages}")
     libc = facts.interpreter.libc_version if facts.interpreter.libc == "glibc" else ""
     machine = observe_machine(facts.cpu, libc, session.variables)
+    effort = QUICK if request.quick else FULL
     return BenchContext(
         session=session,
         environment=environment,
@@ -316,8 +283,9 @@ def observe_context(
         facts=facts,
         core=facts.stack.core,
         machine=machine,
-        effort=QUICK if request.quick else FULL,
+        effort=effort,
         space=space,
         remark=remark,
-        elapsed=lambda: time.monotonic() - started,
+        started=started,
+        end=started + effort.seconds,
     )

@@ -84,11 +84,11 @@ def test_damaged_images_are_named_and_the_others_measured(scene: tuple[Sandbox, 
         "several pictures": ["animated.gif"],
         "too large": ["huge.png"],
     }
-    assert [each["stage"] for each in result["baseline"]["timing"]["stages"]][:2] == ["read", "decode"]
+    assert list(result["baseline"]["stages"])[:2] == ["read", "decode"]
     assert max(each["workers"] for each in result["baseline"]["rates"]) >= 1
     assert (result["verdict"]["bound"], result["verdict"]["target_rate"]) == ("fast enough", 1.0)
-    by_name = {each["candidate"]["name"]: each for each in result["candidates"]}
-    assert by_name.pop("control")["reason"].startswith("control: ")
+    by_name = {each["name"]: each for each in result["candidates"]}
+    assert by_name.pop("control")["kind"] == "control"
     assert set(by_name) == set(names.split(","))
     draft = by_name.pop("pillow-draft")
     assert (draft["outcome"], draft["left_out"]) == ("measured", 1)

@@ -11,16 +11,18 @@ from support.bench.adapters import way_named
 from support.matrix.index import stub_wheel
 from support.sandbox import Sandbox
 
+from fastinstall.bench.candidates import plan_candidates
 from fastinstall.bench.catalogue import Way, all_adapters
-from fastinstall.bench.comparison import compare_pictures
-from fastinstall.bench.libraries import fetch_packages, find_libraries, find_missing
+from fastinstall.bench.libraries import fetch_packages, find_libraries, find_missing, require_fetchable
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
+from fastinstall.bench.pictures import compare_pictures
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.events import ignore
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.machine import LoaderLimits
 from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.session import open_session
 
 PYTHON = Path(sys.executable)
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
@@ -125,29 +127,31 @@ def needing(*requirements: str) -> Way:
 def test_packages_are_fetched_once_with_their_needs(
     interpreter: Interpreter, sandbox: Sandbox, wheelhouse: Path, tmp_path: Path
 ) -> None:
-    cache, variables = tmp_path / "cache", sandbox.variables({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheelhouse)})
+    cache = tmp_path / "cache"
+    own = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheelhouse), "FASTINSTALL_CACHE_DIR": str(cache)}
+    session = open_session(sandbox.variables(own))
     with pytest.raises(RefusedError, match=r"No matching distribution .* nosuchpart"):
-        fetch_packages(needing("outerpart", "nosuchpart"), interpreter, cache, variables, ignore)
-    place = fetch_packages(needing("outerpart"), interpreter, cache, variables, ignore)
+        fetch_packages(session, needing("outerpart", "nosuchpart"), interpreter)
+    place = fetch_packages(session, needing("outerpart"), interpreter)
     assert {each.name for each in place.glob("*.dist-info")} == {"outerpart-1.0.dist-info", "innerpart-1.0.dist-info"}
     assert [each for name in ("libraries", "tmp") for each in (cache / name).glob("*")] == [place]
     for wheel in wheelhouse.iterdir():
         wheel.unlink()
-    assert fetch_packages(needing("outerpart"), interpreter, cache, variables, ignore) == place
+    assert fetch_packages(session, needing("outerpart"), interpreter) == place
 
 
 def test_a_library_is_installed_fetched_or_absent(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
-    def find(*fetched: str) -> dict[str, str]:
-        found = find_libraries(interpreter, tmp_path, sandbox.variables(), ignore, fetched, offline=True)
-        return {name: packages.absent for name, packages in found}
-
-    found = find("simplejpeg", "dali")
+    session = open_session(sandbox.variables({"FASTINSTALL_CACHE_DIR": str(tmp_path)}))
+    planned = plan_candidates(LoaderLimits(cpu="a CPU", cores=2), session.variables)
+    fetched = require_fetchable(("simplejpeg", "dali"))
+    candidates = find_libraries(session, interpreter, planned, fetched, offline=True)
+    found = {each.name: each.reason for each in candidates if each.outcome is CandidateOutcome.MISSING}
     assert "pillow-draft" not in found
     assert "--quick fetches nothing; to measure it anyway: fastinstall bench --with simplejpeg" in found["simplejpeg"]
     assert found["dali"] == way_named("dali").by_hand
     assert found["lmdb"].startswith("lmdb is not installed; to measure it anyway: fastinstall bench --with lmdb")
     with pytest.raises(UsageError, match="--with pillow-draft: no candidate"):
-        find("pillow-draft")
+        require_fetchable(("pillow-draft",))
 
 
 def test_modules_are_looked_for_and_not_imported(tmp_path: Path) -> None:
@@ -160,7 +164,7 @@ def test_fetched_simplejpeg_loads_as_its_printed_code(
     interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     way, pipeline = way_named("simplejpeg"), ImagePipeline(shorter=48, crop=48, filter="lanczos")
-    place = fetch_packages(way, interpreter, sandbox.cache, sandbox.variables(), ignore)
+    place = fetch_packages(open_session(sandbox.variables()), way, interpreter)
     photo, code = tmp_path / "photo.jpg", tmp_path / "loader.py"
     Image.frombytes("RGB", (120, 120), bytes(each * 7 % 256 for each in range(120 * 120 * 3))).save(photo)
     code.write_text(render_code(way.name, pipeline), encoding="utf-8")
@@ -178,7 +182,7 @@ def test_fetched_simplejpeg_loads_as_its_printed_code(
 
 def test_pyvips_refuses_a_compression_that_it_lacks(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
     way = way_named("pyvips")
-    place = fetch_packages(way, interpreter, sandbox.cache, sandbox.variables(), ignore)
+    place = fetch_packages(open_session(sandbox.variables()), way, interpreter)
     images = tuple(tmp_path / f"{compression}.tif" for compression in ("zstd", "tiff_lzw"))
     for image in images:
         Image.linear_gradient("L").convert("RGB").save(image, compression=image.stem)

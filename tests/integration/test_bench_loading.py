@@ -17,8 +17,9 @@ from PIL import Image
 from support.bench.adapters import way_named
 
 from fastinstall.bench import _loading, _timing, _values, loading, photos
-from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, measure_rates, start_loading
+from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
 from fastinstall.bench.photos import WORKLOADS, generate_photos
+from fastinstall.bench.rates import measure_rates
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine
 from fastinstall.bench.workloads import filesystem_of
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from support.environments import interpreters
 
-from fastinstall.bench import _pool
-from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, measure_rates, start_loading
+from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
+from fastinstall.bench.rates import measure_rates
 from fastinstall.bench.report import LoadingEngine, LoadingRate
 
 LOADER = """
@@ -155,22 +155,6 @@ def test_torch_has_its_own_data_loader(tmp_path: Path) -> None:
         (rate,), _ = _rates(process, (1,))
     assert rate.engine is LoadingEngine.TORCH
     assert rate.images_per_second > 0
-
-
-def test_a_batch_is_put_together_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Shelf:
-        def load(self, index: int) -> object:
-            return [b"first", {"image": bytearray(b"second"), "label": 7}, None][index]
-
-    from fastinstall.bench import _loading
-
-    monkeypatch.setitem(sys.modules, "_loading", _loading)
-    collator = _pool.Collator(Shelf())
-    count, failed = collator.make([0, 1, 5])
-    assert (count, list(failed)) == (2, [5])
-    assert collator.memory[:].startswith(b"firstsecond")
-    assert collator.make([0] * 4000) == (4000, {})
-    assert collator.memory[:] == b"first" * 4000
 
 
 def _first_parent(place: Path) -> int:

@@ -19,8 +19,9 @@ from support.environments import interpreters
 from fastinstall.bench import comparison
 from fastinstall.bench.catalogue import all_stores
 from fastinstall.bench.comparison import temporary_store
-from fastinstall.bench.loading import Job, NotLoadedError, measure_rates, start_loading
+from fastinstall.bench.loading import Job, NotLoadedError, start_loading
 from fastinstall.bench.printed_code import render_code
+from fastinstall.bench.rates import measure_rates
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core.events import Emit, Event, Noted, ignore
 
@@ -66,8 +67,8 @@ def making(
 def contents(job: Job, indexes: Sequence[int]) -> list[bytes]:
     """The files that a store gives."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import _loading, _storage\n"
-        "import pickle; store = pickle.loads(pickle.dumps(_storage.Store(*sys.argv[2:4])))\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); import _loading\n"
+        "store = _loading.import_beside('_storage').Store(*sys.argv[2:4])\n"
         "print(*[store.read(int(each)).hex() for each in sys.argv[4:]])"
     )
     assert job.store is not None

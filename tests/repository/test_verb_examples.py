@@ -15,7 +15,6 @@ from fastinstall import verbs
 
 INSIDE = {
     "find_cached_build",
-    "open_bench_run",
     "observe_context",
 }
 """Functions that verbs are made of."""

@@ -1,19 +1,19 @@
 """The report of `bench` as text: the verdict with one change to make, its figures, or everything.
 
 By default a workload has its verdict, the change that is recommended, and the table of candidates. --quiet leaves out
-the table; --verbose adds the images, stages, rates by workers and threads, what was not measured, and all other
-advice. The candidates of `bench --list` are listed here too.
+the table; --verbose adds the images, stages, rates by workers and threads, what was not measured, all other advice, and
+each operation of PIL. The candidates of `bench --list` are listed here too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from fastinstall.bench.bottleneck import find_best_rate, format_rate, list_stage_costs
+from fastinstall.bench.bottleneck import find_best_rate, format_rate
 from fastinstall.bench.catalogue import Way
 from fastinstall.bench.report import (
     BenchReport,
-    CandidateOutcome,
-    CandidateResult,
+    Candidate,
+    CandidateKind,
     Gain,
     LoadingEngine,
     LoadingLimit,
@@ -22,13 +22,13 @@ from fastinstall.bench.report import (
     WorkloadResult,
 )
 from fastinstall.cli.console import Page, join_lines
+from fastinstall.cli.text.reports import render_speed_table
 from fastinstall.core.messages import format_bytes, format_count
-from fastinstall.model.finding import Status
 from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.speed import SpeedTable
 
 _FEW = 3
-"""Operations at either end, and candidates that were not measured, that are shown where the page is not verbose."""
+"""Candidates that were not measured, that are shown where the page is not verbose."""
 _EXAMPLES = 3
 _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
 """Below the one two decimals mean something, below the other one does."""
@@ -38,7 +38,7 @@ _LEGEND = {
     "differs": "differs: mean / greatest difference of a channel from the baseline's picture, in levels of 0 to 255",
     "aliased": "aliased: its resize skips pixels; it is faster because it is not the same picture",
 }
-_WORDS = ("stage", "candidate", "differs", "operation", "name", "what it is", "needs")
+_WORDS = ("stage", "candidate", "differs", "name", "what it is", "needs")
 """Columns of words; the others hold figures."""
 
 
@@ -52,10 +52,12 @@ def bench_text(report: BenchReport, page: Page) -> str:
     lines = list(page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold"))
     lines += page.lines(f"{_describe_machine(report.machine)}; {_describe_run(report)}", first="  ", rest="    ")
     for result in report.workloads:
-        lines += ["", *_render_workload(result, report.machine, page)]
+        lines += ["", *_render_workload(result, page)]
     lines += _add_gap(_render_legend(report.workloads, page))
     if report.operations is not None:
         lines += ["", *_render_operations(report.operations, page)]
+        if page.verbose or not report.workloads:
+            lines += ["", *render_speed_table(report.operations, page).splitlines()]
     lines += _add_gap(line for each in report.remarks for line in page.advice(each, first="note: ", rest="      "))
     if not page.verbose:
         more = "stages, worker processes, other advice, what was not measured: --verbose"
@@ -88,19 +90,16 @@ def _indent(text: str, page: Page, first: str = "  ", rest: str = "    ") -> Ite
     return page.lines(text, first=first, rest=rest)
 
 
-def _render_workload(result: WorkloadResult, machine: LoaderLimits, page: Page) -> Iterator[str]:
+def _render_workload(result: WorkloadResult, page: Page) -> Iterator[str]:
     yield from _render_verdict(result, page)
     reasons = ", ".join(f"{each.count} {each.reason}" for each in result.workload.unmeasured if each.count)
     if reasons and not page.verbose:
         yield from _indent(f"left out: {reasons}", page)
     yield from _add_gap(_render_candidates(result, page))
-    unmeasured = [each for each in result.candidates if not _is_measured(each)]
     if page.verbose:
-        yield from _add_gap(_render_images(result, page))
-    if page.verbose or result.baseline.timing is None:
-        yield from _add_gap(_render_stages(result, machine, page))
-    if page.verbose:
-        yield from _add_gap(_render_rates(result.baseline, page))
+        for render in (_render_images, _render_stages, _render_rates):
+            yield from _add_gap(render(result, page))
+    unmeasured = [each for each in result.candidates if each.gain is None]
     if page.verbose or 0 < len(unmeasured) <= _FEW:
         yield from _add_gap(_render_unmeasured(unmeasured, page))
     if page.verbose:
@@ -119,25 +118,20 @@ def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 def _choose_first_advice(advice: Sequence[SpeedAdvice]) -> tuple[SpeedAdvice, ...]:
     """Return what is recommended, after what needs no change; where nothing is recommended, the first advice."""
-    passed = [each for each in advice if each.finding.status is Status.OK]
-    first = next((each for each in advice if each.recommended), None)
-    return (*passed, first) if first is not None else tuple(passed) or tuple(advice[:1])
+    first = [each for each in advice if each.recommended or not each.remedy]
+    return tuple(sorted(first, key=attrgetter("recommended"))) or tuple(advice[:1])
 
 
 def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> Iterator[str]:
     """Yield the message; then the line of code and the command, never broken, so that they can be pasted."""
     gain = f"{_format_gain(advice.gain)}: " if advice.gain is not None else ""
     begin = "change this first: " if advice.recommended else ""
-    yield from page.lines(begin + gain + advice.finding.message, first=first, rest=below)
-    remedy = advice.finding.remedy
-    if advice.gain is None and remedy is None:
-        for line in advice.finding.evidence:
-            yield from page.lines(line, first=below, rest=below + "  ")
-    if remedy is not None and remedy.text and remedy.text != advice.code:
-        yield from page.lines(remedy.text, first=below, rest=below + "  ")
+    yield from page.lines(begin + gain + advice.message, first=first, rest=below)
+    if text := advice.evidence or advice.remedy:
+        yield from page.lines(text, first=below, rest=below + "  ")
     yield from (f"{below}  {line}" for line in advice.code.splitlines())
-    if remedy is not None and remedy.command:
-        yield f"{below}  {page.paint(remedy.command, 'bold')}"
+    if advice.command:
+        yield f"{below}  {page.paint(advice.command, 'bold')}"
 
 
 def _render_images(result: WorkloadResult, page: Page) -> Iterator[str]:
@@ -163,26 +157,23 @@ def _render_images(result: WorkloadResult, page: Page) -> Iterator[str]:
     yield from _indent(f"decode, shorter side to {pipeline.shorter} ({pipeline.filter}){crop}", page, "  each: ")
 
 
-def _render_stages(result: WorkloadResult, machine: LoaderLimits, page: Page) -> Iterator[str]:
-    """Yield milliseconds and share of every stage; why not, where it was not measured."""
-    baseline, timing = result.baseline, result.baseline.timing
-    if timing is None:
-        yield from _indent(f"not measured: {baseline.outcome}: {baseline.reason}", page)
-        return
-    costs = list_stage_costs(baseline, result.workload, machine)
-    rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in costs]
-    whole = ("all", f"{sum(each.ms for each in costs):.3f}", "")
+def _render_stages(result: WorkloadResult, page: Page) -> Iterator[str]:
+    """Yield milliseconds and share of every stage, then rate and memory of one process."""
+    baseline, stages = result.baseline, result.verdict.stages
+    rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in stages]
+    whole = ("all", f"{sum(each.ms for each in stages):.3f}", "")
     yield from _render_table(("stage", "ms", "share"), [*rows, whole], page)
-    line = f"{format_rate(timing.images_per_second)} images/s in one process"
-    if timing.peak_bytes:
-        line += f", {format_bytes(timing.peak_bytes)} of memory at most"
-    if timing.cold_read_ms is not None:
-        line += f"; {timing.cold_read_ms:.3f} ms to read a file that is not in the page cache"
+    line = f"{format_rate(baseline.images_per_second)} images/s in one process"
+    if baseline.peak_bytes:
+        line += f", {format_bytes(baseline.peak_bytes)} of memory at most"
+    if baseline.cold_read_ms is not None:
+        line += f"; {baseline.cold_read_ms:.3f} ms to read a file that is not in the page cache"
     yield from _indent(line, page)
 
 
-def _render_rates(baseline: CandidateResult, page: Page) -> Iterator[str]:
+def _render_rates(result: WorkloadResult, page: Page) -> Iterator[str]:
     """Yield images per second by number of workers, and of threads."""
+    rates = (*result.baseline.rates, *result.baseline.thread_rates)
     rows = [
         (
             format_count(rate.workers, "thread") if rate.engine is LoadingEngine.THREADS else str(rate.workers),
@@ -190,22 +181,21 @@ def _render_rates(baseline: CandidateResult, page: Page) -> Iterator[str]:
             f"{rate.first_batch_seconds:.2f} s" if rate.first_batch_seconds else "",
             format_bytes(rate.peak_bytes) if rate.peak_bytes else "",
         )
-        for rate in (*baseline.rates, *baseline.thread_rates)
+        for rate in rates
     ]
     if rows:
-        engines = dict.fromkeys(str(rate.engine) for rate in (*baseline.rates, *baseline.thread_rates))
         yield from _render_table(("workers", "images/s", "first batch", "memory"), rows, page)
-        yield from _indent(f"by: {', '.join(engines)}", page)
+        yield from _indent(f"by: {', '.join(dict.fromkeys(str(rate.engine) for rate in rates))}", page)
 
 
 def _render_candidates(result: WorkloadResult, page: Page) -> Iterator[str]:
     """Yield the baseline, then whatever was measured against it; with threads where the page is verbose."""
-    shown = [each for each in (result.baseline, *result.candidates) if _is_measured(each)]
-    if not any(map(_is_measured, result.candidates)):
+    baseline, measured = result.baseline, [each for each in result.candidates if each.gain is not None]
+    if not measured:
         return
-    yield from _indent(f"baseline: {result.baseline.candidate.title}", page)
-    workers = find_best_rate(rate for rate in result.baseline.rates if rate.workers)
-    threads = find_best_rate(result.baseline.thread_rates) if page.verbose else None
+    yield from _indent(f"baseline: {baseline.title}", page)
+    workers = find_best_rate(rate for rate in baseline.rates if rate.workers)
+    threads = find_best_rate(baseline.thread_rates) if page.verbose else None
     heads = [
         format_count(each.workers, word) if each else "" for each, word in ((workers, "worker"), (threads, "thread"))
     ]
@@ -213,31 +203,25 @@ def _render_candidates(result: WorkloadResult, page: Page) -> Iterator[str]:
         (
             _name(each),
             _format_gain(each.gain) if each.gain is not None else "",
-            format_rate(each.timing.images_per_second) if each.timing else "",
+            format_rate(each.images_per_second),
             _format_rate_of(each.rates, workers),
             _format_rate_of(each.thread_rates, threads),
-            format_bytes(each.timing.peak_bytes) if each.timing and each.timing.peak_bytes else "",
+            format_bytes(each.peak_bytes) if each.peak_bytes else "",
             _describe_difference(each),
         )
-        for each in shown
+        for each in (baseline, *measured)
     ]
     yield from _render_table(("candidate", "gain", "images/s", *heads, "memory", "differs"), rows, page)
 
 
-def _is_measured(result: CandidateResult) -> bool:
-    return result.outcome is CandidateOutcome.MEASURED and result.timing is not None
-
-
-def _name(result: CandidateResult) -> str:
+def _name(candidate: Candidate) -> str:
     """Name a candidate as flags do; with the size of a store, and how many of the images it cannot load."""
     notes = []
-    if result.stored_bytes is not None:
-        ratio = "" if result.stored_ratio is None else f", {result.stored_ratio:.3g}x"
-        notes.append(f"{format_bytes(result.stored_bytes)}{ratio} the files")
-    if result.left_out:
-        notes.append(f"cannot load {result.left_out} of the images")
-    name = result.candidate.name
-    return f"{name} ({'; '.join(notes)})" if notes else name
+    if candidate.stored_bytes is not None:
+        notes.append(f"{format_bytes(candidate.stored_bytes)}, {candidate.stored_ratio or 0:.3g}x the files")
+    if candidate.left_out:
+        notes.append(f"cannot load {candidate.left_out} of the images")
+    return f"{candidate.name} ({'; '.join(notes)})" if notes else candidate.name
 
 
 def _format_rate_of(rates: Iterable[LoadingRate], best: LoadingRate | None) -> str:
@@ -246,23 +230,23 @@ def _format_rate_of(rates: Iterable[LoadingRate], best: LoadingRate | None) -> s
     return next(alike, "")
 
 
-def _describe_difference(result: CandidateResult) -> str:
+def _describe_difference(candidate: Candidate) -> str:
     """Return how far the pixels are from the baseline's, and whether the resize is known to alias."""
-    difference, far = result.difference, ""
+    difference, far = candidate.difference, ""
     if difference is not None and not difference.same_shape:
         far = "another shape"
     elif difference is not None:
         far = f"{difference.mean:.2f} / {difference.highest}" if difference.highest else "none"
-    return " ".join(filter(None, (far, "aliased" if result.candidate.aliased else "")))
+    return " ".join(filter(None, (far, "aliased" if candidate.aliased else "")))
 
 
-def _render_unmeasured(results: Sequence[CandidateResult], page: Page) -> Iterator[str]:
+def _render_unmeasured(candidates: Sequence[Candidate], page: Page) -> Iterator[str]:
     """Yield what was not measured, each with what to do to have it measured."""
-    if results:
+    if candidates:
         yield "  not measured"
-    for each in results:
+    for each in candidates:
         reason = f": {each.reason}" if each.reason else ""
-        yield from page.advice(f"{each.candidate.name}: {each.outcome}{reason}", first="    ", rest="      ")
+        yield from page.advice(f"{each.name}: {each.outcome}{reason}", first="    ", rest="      ")
 
 
 def _render_other_advice(advice: Sequence[SpeedAdvice], page: Page) -> Iterator[str]:
@@ -275,12 +259,12 @@ def _render_other_advice(advice: Sequence[SpeedAdvice], page: Page) -> Iterator[
 
 def _render_legend(results: Sequence[WorkloadResult], page: Page) -> Iterator[str]:
     """Yield what the columns of the candidates' tables mean, once for all workloads, if there is such a table."""
-    shown = [each for result in results for each in result.candidates if _is_measured(each)]
+    shown = [each for result in results for each in result.candidates if each.gain is not None]
     needed = {
         "gain": bool(shown),
-        "control": any(each.is_control for each in shown),
+        "control": any(each.kind is CandidateKind.CONTROL for each in shown),
         "differs": any(each.difference is not None for each in shown),
-        "aliased": any(each.candidate.aliased for each in shown),
+        "aliased": any(each.aliased for each in shown),
     }
     for word, text in _LEGEND.items():
         if needed[word]:
@@ -288,25 +272,15 @@ def _render_legend(results: Sequence[WorkloadResult], page: Page) -> Iterator[st
 
 
 def _render_operations(table: SpeedTable, page: Page) -> Iterator[str]:
-    """Yield how many operations became faster or slower, and the extreme ones; with --verbose all of them."""
-    rows = sorted(table.rows, key=attrgetter("ratio"), reverse=True)
-    shown = rows if page.verbose or len(rows) <= 2 * _FEW + 1 else [*rows[:_FEW], *rows[-_FEW:]]
+    """Yield how many operations became faster or slower, and which slower."""
     title = f"operations of PIL: {table.candidate} against {table.baseline}"
     yield from page.lines(title, rest="  ", style="bold")
-    same = len(rows) - len(table.faster) - len(table.slower)
+    same = len(table.rows) - len(table.faster) - len(table.slower)
     counts = f"{len(table.faster)} faster, {len(table.slower)} slower, {same} the same within the noise of this machine"
-    yield from _indent(f"{counts}; geometric mean of these {len(rows)}: {table.geomean:.2f}x", page)
-    cells = []
-    for row in shown:
-        bounds = "" if row.low is None or row.high is None else f" ({row.low:.2f}-{row.high:.2f})"
-        cells.append((row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{row.ratio:.2f}x{bounds}"))
-    yield from _render_table(("operation", "before ms", "after ms", "faster"), cells, page)
-    if len(shown) < len(rows):
-        yield f"  ... and {len(rows) - len(shown)} between them: --verbose or --json"
-    slower = {row.operation for row in table.slower}
-    losses = [f"{row.operation} ({row.ratio:.2f}x)" for row in rows if row.operation in slower]
-    if losses:
-        yield from _indent(f"slower: {', '.join(losses)}", page)
+    yield from _indent(f"{counts}; geometric mean of these {len(table.rows)}: {table.geomean:.2f}x", page)
+    if table.slower:
+        losses = ", ".join(f"{row.operation} ({row.ratio:.2f}x)" for row in table.slower)
+        yield from _indent(f"slower: {losses}", page)
 
 
 def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page) -> list[str]:

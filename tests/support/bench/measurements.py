@@ -12,21 +12,16 @@ from fastinstall.bench.report import (
     BottleneckVerdict,
     Candidate,
     CandidateKind,
-    CandidateOutcome,
-    CandidateResult,
     Difference,
     Gain,
     LoadingEngine,
     LoadingRate,
     SpeedAdvice,
-    Stage,
-    StageTime,
-    Timing,
     Workload,
 )
 from fastinstall.model.machine import Filesystem, LoaderLimits
 
-USUAL = {Stage.READ: 0.1, Stage.DECODE: 1.0, Stage.CONVERT: 0.1, Stage.RESIZE: 0.5, Stage.CROP: 0.1, Stage.ARRAY: 0.2}
+USUAL = {"read": 0.1, "decode": 1.0, "convert": 0.1, "resize": 0.5, "crop": 0.1, "array": 0.2}
 """Milliseconds of each stage: 2 ms, 500 images/s."""
 
 MACHINE = LoaderLimits(cpu="a CPU", cores=2, memory_bytes=16_000_000_000, huge_pages="madvise", libc_version="2.36")
@@ -45,16 +40,6 @@ WORKLOAD = Workload(
 )
 
 
-def timing(stages: dict[Stage, float] | None = None, *, cold_read_ms: float | None = None) -> Timing:
-    """One process."""
-    times = USUAL if stages is None else stages
-    whole = sum(times.values())
-    shares = tuple(StageTime(stage=stage, ms=ms, share=ms / whole) for stage, ms in times.items())
-    return Timing(
-        stages=shares, ms=whole, images_per_second=1000 / whole, peak_bytes=60_000_000, cold_read_ms=cold_read_ms
-    )
-
-
 def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
     """A loader with workers."""
     usual = LoadingRate(
@@ -66,24 +51,29 @@ def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
     return replace(usual, **fields)
 
 
-def baseline(*rates: LoadingRate, measured: Timing | None = None, adapter: str = "pillow") -> CandidateResult:
+def baseline(
+    *rates: LoadingRate,
+    stages: dict[str, float] = USUAL,
+    cold_read_ms: float | None = None,
+    adapter: str = "pillow",
+) -> Candidate:
     """The environment as it is."""
-    candidate = Candidate(
-        name="baseline", title="pillow 13.0.0", kind=CandidateKind.BASELINE, adapter=adapter, variables={}
-    )
-    return CandidateResult(
-        candidate=candidate, outcome=CandidateOutcome.MEASURED, versions={}, timing=measured or timing(), rates=rates
+    return Candidate(
+        name="baseline",
+        title="pillow 13.0.0",
+        kind=CandidateKind.BASELINE,
+        adapter=adapter,
+        stages=stages,
+        cold_read_ms=cold_read_ms,
+        images_per_second=1000 / sum(stages.values()),
+        rates=rates,
     )
 
 
-def result(name: str, ratio: float, /, **fields: Any) -> CandidateResult:
-    """A candidate that was measured; fields of the candidate and of the result, as they are called."""
-    own = {key: fields.pop(key) for key in tuple(fields) if key in Candidate.__dataclass_fields__}
-    candidate = replace(Candidate(name=name, title=name.capitalize(), kind=CandidateKind.DECODER, variables={}), **own)
+def result(name: str, ratio: float, /, **fields: Any) -> Candidate:
+    """A candidate that was measured; fields as they are called."""
     gain = Gain(ratio=ratio, low=ratio - 0.01, high=ratio + 0.01, rounds=5)
-    usual = CandidateResult(
-        candidate=candidate, outcome=CandidateOutcome.MEASURED, versions={}, timing=timing(), gain=gain
-    )
+    usual = Candidate(name=name, title=name.capitalize(), kind=CandidateKind.DECODER, gain=gain)
     return replace(usual, **fields)
 
 
@@ -93,22 +83,20 @@ def unlike(mean: float) -> Difference:
 
 
 def verdict(
-    base: CandidateResult, target: float | None = None, workload: Workload = WORKLOAD, machine: LoaderLimits = MACHINE
+    base: Candidate, target: float | None = None, workload: Workload = WORKLOAD, machine: LoaderLimits = MACHINE
 ) -> BottleneckVerdict:
     """What limits the loading."""
     return verdict_of(base, workload, machine, target)
 
 
-def context(base: CandidateResult, workload: Workload = WORKLOAD, **fields: Any) -> AdviceContext:
-    """The usual machine and environment; fields as they are called."""
-    return AdviceContext(
-        **{"baseline": base, "workload": workload, "machine": MACHINE, "environment": environment(), **fields}
-    )
+def context(base: Candidate, workload: Workload = WORKLOAD, **fields: Any) -> AdviceContext:
+    """The usual environment; fields as they are called."""
+    return AdviceContext(**{"baseline": base, "workload": workload, "environment": environment(), **fields})
 
 
 def advice(
-    base: CandidateResult,
-    *candidates: CandidateResult,
+    base: Candidate,
+    *candidates: Candidate,
     target: float | None = None,
     workload: Workload = WORKLOAD,
     **fields: Any,

@@ -1,73 +1,56 @@
 """Which candidates there are on a machine, and in which order they are measured."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from fastinstall.bench.candidates import (
-    CandidateRun,
-    UnpackedPackages,
+    baseline_of,
+    control_of,
     huge_pages_variables,
-    make_candidate_runs,
-    make_control_run,
+    missing,
+    plan_candidates,
     require_known,
+    select_candidates,
     sort_by_promise,
+    unsuited,
 )
 from fastinstall.bench.catalogue import all_ways
-from fastinstall.bench.report import CandidateOutcome
+from fastinstall.bench.report import Candidate, CandidateOutcome
 from fastinstall.core.errors import UsageError
 from fastinstall.model.machine import LoaderLimits
 
 MACHINE = LoaderLimits(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
-PACKAGES: dict[str, UnpackedPackages | None] = {
-    "official-wheel": UnpackedPackages(title="the official wheel", directory=Path("/official")),
-    "fastinstall": UnpackedPackages(title="our build", directory=Path("/ours")),
-    "simplejpeg": UnpackedPackages(directory=Path("/brought")),
-    "lmdb": UnpackedPackages(absent="lmdb is not installed"),
-}
 
 
-def runs(
-    *names: str,
-    packages: dict[str, UnpackedPackages | None] = PACKAGES,
-    machine: LoaderLimits = MACHINE,
-    own: bool = False,
-) -> dict[str, CandidateRun]:
-    found = make_candidate_runs(machine, {}, packages, is_own_loader=own, names=names)
-    return {each.candidate.name: each for each in found}
+def planned(machine: LoaderLimits = MACHINE, *, own: bool = False) -> dict[str, Candidate]:
+    return {each.name: each for each in plan_candidates(machine, {}, is_own_loader=own)}
 
 
-def test_everything_but_the_baseline_is_a_candidate() -> None:
-    assert set(runs()) == {way.name for way in all_ways()} - {"pillow"}
-    assert {way.kind for way in all_ways()} == {each.candidate.kind for each in runs().values()}
+def test_all_but_the_baseline_are_selected() -> None:
+    candidates = tuple(planned().values())
+    assert {each.name for each in candidates} == {way.name for way in all_ways()}
+    assert {each.name for each in select_candidates(candidates, ())} == {way.name for way in all_ways()} - {"pillow"}
+    assert {way.kind for way in all_ways()} == {each.kind for each in candidates}
 
 
-def test_packages_go_to_the_front_of_the_path() -> None:
-    ours, fetched = runs()["fastinstall"], runs()["simplejpeg"]
-    assert (ours.site, ours.candidate.adapter, ours.candidate.stack) == ((Path("/ours"),), "pillow", "fastinstall")
-    assert ours.candidate.title == "our build"
-    assert (fetched.site, fetched.candidate.stack) == ((Path("/brought"),), "its own")
-
-
-def test_what_changes_nothing_is_named_only_if_asked_for() -> None:
-    packages, still = {**PACKAGES, "fastinstall": None}, replace(MACHINE, huge_pages="never")
-    assert {"fastinstall", "huge-pages"}.isdisjoint(runs(packages=packages, machine=still))
-    found = runs("fastinstall", "huge-pages", "pillow", packages=packages, machine=still)
-    assert {each.absence for each in found.values()} == {CandidateOutcome.UNSUITED}
-    assert found["fastinstall"].absent == "it is installed already"
+def test_what_changes_nothing_is_selected_by_name_only() -> None:
+    candidates = planned(replace(MACHINE, huge_pages="never"))
+    installed = unsuited(candidates["fastinstall"], "it is installed already")
+    absent = missing(candidates["lmdb"], "lmdb is not installed")
+    pages = candidates["huge-pages"]
+    assert select_candidates((installed, absent, pages), ()) == (absent,)
+    assert select_candidates((installed, absent, pages), ("fastinstall", "huge-pages")) == (installed, pages)
+    assert {each.outcome for each in (installed, pages, candidates["pillow"])} == {CandidateOutcome.UNSUITED}
+    assert (absent.outcome, absent.reason) == (CandidateOutcome.MISSING, "lmdb is not installed")
 
 
 def test_an_own_loader_loads_with_other_builds_and_files() -> None:
-    found = runs(own=True)
-    assert found["pillow"].candidate.adapter == "pillow"
+    found = planned(own=True)
+    assert found["pillow"].adapter == "pillow"
     own = ("fastinstall", "huge-pages", "resized")
-    assert {found[name].candidate.adapter for name in own} == {"own loader"}
-    assert make_control_run(is_own_loader=True).candidate.adapter == "own loader"
-
-
-def test_a_missing_package_has_its_reason() -> None:
-    assert runs()["lmdb"].absent == "lmdb is not installed"
+    assert {found[name].adapter for name in own} == {"own loader"}
+    assert control_of(baseline_of("mine", is_own_loader=True)).adapter == "own loader"
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
@@ -95,8 +78,8 @@ def test_huge_pages_need_a_kernel_and_glibc(machine: LoaderLimits, tunables: str
 
 
 def test_the_most_promising_come_first() -> None:
-    large = [each.candidate.name for each in sort_by_promise(tuple(runs().values()), 4.0)]
-    small = [each.candidate.name for each in sort_by_promise(tuple(runs().values()), 1.0)]
+    candidates = select_candidates(tuple(planned().values()), ())
+    large, small = ([each.name for each in sort_by_promise(candidates, scale)] for scale in (4.0, 1.0))
     assert large[:3] == ["pillow-draft", "fastinstall", "official-wheel"]
     assert large[-1] == "bmp"
     assert small[0] == "fastinstall"

@@ -1,0 +1,55 @@
+"""Compare the pictures of two loaders, pixel by pixel, and recognise those that cannot be of the same image. Pure."""
+
+import operator
+from collections.abc import Sequence
+
+from fastinstall.bench.loading import Picture
+from fastinstall.bench.report import Difference
+
+_WRONG_LEVELS = 48
+"""The mean of two pictures of one image may differ by less: decoders, filters and colour profiles move it by a few."""
+
+
+def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> Difference:
+    """Compare pictures of the same images, channel by channel.
+
+    Args:
+        reference: the pictures as the baseline decoded them.
+        other: of a candidate, in the same order.
+
+    Raises:
+        ValueError: the numbers of pictures differ.
+    """
+    total = highest = values = 0
+    for one, another in zip(reference, other, strict=True):
+        if one.shape != another.shape or len(one.data) != len(another.data):
+            return Difference(mean=0.0, highest=0, images=len(reference), same_shape=False)
+        values += len(one.data)
+        if one.data != another.data:
+            steps = bytes(map(abs, map(operator.sub, one.data, another.data)))
+            total += sum(steps)
+            highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
+    return Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
+
+
+def explain_wrong_picture(reference: Picture, other: Picture, *, is_same_pipeline: bool) -> str:
+    """Explain why a picture cannot be of the same image; empty if it can, or if one of them is no picture.
+
+    Args:
+        reference: as the baseline loads it.
+        other: as the candidate does.
+        is_same_pipeline: whether both resize and crop alike, which a user's own loader need not.
+    """
+    if not len(reference.shape) > 1 < len(other.shape):
+        return ""
+    mean, other_mean = (sum(each.data) / len(each.data) for each in (reference, other))
+    if len(set(other.data)) == 1 < len(set(reference.data)):
+        return f"all of it has one colour ({other_mean:.0f}), Pillow's has the mean {mean:.0f}"
+    if not is_same_pipeline:
+        return ""
+    sizes = sorted(reference.shape[:2]), sorted(other.shape[:2])  # a turn (EXIF orientation) is no error
+    if any(abs(one - another) > 1 for one, another in zip(*sizes, strict=True)):
+        shown, expected = (f"{each.shape[1]}x{each.shape[0]}" for each in (other, reference))
+        return f"it has {shown} pixels, Pillow's {expected}"
+    is_off = abs(mean - other_mean) > _WRONG_LEVELS
+    return f"its mean is {other_mean:.0f}, Pillow's {mean:.0f}" if is_off else ""
