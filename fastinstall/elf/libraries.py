@@ -3,8 +3,8 @@
 A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
 messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.
 
-Some libraries tell their version only when asked: it is read from the code, without running it. If the code is of no
-known form, the version is unknown.
+Some libraries tell their version only when asked. Where the function returns a constant, that is read from its code,
+without running it; otherwise the version is unknown, as FreeType's always is.
 
 libjpeg: the table of messages comes along wherever one is linked in, with its release and copyright. The order of the
 rules matters: mozjpeg contains the marks of libjpeg-turbo, which contains those of the IJG's libjpeg. Sources:
@@ -27,7 +27,7 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.dynamic_symbols import find_symbols
-from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
+from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, open_image
 from fastinstall.elf.lookup import find_all_definitions, find_definitions
 
 _LONGEST = 256
@@ -40,14 +40,6 @@ _BTI, _MOVE, _MOVE_HIGH, _RETURN = 0xD503245F, 0x52800000, 0x72A00000, 0xD65F03C
 
 _IMMEDIATE = 0xFFFF << 5
 
-# movl $number,offset(%register)
-_STORES = tuple(
-    re.compile(rb"\xc7[\x40-\x47]" + offset + rb"(.{4})", re.DOTALL) for offset in (b"\x08", b"\x0c", b"\x10")
-)
-
-# mov distance(%rip),%register
-_FROM_CONSTANT = re.compile(rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
-
 
 def read_returned_number(path: Path, name: str) -> int | None:
     """Return the constant that a function returns, or None if it is missing or does anything else.
@@ -57,41 +49,10 @@ def read_returned_number(path: Path, name: str) -> int | None:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        _, code = _find_function(image, name)
-    decode = _DECODERS.get(image.machine)
+        address = next((fields[4] for _, fields in find_symbols(image, name) if fields[4]), 0)
+        code = image.read_up_to(address, _LONGEST) if address else b""
+        decode = _DECODERS.get(image.machine)
     return decode(code) if decode is not None else None
-
-
-def freetype_version(path: Path) -> str:
-    """Read the version of a FreeType, "2.13.3", which its `FT_New_Library` stores in what it makes; empty if unknown.
-
-    The numbers stand behind a pointer, at 8, 12 and 16 (`FT_LibraryRec_` in ftobjs.h). Compilers store the first
-    two of them one by one, or both at once.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        address, code = _find_function(image, "FT_New_Library")
-        if image.machine not in KNOWN_CODE:
-            return ""
-        stores = [each.search(code) for each in _STORES]
-        numbers = [int.from_bytes(found[1], "little") for found in stores if found is not None]
-        load = _FROM_CONSTANT.search(code)
-        if not any(stores[:2]) and load is not None:
-            distance = int.from_bytes(load[1], "little", signed=True)
-            numbers = [*struct.unpack("<II", image.read_at(address + load.end() + distance, 8)), *numbers]
-    if len(numbers) != 3 or numbers[0] != 2:  # noqa: PLR2004 (FreeType 2, minor and patch)
-        return ""
-    return ".".join(map(str, numbers))
-
-
-def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
-    """Find a function: its address and the beginning of its code; no code if it is missing."""
-    symbols = find_symbols(image, name)
-    address = next((fields[4] for _, fields in symbols if fields[4]), 0)
-    return address, image.read_up_to(address, _LONGEST) if address else b""
 
 
 def _decode_x86_return(code: bytes) -> int | None:
@@ -114,7 +75,7 @@ _DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_re
 """How each machine's code returns a constant."""
 
 KNOWN_CODE = frozenset({X86_64.machine})
-"""Machines whose other code is told: the stores of FreeType's version, mozjpeg 1.0's comparison, SIMD constants."""
+"""Machines whose other code is told: mozjpeg 1.0's comparison, SIMD constants."""
 
 
 @immutable
@@ -351,10 +312,6 @@ def _read_webp_version(contents: SearchedFile) -> str:
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number is not None else ""
 
 
-def _read_freetype_version(contents: SearchedFile) -> str:
-    return freetype_version(contents.path)
-
-
 def _read_lcms2_version(contents: SearchedFile) -> str:
     number = read_returned_number(contents.path, "cmsGetEncodedCMMversion")
     return f"{number // 1000}.{number % 1000 // 10}" if number is not None else ""
@@ -364,7 +321,7 @@ _MARKS: Mapping[str, tuple[str, str, bytes, Callable[[SearchedFile], str]]] = {
     "tiff": ("libtiff", "TIFFClientOpen", b"Failed to read directory at offset %", _read_tiff_version),
     "openjpeg": ("OpenJPEG", _OPENJPEG_ENTRY, b"Invalid value for numresolutions : %d, max", _read_openjpeg_version),
     "webp": ("libwebp", "WebPGetDecoderVersion", b"Premature end-of-partition0 encountered.", _read_webp_version),
-    "freetype": ("FreeType", "FT_Init_FreeType", b"truetype-engine\0", _read_freetype_version),
+    "freetype": ("FreeType", "FT_Init_FreeType", b"truetype-engine\0", lambda _: ""),
     "lcms2": ("Little CMS", "cmsOpenProfileFromMem", b"tone curve with zero segments and no", _read_lcms2_version),
 }
 """By kind of library its name, a function that it alone offers, a string of its code and of no user's, its version."""

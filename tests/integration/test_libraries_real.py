@@ -50,14 +50,8 @@ JPEGS = {
 }
 """What the modules of `jpeglib` are, by their names: implementation, version, interface."""
 
-OWN_WORDS = {
-    "tiff": "libtiff",
-    "openjpeg": "jpg_2000",
-    "webp": "webp",
-    "freetype": "freetype2",
-    "lcms2": "littlecms2",
-}
-"""What `PIL.features` calls the libraries whose version it asks of the library itself."""
+OWN_WORDS = {"tiff": "libtiff", "openjpeg": "jpg_2000", "webp": "webp", "lcms2": "littlecms2"}
+"""What `PIL.features` calls the libraries whose version it asks of the library itself, without FreeType."""
 
 _SAY = "import json, sys; from PIL import features; print(json.dumps({n: features.version(n) for n in sys.argv[1:]}))"
 _OPEN = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
