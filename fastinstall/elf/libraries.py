@@ -9,7 +9,7 @@ without running it; otherwise the version is unknown, as FreeType's always is.
 libjpeg: the table of messages comes along wherever one is linked in, with its release and copyright. The order of the
 rules matters: mozjpeg contains the marks of libjpeg-turbo, which contains those of the IJG's libjpeg. Sources:
 jversion.h, jerror.h and jcmaster.c of the releases of the IJG's libjpeg from 6b to 9f, of libjpeg-turbo from 0.0.90 to
-3.2.0 and of mozjpeg from 1.0 to 4.1.5.
+3.2.0 and of mozjpeg from 2.0 to 4.1.5.
 
 zlib: a file compiled against zlib-ng's headers has zlib-ng's version among its strings, and may be bound to the host's
 zlib all the same, so that string alone counts for nothing. Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib
@@ -27,7 +27,7 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.dynamic_symbols import find_symbols
-from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, open_image
+from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.lookup import find_all_definitions, find_definitions
 
 _LONGEST = 256
@@ -73,9 +73,6 @@ def _decode_arm_return(code: bytes) -> int | None:
 
 _DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_return}
 """How each machine's code returns a constant."""
-
-KNOWN_CODE = frozenset({X86_64.machine})
-"""Machines whose other code is told: mozjpeg 1.0's comparison, SIMD constants."""
 
 
 @immutable
@@ -140,10 +137,6 @@ _MOZJPEG_VERSION = re.compile(rb"mozjpeg version (\d[\w.]*)")
 _MOZJPEG_MESSAGE = b"\0Bogus parameter value\0"
 _MOZILLA = b"Copyright (C) 2014 Mozilla Corporation"
 _MOZJPEG_OF_YEAR = {"2014": "3", "2016": "3", "2017": "3", "2020": "4"}
-_EARLY_MOZJPEG_YEAR = "2013"
-_EARLY_MOZJPEG_SIZES = {"62": 0x228, "70": 0x258, "80": 0x268}
-"""Of `struct jpeg_compress_struct` in mozjpeg 1.0, which has eight fields more than libjpeg-turbo's, by interface."""
-
 _TURBO_VERSION = re.compile(rb"libjpeg-turbo version (\d+(?:\.\d+)+)")
 _TURBO_VERSION_OF_PROJECT = re.compile(rb" version (\d+(?:\.\d+)+) \(build [^)\0]*libjpeg-turbo\)")
 _TURBO_MARKS = (b"LIBJPEGTURBO_", b"\0Sorry, arithmetic coding is not implemented\0")
@@ -165,6 +158,8 @@ _IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane
 # Factors of the conversions from RGB and to RGB in libjpeg-turbo's x86 code, repeated to fill a vector.
 _SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
 _SIMD_SWITCH = b"JSIMD_FORCE"
+_MARKED_MACHINES = frozenset({X86_64.machine})
+"""Machines on which every libjpeg with SIMD code has these marks."""
 
 
 def find_jpeg(contents: SearchedFile) -> Identity | None:
@@ -179,25 +174,23 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
     release = releases.pop() if len(releases) == 1 else ""
     number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
     abi = "62" if number == "6" else number and f"{number}0"  # 6b is 62, 7 is 70, 8d is 80, 9e is 90
-    implementation, version = _identify_jpeg(contents, release, abi)
+    implementation, version = _identify_jpeg(contents, release)
     simd = None
     if implementation == "IJG libjpeg":
         simd = False
     elif implementation:  # the switch is not in every build
         marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
-        simd = marked if marked or contents.machine in KNOWN_CODE else None
+        simd = marked if marked or contents.machine in _MARKED_MACHINES else None
     return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
 
 
-def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str, str]:
-    """Return implementation and version, from the release of the IJG's and the interface that it is or stands for."""
+def _identify_jpeg(contents: SearchedFile, release: str) -> tuple[str, str]:
+    """Return implementation and version, from the release of the IJG's that it is or stands for."""
     year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
     moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
     has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
     if has_moz_marks or of_mozilla or moz_version:
         return "mozjpeg", moz_version or _MOZJPEG_OF_YEAR.get(year, "2" if of_mozilla else "")
-    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, abi):
-        return "mozjpeg", "1.0"
     turbo_version = contents.text(_TURBO_VERSION)
     marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # of one without the copyright that it has from 1.2 on
     has_turbo_marks = _SIMD_ENTRY in contents.offered or any(mark in contents.constants for mark in marks)
@@ -207,17 +200,6 @@ def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str,
     if release and _IJG_COPYRIGHT.search(contents.constants):
         return "IJG libjpeg", release
     return "", ""
-
-
-def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
-    """Return whether it is mozjpeg 1.0, which has libjpeg-turbo 1.3's messages but another structure's size."""
-    if contents.machine not in KNOWN_CODE or abi not in _EARLY_MOZJPEG_SIZES:
-        return False
-    size = re.escape(_EARLY_MOZJPEG_SIZES[abi].to_bytes(4, "little"))
-    comparison = rb"[\x48\x49](?:\x3d|\x81[\xf8-\xff])" + size  # cmp $size,%r64
-    with open_image(contents.path) as image:
-        code = [image.read(each.offset, each.size) for each in image.of_kind(LOAD) if each.flags & EXECUTABLE]
-    return re.search(comparison, b"".join(code)) is not None
 
 
 ZLIB = "zlib"
