@@ -19,10 +19,10 @@ from fastinstall.bench.catalogue import Way, way_named
 from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Environment, EnvironmentKind
-from fastinstall.model.finding import FindingFactory, Remedy
+from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.machine import LoaderLimits
 
-_SAY = FindingFactory("data-loading")
+_CHECK = "data-loading"
 _WORTHWHILE = 1.05
 """The smallest worthwhile gain."""
 _BEYOND_NOISE = 1.02
@@ -88,7 +88,7 @@ def advice_for(
     ranked = sorted(advised, key=lambda each: each.gain.ratio if each.gain else 0.0, reverse=True)
     if disturbance := find_disturbance(controls):
         message = "busy machine, ranges unreliable: nothing is recommended; run it again on an idle machine"
-        finding = _SAY.hint(message, evidence=(disturbance,))
+        finding = Finding.hint(message, evidence=(disturbance,)).by(_CHECK)
         return (report.SpeedAdvice(candidate="", gain=None, finding=finding), *ranked)
     alike = [each for each in measured if not _list_flaws(each, context)]
     best = _choose_simplest([each for each in alike if each in better])
@@ -179,7 +179,7 @@ def _tell_present_gain(measured: Sequence[report.CandidateResult]) -> Iterator[r
         if each.candidate.stack == "official wheel" and gain is not None and gain.high * _WORTHWHILE <= 1:
             bounds = f"{1 / gain.high:.2f} to {1 / gain.low:.2f}"
             message = f"your build is already {1 / gain.ratio:.1f}x stock ({bounds}): {each.candidate.title}"
-            yield report.SpeedAdvice(candidate=each.candidate.name, gain=None, finding=_SAY.ok(message))
+            yield report.SpeedAdvice(candidate=each.candidate.name, gain=None, finding=Finding.ok(message).by(_CHECK))
 
 
 def _leave_alone(reason: str, measured: Sequence[report.CandidateResult]) -> report.SpeedAdvice:
@@ -188,7 +188,7 @@ def _leave_alone(reason: str, measured: Sequence[report.CandidateResult]) -> rep
     if best is not None and best.gain is not None:
         fastest = f"{best.candidate.title}, {_describe_gain(best.gain)}"
         evidence = f"the fastest of {len(measured)} candidates: {fastest}"
-    finding = _SAY.ok(f"leave it alone: {reason}", evidence=(evidence,) if evidence else ())
+    finding = Finding.ok(f"leave it alone: {reason}", evidence=(evidence,) if evidence else ()).by(_CHECK)
     return report.SpeedAdvice(candidate="", gain=None, finding=finding)
 
 
@@ -203,7 +203,7 @@ def _make_advice(result: report.CandidateResult, context: AdviceContext) -> repo
     return report.SpeedAdvice(
         candidate=result.candidate.name,
         gain=result.gain,
-        finding=_SAY.hint(message, evidence=evidence, remedy=remedy),
+        finding=Finding.hint(message, evidence=evidence, remedy=remedy).by(_CHECK),
         code="\n".join(filter(None, codes)),
     )
 
@@ -340,6 +340,6 @@ def _advise_workers(context: AdviceContext) -> Iterator[report.SpeedAdvice]:
         evidence.append(f"{machine.cores} CPUs exist, {machine.quota:g} are granted")
     remedy = Remedy(text="give your DataLoader this number of workers; each takes the memory of another process")
     message = f"num_workers={chosen.workers}, compared with num_workers=0"
-    finding = _SAY.hint(message, evidence=tuple(evidence), remedy=remedy)
+    finding = Finding.hint(message, evidence=tuple(evidence), remedy=remedy).by(_CHECK)
     gain = report.Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
     yield report.SpeedAdvice(candidate="", gain=gain, finding=finding, code=f"num_workers={chosen.workers}")

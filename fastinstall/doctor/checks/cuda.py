@@ -29,13 +29,9 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.gpu import FrameworkBuild, Gpu, Nvml
 
-ORDER = 210
-SETUP_REPAIRS = False
-
-_SAY = FindingFactory("cuda")
 _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
 _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 
@@ -60,14 +56,14 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge whether a GPU is reached, and whether builds fit it; most machines have neither."""
     gpu = context.facts.gpu
     if gpu is None:
-        yield _SAY.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(_NODES[0], _VERSION))
+        yield Finding.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(_NODES[0], _VERSION))
         return
     wanted = any(build.cuda is not None for build in gpu.frameworks)
     obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
     if obstacle is not None:
         status, message, remedy, verify = obstacle
         shown = status if wanted else Status.HINT
-        yield _SAY.say(shown, message, evidence=_describe_gpu(gpu), remedy=Remedy(text=remedy), verify=verify)
+        yield Finding.of(shown, message, evidence=_describe_gpu(gpu), remedy=Remedy(text=remedy), verify=verify)
         if status is Status.ERROR and wanted:
             return  # no program gets a GPU, so builds are not judged by it
     builds = tuple(_judge_builds(gpu))
@@ -118,13 +114,13 @@ def _report_success(gpu: Gpu) -> Finding:
     reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
-        return _SAY.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
+        return Finding.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
     where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
     message = f"{builds} and {where} fit" if builds else f"{where} is present, and nothing here was built for it"
     cuda = next((build.cuda for build in gpu.frameworks if build.cuda and not gpu.tegra), "")
     needed = find_required_driver(cuda)
     needs = (f"CUDA {cuda} needs a driver >= {needed}; {_DATED}",) if needed else ()
-    return _SAY.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
+    return Finding.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
 
 
 def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
@@ -171,7 +167,7 @@ def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
 def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     """Report a build that leaves a GPU alone that it could use; its version's label tells that somebody chose it."""
     if gpu.usable:
-        yield _SAY.say(
+        yield Finding.of(
             Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
             f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
             evidence=_describe_gpu(gpu),
@@ -189,7 +185,7 @@ def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[F
         hosts = "the host's driver" if gpu.container else "the driver"
         where = "Windows's driver" if gpu.wsl else hosts
         needs = f"for CUDA {cuda}, which needs a driver >= {least}"
-        yield _SAY.error(
+        yield Finding.error(
             f"{_name_build(build)} was built {needs}; this machine has {gpu.driver}",
             evidence=(*_describe_gpu(gpu), _DATED),
             expected=f">= {least}",
