@@ -12,8 +12,9 @@ from typing import Any
 
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
+from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.lockcheck.lock_kinds import LockKind
-from fastinstall.lockcheck.locked_names import file_name, normalise_locked_name
+from fastinstall.lockcheck.locked_names import file_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
 from fastinstall.lockcheck.verdict import LockEntry
 from fastinstall.model.recipe import PROVIDERS
@@ -55,7 +56,7 @@ def _read_tables(text: str, file: PurePath, key: str) -> Iterator[LockEntry]:
     if len(heads) != len(packages):
         raise DocumentError(file, key, f"expected each package under its own [[{key}]] line")
     for package, first in zip(packages, heads, strict=True):
-        name, version = normalise_locked_name(package["name"]), str(package.get("version", ""))
+        name, version = normalise_distribution_name(package["name"]), str(package.get("version", ""))
         if name in PROVIDERS:
             line, source = _find_version_line(lines, first), _find_source(package)
             told = f"{package['name']} {version}".strip()

@@ -17,7 +17,8 @@ import yaml
 
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import DocumentError
-from fastinstall.lockcheck.locked_names import archive, conda_archive, file_name, normalise_locked_name
+from fastinstall.core.version_numbers import normalise_distribution_name
+from fastinstall.lockcheck.locked_names import archive, conda_archive, file_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
 from fastinstall.lockcheck.verdict import LockEntry
 from fastinstall.model.dependants import bounds_of, name_of_spec
@@ -136,7 +137,7 @@ def _read_package(
         machines = [each.machine for each in ARCHITECTURES if subdir is None or subdir[1] == each.conda_subdir]
     else:
         named, version = archive(source)
-        name, build = normalise_locked_name(words.get("name", (named, 0))[0]), ""
+        name, build = normalise_distribution_name(words.get("name", (named, 0))[0]), ""
         version = words.get("version", (version, 0))[0]
         told = told or f"{name} {version}"
         tags = told.removesuffix(".whl").rpartition("-")[2]  # a wheel for another machine does not count

@@ -84,7 +84,9 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
         hidden = f"{who} seems to hide features that the next level needs: {', '.join(cpu.masked)}"
-        yield Finding.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=remedies.show_cpu(context))
+        yield Finding.hint(
+            f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=remedies.show_cpu(context)
+        )
     offered = find_offered_level(cpu)
     if rank(offered) > rank(cpu.level):
         loads = f": {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""

@@ -23,10 +23,10 @@ Updating the driver is the other way; after it, restart the machine. In a contai
 with `--gpus all`, on a host that has nvidia-container-toolkit.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -74,8 +74,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def find_required_driver(cuda: str) -> str:
     """Find the oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
-    parts = (*parse_numbers(cuda), 0)
-    return _OTHER_DRIVERS.get(".".join(map(str, parse_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
+    parts = (*list_leading_numbers(cuda), 0)
+    return _OTHER_DRIVERS.get(".".join(map(str, list_leading_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(
+        parts[0], ""
+    )
 
 
 def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
@@ -87,24 +89,14 @@ def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
     """
     if gpu.tegra or not cuda:
         return None
-    wanted, offered = parse_numbers(cuda), parse_numbers(gpu.driver_cuda)
+    wanted, offered = list_leading_numbers(cuda), list_leading_numbers(gpu.driver_cuda)
     if offered >= wanted or (offered[:1] == wanted[:1] and wanted[0] >= min(_MINIMUM_DRIVERS)):
         return True
-    required = parse_numbers(find_required_driver(cuda))
-    driver = max(parse_numbers(gpu.driver), parse_numbers(gpu.compat))
+    required = list_leading_numbers(find_required_driver(cuda))
+    driver = max(list_leading_numbers(gpu.driver), list_leading_numbers(gpu.compat))
     if not driver or not required:
         return None
     return driver[0] >= required[0] if gpu.wsl else driver >= required
-
-
-def parse_numbers(version: str) -> tuple[int, ...]:
-    """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126".
-
-    >>> parse_numbers("2.9.1+cu126")
-    (2, 9, 1)
-    """
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _report_success(gpu: Gpu) -> Finding:

@@ -27,11 +27,11 @@ this machine, as a DataLoader loads them. It lists what helps by its gain, each 
 says when to change nothing.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from fastinstall.core.messages import listing
+from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import run_python, show_text, word_command
 from fastinstall.model.finding import SURPRISES, Finding, Remedy
@@ -105,8 +105,7 @@ def _report_quota(context: CheckContext) -> Iterator[Finding]:
 
 def _report_malloc(context: CheckContext) -> Iterator[Finding]:
     loading, interpreter = context.facts.loading, context.facts.interpreter
-    matched = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
-    version = (int(matched[1]), int(matched[2])) if matched and interpreter.libc == "glibc" else (0, 0)
+    version = list_leading_numbers(interpreter.libc_version) if interpreter.libc == "glibc" else ()
     if loading is None or version < _TUNABLES_SINCE:
         return
     wanted = _KEPT | (_HUGE if version >= _HUGE_SINCE and loading.huge_pages == "madvise" else {})

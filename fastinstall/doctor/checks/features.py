@@ -43,7 +43,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
     message, verify = f"{len(runtime.features)} features are present", run_python(context, PRINT_FEATURES)
-    return Finding.ok(message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify)
+    return Finding.ok(
+        message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify
+    )
 
 
 def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:

@@ -85,7 +85,9 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     if not receipt.request.guard:
         return Finding.skipped("the guard was declined at the setup")
     message = "no guard is installed: nothing warns when another tool replaces this stack"
-    return Finding.hint(message, remedy=Remedy(text="install the guard", command=word_command(context, "guard install")))
+    return Finding.hint(
+        message, remedy=Remedy(text="install the guard", command=word_command(context, "guard install"))
+    )
 
 
 def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:

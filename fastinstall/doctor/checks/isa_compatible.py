@@ -165,7 +165,9 @@ def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
     """Judge what the CPU's loader would take: of a core with copies only one."""
     here, there = (architecture_of(cpu.architecture) for cpu in (context.facts.cpu, host.cpu))
     if there.supported and here.machine != there.machine:
-        yield Finding.skipped(f"{_name_host(host)} is {there.title}, and this code is for {here.title}: it needs its own")
+        yield Finding.skipped(
+            f"{_name_host(host)} is {there.title}, and this code is for {here.title}: it needs its own"
+        )
         return
     core, taken = context.facts.stack.core, _find_taken_copy(context, host)
     passed = {copy.path for copy in core.levels if copy != taken} if core is not None else ()

@@ -99,7 +99,9 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     hidden = f"{len(codecs)} libjpegs are present, but separate: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
     evidence = (*_describe_codecs(context, codecs.values()), *beside)
-    return Finding.ok(message, evidence=evidence, verify=show_needed(find_loaded_file(core)) if core is not None else "")
+    return Finding.ok(
+        message, evidence=evidence, verify=show_needed(find_loaded_file(core)) if core is not None else ""
+    )
 
 
 def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> tuple[str, ...]:

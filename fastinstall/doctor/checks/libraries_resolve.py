@@ -69,7 +69,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from problems or (_report_resolved(context, linkage),)
     elif core is not None:
         message, verify = f"the {len(core.libraries)} libraries of the core are found", show_needed(core.path)
-        yield from problems or (Finding.ok(message, evidence=(libraries.explain_no_simulation(context),), verify=verify),)
+        yield from problems or (
+            Finding.ok(message, evidence=(libraries.explain_no_simulation(context),), verify=verify),
+        )
 
 
 def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
