@@ -20,7 +20,7 @@ from pathlib import Path, PurePath
 from published_schemas import SCHEMAS
 
 from fastinstall.core.codec import encode
-from fastinstall.doctor.registry import Check, check_names, load_check
+from fastinstall.doctor.registry import CHECKS, Check
 from fastinstall.model.advisories import AdvisoryList
 from fastinstall.model.recipe import Recipe
 
@@ -219,19 +219,18 @@ def render_checks(examples: Mapping[str, str]) -> str:
     Args:
         examples: a finding of each check, by its name.
     """
-    rows = (f"- [{name}](#{name}): {load_check(name).summary}" for name in check_names())
-    sections = (_check_section(name, examples.get(name, "")) for name in check_names())
+    rows = (f"- [{name}](#{name}): {check.summary}" for name, check in CHECKS.items())
+    sections = (_check_section(check, examples.get(name, "")) for name, check in CHECKS.items())
     return "\n".join((_CHECKS_HEAD, *rows, "", *sections))
 
 
-def _check_section(name: str, example: str) -> str:
+def _check_section(check: Check, example: str) -> str:
     """Give the section of a check.
 
     Args:
-        name: of the check.
+        check: the check.
         example: a finding of it, as doctor prints it.
     """
-    check = load_check(name)
     found, parts = _split_docstring(check)
     paragraphs = (
         f"{check.summary}\n{_EXECUTES if check.needs_runtime else _READS}",
@@ -240,11 +239,11 @@ def _check_section(name: str, example: str) -> str:
         f"```text\n{example.rstrip()}\n```",
         f"**How to fix it.** {parts.get('How to fix it', '').strip()}",
     )
-    return "\n\n".join((f"## {name}", *paragraphs)) + "\n"
+    return "\n\n".join((f"## {check.name}", *paragraphs)) + "\n"
 
 
 def _split_docstring(check: Check) -> tuple[str, dict[str, str]]:
     """What the check finds, and the other parts of its docstring by their headings."""
-    _title, _, body = inspect.cleandoc(check.description).partition("\n\n")
+    _title, _, body = inspect.cleandoc(check.module.__doc__ or "").partition("\n\n")
     found, *others = _PARTS.split(body)
     return found.strip(), dict(zip(others[::2], others[1::2], strict=True))

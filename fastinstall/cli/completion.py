@@ -91,9 +91,9 @@ def _list_caches(_variables: Mapping[str, str]) -> Words:
 
 
 def _list_checks(_variables: Mapping[str, str]) -> Words:
-    from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415
+    from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415
 
-    return {name: load_check(name).summary for name in check_names()}
+    return {name: check.summary for name, check in CHECKS.items()}
 
 
 _WORDS: dict[str, Callable[[Mapping[str, str]], Words]] = {

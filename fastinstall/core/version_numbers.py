@@ -1,4 +1,4 @@
-"""Version numbers and version specifiers, parsed and compared as PEP 440 has it. Pure.
+"""Version numbers and version specifiers, parsed and compared as PEP 440 has it, and names of distributions. Pure.
 
 Common specifiers, ranges of plain releases (">=10.3.0,<12.2.0"), are judged here, because doctor reads a hundred of
 them each time, and importing the `packaging` library takes longer than all of that. Everything else is left to
@@ -104,6 +104,25 @@ def is_version(text: str) -> bool:
     except InvalidVersion:
         return False
     return True
+
+
+def list_leading_numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with, to compare by; none if it does not begin with one.
+
+    >>> list_leading_numbers("2.9.1+cu126"), list_leading_numbers("")
+    ((2, 9, 1), ())
+    """
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def normalise_distribution_name(name: str) -> str:
+    """Return a distribution's name for comparisons (PEP 503).
+
+    >>> normalise_distribution_name("Pillow_SIMD")
+    'pillow-simd'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def is_final_release(version: str) -> bool:

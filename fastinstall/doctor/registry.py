@@ -1,15 +1,13 @@
-"""The checks of doctor: find them, run them, and sum up their findings.
+"""The checks of doctor: their order and kinds; run them, and sum up their findings.
 
-Each module in `checks` is a check (see `Check`). Only those asked for are imported. A check that crashes becomes a
-finding.
+Only the modules of the checks asked for are imported. A check that crashes becomes a finding.
 
 Nothing here observes, prints or repairs; `verbs.examine` observes and runs them.
 """
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from types import ModuleType
 
 from fastinstall import __version__
 from fastinstall.core.errors import UsageError
@@ -17,41 +15,68 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import word_command
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import EnvironmentReport, Finding, FindingFactory, Remedy, Status
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.session import Session
 
-_PACKAGE = "fastinstall.doctor.checks"
 _RISING = (Status.OK, Status.HINT, Status.WARNING, Status.ERROR)
 
 
 @immutable
 class Check:
-    """A module that gives findings. Undeclared constants of the module have defaults.
+    """A check: a module of `checks`, whose function `check` yields findings and whose docstring becomes its page.
 
     Attributes:
-        name: stable, in kebab case: the name of the file, with hyphens.
-        description: the docstring of the module, which becomes its page.
-        order: the place in reports, from the ground up.
+        name: stable, in kebab case: the name of the module, with hyphens.
         needs_runtime: whether it says more when the target's interpreter was executed.
         verifies_setup: whether a setup runs it after the swap, and is undone if it finds an error.
         setup_repairs: whether a setup may mend its errors, so that `doctor --fix` plans one for them.
-        check: yields its findings.
     """
 
     name: str
-    description: str
-    order: int
-    needs_runtime: bool
-    verifies_setup: bool
-    setup_repairs: bool
-    check: Callable[[CheckContext], Iterator[Finding]]
+    needs_runtime: bool = False
+    verifies_setup: bool = False
+    setup_repairs: bool = True
+
+    @property
+    def module(self) -> ModuleType:
+        """The module, imported on demand."""
+        return import_module(f"fastinstall.doctor.checks.{self.name.replace('-', '_')}")
 
     @property
     def summary(self) -> str:
-        """The first line of the module."""
-        return self.description.partition("\n")[0]
+        """The first line of the module's docstring."""
+        return (self.module.__doc__ or "").partition("\n")[0]
+
+
+CHECKS = {
+    check.name: check
+    for check in (
+        Check(name="environment"),
+        Check(name="conda-records"),
+        Check(name="cpu-level", needs_runtime=True),
+        Check(name="pillow-importable", needs_runtime=True, verifies_setup=True),
+        Check(name="pillow-owner", verifies_setup=True),
+        Check(name="pillow-files", verifies_setup=True),
+        Check(name="simd-active", verifies_setup=True),
+        Check(name="build-flags", verifies_setup=True),
+        Check(name="isa-compatible", verifies_setup=True),
+        Check(name="jpeg-library", needs_runtime=True, verifies_setup=True),
+        Check(name="jpeg-duplicates", needs_runtime=True, verifies_setup=True),
+        Check(name="libraries-resolve", needs_runtime=True, verifies_setup=True),
+        Check(name="features", needs_runtime=True, verifies_setup=True),
+        Check(name="operations", needs_runtime=True, verifies_setup=True),
+        Check(name="swapped", verifies_setup=True),
+        Check(name="interrupted"),
+        Check(name="way-back"),
+        Check(name="guards"),
+        Check(name="advisories", needs_runtime=True),
+        Check(name="cuda", setup_repairs=False),
+        Check(name="data-loading"),
+    )
+}
+"""All checks by name, in the order of reports: from the ground up."""
 
 
 def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
@@ -60,34 +85,20 @@ def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
     Raises:
         UsageError: there is no check of that name.
     """
-    wanted, known = set(asked), _list_checks()
-    if unknown := sorted(wanted - known):
-        raise _make_unknown_check_error(unknown[0], _sort_checks(known))
-    return _sort_checks(wanted or known)
-
-
-def load_check(name: str) -> Check:
-    """Import the module of one check."""
-    module = importlib.import_module(f"{_PACKAGE}.{name.replace('-', '_')}")
-    return Check(
-        name=name,
-        description=module.__doc__ or "",
-        order=module.ORDER,
-        needs_runtime=getattr(module, "NEEDS_RUNTIME", False),
-        verifies_setup=getattr(module, "VERIFIES_SETUP", False),
-        setup_repairs=getattr(module, "SETUP_REPAIRS", True),
-        check=module.check,
-    )
+    wanted = frozenset(asked)
+    if unknown := sorted(wanted - CHECKS.keys()):
+        raise _make_unknown_check_error(unknown[0])
+    return tuple(name for name in CHECKS if name in wanted or not wanted)
 
 
 def needs_runtime(asked: Iterable[str] = ()) -> bool:
     """Tell whether the target's interpreter has to be executed for these checks."""
-    return any(load_check(name).needs_runtime for name in check_names(asked))
+    return any(CHECKS[name].needs_runtime for name in check_names(asked))
 
 
 def verifying_checks() -> tuple[str, ...]:
     """Return the checks by which a setup is verified."""
-    return tuple(name for name in check_names() if load_check(name).verifies_setup)
+    return tuple(check.name for check in CHECKS.values() if check.verifies_setup)
 
 
 def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Finding, ...]:
@@ -96,7 +107,7 @@ def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Findin
     Raises:
         UsageError: there is no check of that name.
     """
-    return tuple(finding for name in check_names(names) for finding in _run(context, load_check(name)))
+    return tuple(finding for name in check_names(names) for finding in _run(context, CHECKS[name]))
 
 
 def report(facts: Facts, findings: Iterable[Finding]) -> EnvironmentReport:
@@ -113,35 +124,26 @@ def select_gravest_status(statuses: Iterable[Status]) -> Status:
     return max(statuses, key=lambda status: (status.gravity, status in _RISING), default=Status.OK)
 
 
-@cache
-def _list_checks() -> frozenset[str]:
-    modules = pkgutil.iter_modules(importlib.import_module(_PACKAGE).__path__)
-    return frozenset(module.name.replace("_", "-") for module in modules)
-
-
-def _sort_checks(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(names, key=lambda name: (load_check(name).order, name)))
-
-
-def _make_unknown_check_error(name: str, known: tuple[str, ...]) -> UsageError:
+def _make_unknown_check_error(name: str) -> UsageError:
     from difflib import get_close_matches  # noqa: PLC0415 (only where somebody mistyped)
 
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(name, CHECKS, n=1)
     meant = f"did you mean `fastinstall doctor {close[0]}`? " if close else ""
-    return UsageError(f"there is no check {name!r}", hint=f"{meant}the checks are: {', '.join(known)}")
+    return UsageError(f"there is no check {name!r}", hint=f"{meant}the checks are: {', '.join(CHECKS)}")
 
 
 def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
     try:
-        yield from check.check(context)
+        for finding in check.module.check(context):
+            yield finding.by(check.name)
     except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
         text = "this is a defect of fastinstall; report it with the facts"
-        yield FindingFactory(check.name).say(
+        yield Finding.of(
             Status.CRASHED,
             f"the check itself failed: {type(error).__name__}: {error}",
             evidence=(f"fastinstall {context.tool_version}",),
             remedy=Remedy(text=text, command=word_command(context, "inspect --redact")),
-        )
+        ).by(check.name)
 
 
 def judge_facts(

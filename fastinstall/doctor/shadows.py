@@ -6,9 +6,7 @@ No setup and no repair ends it: the file or the variable belongs to the user, an
 from fastinstall.core.messages import quote
 from fastinstall.doctor.remedies import VERSION, show
 from fastinstall.model.facts import EnvironmentKind, Facts, ImportSource, ShadowingPil
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
-
-_SAY = FindingFactory("pillow-importable")
+from fastinstall.model.finding import Finding, Remedy, Status
 
 
 def list_shadow_findings(facts: Facts) -> tuple[Finding, ...]:
@@ -19,7 +17,7 @@ def list_shadow_findings(facts: Facts) -> tuple[Finding, ...]:
 def _report(facts: Facts, shadow: ShadowingPil) -> Finding:
     # Where PIL is not the environment's own, programs need another one.
     has_own = facts.stack.directory is not None and facts.environment.kind is not EnvironmentKind.SYSTEM
-    return _SAY.say(
+    return Finding.of(
         Status.ERROR if has_own else Status.WARNING,
         shadow.sentence,
         evidence=(shadow.location, *((f"added to sys.path by {shadow.origin}",) if shadow.origin else ())),
@@ -27,7 +25,7 @@ def _report(facts: Facts, shadow: ShadowingPil) -> Finding:
         observed=shadow.location,
         remedy=_offer_end(facts, shadow),
         verify=show(facts.environment.python, "-c", VERSION),
-    )
+    ).by("pillow-importable")
 
 
 def warn_about_shadows(facts: Facts) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
 messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.
 
-Some libraries tell their version only when asked: it is read from the code, without running it. If the code is of no
-known form, the version is unknown.
+Some libraries tell their version only when asked. Where the function returns a constant, that is read from its code,
+without running it; otherwise the version is unknown, as FreeType's always is.
 
 libjpeg: the table of messages comes along wherever one is linked in, with its release and copyright. The order of the
 rules matters: mozjpeg contains the marks of libjpeg-turbo, which contains those of the IJG's libjpeg. Sources:
 jversion.h, jerror.h and jcmaster.c of the releases of the IJG's libjpeg from 6b to 9f, of libjpeg-turbo from 0.0.90 to
-3.2.0 and of mozjpeg from 1.0 to 4.1.5.
+3.2.0 and of mozjpeg from 2.0 to 4.1.5.
 
 zlib: a file compiled against zlib-ng's headers has zlib-ng's version among its strings, and may be bound to the host's
 zlib all the same, so that string alone counts for nothing. Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib
@@ -27,7 +27,7 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.dynamic_symbols import find_symbols
-from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
+from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.lookup import find_all_definitions, find_definitions
 
 _LONGEST = 256
@@ -40,14 +40,6 @@ _BTI, _MOVE, _MOVE_HIGH, _RETURN = 0xD503245F, 0x52800000, 0x72A00000, 0xD65F03C
 
 _IMMEDIATE = 0xFFFF << 5
 
-# movl $number,offset(%register)
-_STORES = tuple(
-    re.compile(rb"\xc7[\x40-\x47]" + offset + rb"(.{4})", re.DOTALL) for offset in (b"\x08", b"\x0c", b"\x10")
-)
-
-# mov distance(%rip),%register
-_FROM_CONSTANT = re.compile(rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
-
 
 def read_returned_number(path: Path, name: str) -> int | None:
     """Return the constant that a function returns, or None if it is missing or does anything else.
@@ -57,41 +49,10 @@ def read_returned_number(path: Path, name: str) -> int | None:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        _, code = _find_function(image, name)
-    decode = _DECODERS.get(image.machine)
+        address = next((fields[4] for _, fields in find_symbols(image, name) if fields[4]), 0)
+        code = image.read_up_to(address, _LONGEST) if address else b""
+        decode = _DECODERS.get(image.machine)
     return decode(code) if decode is not None else None
-
-
-def freetype_version(path: Path) -> str:
-    """Read the version of a FreeType, "2.13.3", which its `FT_New_Library` stores in what it makes; empty if unknown.
-
-    The numbers stand behind a pointer, at 8, 12 and 16 (`FT_LibraryRec_` in ftobjs.h). Compilers store the first
-    two of them one by one, or both at once.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        address, code = _find_function(image, "FT_New_Library")
-        if image.machine not in KNOWN_CODE:
-            return ""
-        stores = [each.search(code) for each in _STORES]
-        numbers = [int.from_bytes(found[1], "little") for found in stores if found is not None]
-        load = _FROM_CONSTANT.search(code)
-        if not any(stores[:2]) and load is not None:
-            distance = int.from_bytes(load[1], "little", signed=True)
-            numbers = [*struct.unpack("<II", image.read_at(address + load.end() + distance, 8)), *numbers]
-    if len(numbers) != 3 or numbers[0] != 2:  # noqa: PLR2004 (FreeType 2, minor and patch)
-        return ""
-    return ".".join(map(str, numbers))
-
-
-def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
-    """Find a function: its address and the beginning of its code; no code if it is missing."""
-    symbols = find_symbols(image, name)
-    address = next((fields[4] for _, fields in symbols if fields[4]), 0)
-    return address, image.read_up_to(address, _LONGEST) if address else b""
 
 
 def _decode_x86_return(code: bytes) -> int | None:
@@ -112,9 +73,6 @@ def _decode_arm_return(code: bytes) -> int | None:
 
 _DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_return}
 """How each machine's code returns a constant."""
-
-KNOWN_CODE = frozenset({X86_64.machine})
-"""Machines whose other code is told: the stores of FreeType's version, mozjpeg 1.0's comparison, SIMD constants."""
 
 
 @immutable
@@ -179,10 +137,6 @@ _MOZJPEG_VERSION = re.compile(rb"mozjpeg version (\d[\w.]*)")
 _MOZJPEG_MESSAGE = b"\0Bogus parameter value\0"
 _MOZILLA = b"Copyright (C) 2014 Mozilla Corporation"
 _MOZJPEG_OF_YEAR = {"2014": "3", "2016": "3", "2017": "3", "2020": "4"}
-_EARLY_MOZJPEG_YEAR = "2013"
-_EARLY_MOZJPEG_SIZES = {"62": 0x228, "70": 0x258, "80": 0x268}
-"""Of `struct jpeg_compress_struct` in mozjpeg 1.0, which has eight fields more than libjpeg-turbo's, by interface."""
-
 _TURBO_VERSION = re.compile(rb"libjpeg-turbo version (\d+(?:\.\d+)+)")
 _TURBO_VERSION_OF_PROJECT = re.compile(rb" version (\d+(?:\.\d+)+) \(build [^)\0]*libjpeg-turbo\)")
 _TURBO_MARKS = (b"LIBJPEGTURBO_", b"\0Sorry, arithmetic coding is not implemented\0")
@@ -204,6 +158,8 @@ _IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane
 # Factors of the conversions from RGB and to RGB in libjpeg-turbo's x86 code, repeated to fill a vector.
 _SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
 _SIMD_SWITCH = b"JSIMD_FORCE"
+_MARKED_MACHINES = frozenset({X86_64.machine})
+"""Machines on which every libjpeg with SIMD code has these marks."""
 
 
 def find_jpeg(contents: SearchedFile) -> Identity | None:
@@ -218,25 +174,23 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
     release = releases.pop() if len(releases) == 1 else ""
     number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
     abi = "62" if number == "6" else number and f"{number}0"  # 6b is 62, 7 is 70, 8d is 80, 9e is 90
-    implementation, version = _identify_jpeg(contents, release, abi)
+    implementation, version = _identify_jpeg(contents, release)
     simd = None
     if implementation == "IJG libjpeg":
         simd = False
     elif implementation:  # the switch is not in every build
         marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
-        simd = marked if marked or contents.machine in KNOWN_CODE else None
+        simd = marked if marked or contents.machine in _MARKED_MACHINES else None
     return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
 
 
-def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str, str]:
-    """Return implementation and version, from the release of the IJG's and the interface that it is or stands for."""
+def _identify_jpeg(contents: SearchedFile, release: str) -> tuple[str, str]:
+    """Return implementation and version, from the release of the IJG's that it is or stands for."""
     year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
     moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
     has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
     if has_moz_marks or of_mozilla or moz_version:
         return "mozjpeg", moz_version or _MOZJPEG_OF_YEAR.get(year, "2" if of_mozilla else "")
-    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, abi):
-        return "mozjpeg", "1.0"
     turbo_version = contents.text(_TURBO_VERSION)
     marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # of one without the copyright that it has from 1.2 on
     has_turbo_marks = _SIMD_ENTRY in contents.offered or any(mark in contents.constants for mark in marks)
@@ -246,17 +200,6 @@ def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str,
     if release and _IJG_COPYRIGHT.search(contents.constants):
         return "IJG libjpeg", release
     return "", ""
-
-
-def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
-    """Return whether it is mozjpeg 1.0, which has libjpeg-turbo 1.3's messages but another structure's size."""
-    if contents.machine not in KNOWN_CODE or abi not in _EARLY_MOZJPEG_SIZES:
-        return False
-    size = re.escape(_EARLY_MOZJPEG_SIZES[abi].to_bytes(4, "little"))
-    comparison = rb"[\x48\x49](?:\x3d|\x81[\xf8-\xff])" + size  # cmp $size,%r64
-    with open_image(contents.path) as image:
-        code = [image.read(each.offset, each.size) for each in image.of_kind(LOAD) if each.flags & EXECUTABLE]
-    return re.search(comparison, b"".join(code)) is not None
 
 
 ZLIB = "zlib"
@@ -351,10 +294,6 @@ def _read_webp_version(contents: SearchedFile) -> str:
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number is not None else ""
 
 
-def _read_freetype_version(contents: SearchedFile) -> str:
-    return freetype_version(contents.path)
-
-
 def _read_lcms2_version(contents: SearchedFile) -> str:
     number = read_returned_number(contents.path, "cmsGetEncodedCMMversion")
     return f"{number // 1000}.{number % 1000 // 10}" if number is not None else ""
@@ -364,7 +303,7 @@ _MARKS: Mapping[str, tuple[str, str, bytes, Callable[[SearchedFile], str]]] = {
     "tiff": ("libtiff", "TIFFClientOpen", b"Failed to read directory at offset %", _read_tiff_version),
     "openjpeg": ("OpenJPEG", _OPENJPEG_ENTRY, b"Invalid value for numresolutions : %d, max", _read_openjpeg_version),
     "webp": ("libwebp", "WebPGetDecoderVersion", b"Premature end-of-partition0 encountered.", _read_webp_version),
-    "freetype": ("FreeType", "FT_Init_FreeType", b"truetype-engine\0", _read_freetype_version),
+    "freetype": ("FreeType", "FT_Init_FreeType", b"truetype-engine\0", lambda _: ""),
     "lcms2": ("Little CMS", "cmsOpenProfileFromMem", b"tone curve with zero segments and no", _read_lcms2_version),
 }
 """By kind of library its name, a function that it alone offers, a string of its code and of no user's, its version."""

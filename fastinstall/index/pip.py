@@ -13,8 +13,8 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.model.facts import Interpreter
-from fastinstall.observe.stack import normalise_distribution_name
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
 _DROPPED = frozenset(

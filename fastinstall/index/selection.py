@@ -20,6 +20,7 @@ from packaging.version import Version
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -73,9 +74,9 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
 
     The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
     """
-    python = _parse_release(interpreter.version)
+    python = list_leading_numbers(interpreter.version)[:2]
     architecture = interpreter.machine.replace("-", "_").replace(".", "_")
-    newest = _parse_release(interpreter.libc_version)
+    newest = list_leading_numbers(interpreter.libc_version)
     platforms = (*list_libc_platforms(interpreter.libc, newest, architecture), f"linux_{architecture}")
     tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
     return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
@@ -87,7 +88,7 @@ def is_installable(filename: str, interpreter: Interpreter) -> bool:
     return parsed is not None and not parsed.tags.isdisjoint(list_supported_tags(interpreter))
 
 
-def list_libc_platforms(libc: str, newest: tuple[int, int], architecture: str) -> Iterator[str]:
+def list_libc_platforms(libc: str, newest: tuple[int, ...], architecture: str) -> Iterator[str]:
     """Yield the platform tags that a C library accepts, the best first (PEP 600, PEP 656).
 
     Args:
@@ -95,18 +96,13 @@ def list_libc_platforms(libc: str, newest: tuple[int, int], architecture: str) -
         newest: its version, of which the first tag is.
     """
     family = _FAMILIES.get(libc)
-    if family is None or newest[0] != _LEAST[family][0]:
+    if family is None or len(newest) < 2 or newest[0] != _LEAST[family][0]:  # noqa: PLR2004 (major and minor)
         return
     major, least = _LEAST[family]
     for minor in range(newest[1], least - 1, -1):
         yield f"{family}_{major}_{minor}_{architecture}"
         if family == "manylinux" and (major, minor) in _LEGACY:
             yield f"{_LEGACY[major, minor]}_{architecture}"
-
-
-def _parse_release(version: str) -> tuple[int, int]:
-    parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
-    return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)
 
 
 _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")

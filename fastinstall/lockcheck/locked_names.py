@@ -6,27 +6,12 @@ Sources: the wheel's file name convention, local version labels (PEP 440), conda
 import re
 
 from fastinstall.core.architecture import LABEL_PATTERN
-from fastinstall.core.version_numbers import parse_version_number
+from fastinstall.core.version_numbers import normalise_distribution_name, parse_version_number
 
 _LABEL = re.compile(rf"[a-z]+(?:\.(?:{LABEL_PATTERN}))+")
-
-
 _BUILD = re.compile(rf"(?!py_)[a-z]+_(?:(?:{LABEL_PATTERN})+_py\d+t?_\d+|\*)")
-
-
 _ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")
-
-
 _ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
-
-
-def normalise_locked_name(name: str) -> str:
-    """Return a distribution's name as it is compared. Source: PEP 503.
-
-    >>> normalise_locked_name("Pillow_SIMD")
-    'pillow-simd'
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def bears_our_label(version: str) -> bool:
@@ -85,7 +70,7 @@ def archive(source: str) -> tuple[str, str]:
         named, version = f"{stem}-".split("-")[:2]
     else:
         named, _, version = stem.rpartition("-")
-    return normalise_locked_name(named), version
+    return normalise_distribution_name(named), version
 
 
 def conda_archive(source: str) -> tuple[str, str, str]:

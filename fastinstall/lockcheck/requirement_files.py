@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.lockcheck.locked_names import archive, file_name, normalise_locked_name
+from fastinstall.core.version_numbers import normalise_distribution_name
+from fastinstall.lockcheck.locked_names import archive, file_name
 from fastinstall.lockcheck.verdict import LockEntry, LockFinding
 from fastinstall.model.finding import Remedy, Status
 from fastinstall.model.recipe import PROVIDERS
@@ -164,9 +165,9 @@ def _read_subject(line: _Line) -> Iterator[LockEntry]:
     else:
         name, version, source = _parse_requirement(line)
         says = f"{name} @ {file_name(source) or source}" if source else line.text
-    if normalise_locked_name(name) in PROVIDERS:
+    if normalise_distribution_name(name) in PROVIDERS:
         yield LockEntry(
-            name=normalise_locked_name(name),
+            name=normalise_distribution_name(name),
             excerpt=says,
             line=line.first,
             last=line.last,

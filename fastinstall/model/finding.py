@@ -1,6 +1,7 @@
-"""The findings of checks, as values, and what makes them for a check."""
+"""The findings of checks, as values."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from enum import StrEnum
 from functools import partialmethod
 from pathlib import PurePath
@@ -9,6 +10,16 @@ from typing import TypedDict, Unpack
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Environment
 from fastinstall.model.request import Risk
+
+COLUMN = "\t"
+"""Ends a column in a line of evidence that is the row of a table."""
+
+_PAGE = "docs/reference/checks.md"
+
+SURPRISES = "docs/explanation/surprises.md"
+"""The page of surprises: findings that one of them explains link there instead of to their check."""
+
+_SHOWN = 6
 
 
 class Status(StrEnum):
@@ -43,6 +54,17 @@ class Remedy:
     risk: Risk | None = None
 
 
+class Details(TypedDict, total=False):
+    """What a finding may say beside its message; see `Finding`."""
+
+    evidence: tuple[str, ...]
+    expected: str
+    observed: str
+    remedy: Remedy | None
+    link: str
+    verify: str
+
+
 @immutable
 class Finding:
     """One verdict of one check.
@@ -69,46 +91,21 @@ class Finding:
     link: str = ""
     verify: str = ""
 
+    @classmethod
+    def of(cls, status: Status, message: str, **details: Unpack[Details]) -> "Finding":
+        """Make the finding of a check, which `by` names."""
+        return cls(check="", status=status, message=message, **details)
 
-COLUMN = "\t"
-"""Ends a column in a line of evidence that is the row of a table."""
+    ok = partialmethod(of, Status.OK)
+    hint = partialmethod(of, Status.HINT)
+    warning = partialmethod(of, Status.WARNING)
+    error = partialmethod(of, Status.ERROR)
+    skipped = partialmethod(of, Status.SKIPPED)
+    unknown = partialmethod(of, Status.UNKNOWN)
 
-_PAGE = "docs/reference/checks.md"
-
-SURPRISES = "docs/explanation/surprises.md"
-"""The page of surprises: findings that one of them explains link there instead of to their check."""
-
-_SHOWN = 6
-
-
-class Details(TypedDict, total=False):
-    """What a finding may say beside its message; see `Finding`."""
-
-    evidence: tuple[str, ...]
-    expected: str
-    observed: str
-    remedy: Remedy | None
-    link: str
-    verify: str
-
-
-class FindingFactory:
-    """Makes the findings of one check: with its name, and a link to its page."""
-
-    def __init__(self, check: str) -> None:
-        self.check = check
-
-    def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
-        """Make a finding."""
-        details.setdefault("link", f"{_PAGE}#{self.check}")
-        return Finding(check=self.check, status=status, message=message, **details)
-
-    ok = partialmethod(say, Status.OK)
-    hint = partialmethod(say, Status.HINT)
-    warning = partialmethod(say, Status.WARNING)
-    error = partialmethod(say, Status.ERROR)
-    skipped = partialmethod(say, Status.SKIPPED)
-    unknown = partialmethod(say, Status.UNKNOWN)
+    def by(self, check: str) -> "Finding":
+        """Return it as the finding of this check, whose page it links unless it has another link."""
+        return replace(self, check=check, link=self.link or f"{_PAGE}#{check}")
 
 
 def shorten_evidence(lines: Iterable[str]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.journal.receipt_file import read_receipt
@@ -184,8 +185,6 @@ def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]
 
 def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
     """List the distributions that provide what the recipe provides, its own included."""
-    from fastinstall.observe.stack import normalise_distribution_name
-
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 

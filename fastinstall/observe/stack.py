@@ -31,6 +31,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
+from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.conda import CondaPackage
@@ -319,15 +320,6 @@ def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
     names = (name for name in foreign.list_names(site_packages) if name.endswith(".dist-info"))
     found = (_parse_distribution(site_packages / name) for name in names if not name.startswith("~"))
     return tuple(sorted(found, key=lambda distribution: (distribution.name, distribution.version)))
-
-
-def normalise_distribution_name(name: str) -> str:
-    """Return a distribution's name for comparisons (PEP 503).
-
-    >>> normalise_distribution_name("Pillow_SIMD")
-    'pillow-simd'
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def read_head(metadata: Path) -> bytes:

@@ -8,7 +8,7 @@ from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.version_numbers import base_version
+from fastinstall.core.version_numbers import base_version, normalise_distribution_name
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.foresee import extend_to_intact_stack
 from fastinstall.journal.layout import KEPT
@@ -30,7 +30,7 @@ from fastinstall.observe.environments import kind_of_prefix, scan_environment
 from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
+from fastinstall.observe.stack import observe_distributions, observe_owners
 from fastinstall.setup.late_interrupts import report_interruption_after_recovery
 from fastinstall.setup.recovery import change_environment, describe_interruptions
 from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has_kept_wheels

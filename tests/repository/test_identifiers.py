@@ -22,9 +22,6 @@ IN_TEXT = re.compile(rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))(?i:{ONE_OF_THEM
 ALLOWED = {
     "late_interrupts": "the field's term, with its noun: a signal that comes when the work is done",
     "report_late_interruptions": "likewise",
-    "_EARLY_MOZJPEG_SIZES": "the first release of mozjpeg",
-    "_EARLY_MOZJPEG_YEAR": "likewise",
-    "_is_early_mozjpeg": "likewise",
     "_lay_out": "to lay out: to arrange on a page, or as files in a directory",
     "lay_out_bridge": "likewise",
     "lay_out_wheel": "likewise",

@@ -117,19 +117,18 @@ def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
 
 
 def _list(context: Context) -> int:
-    from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415 (only with --list)
+    from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415 (only with --list)
 
-    checks = [load_check(name) for name in check_names()]
-    width = max(len(check.name) for check in checks)
-    lines = "\n".join(f"{check.name:<{width}}  {check.summary}" for check in checks)
-    listed = {"checks": [{"check": check.name, "summary": check.summary} for check in checks]}
+    width = max(map(len, CHECKS))
+    lines = "\n".join(f"{name:<{width}}  {check.summary}" for name, check in CHECKS.items())
+    listed = {"checks": [{"check": name, "summary": check.summary} for name, check in CHECKS.items()]}
     tell(context, "checks", listed, lambda *_: lines)
     return ExitCode.OK
 
 
 def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
     """Tell whether there is an error that a setup may mend, or anything that a check says --fix repairs."""
-    from fastinstall.doctor.registry import load_check  # noqa: PLC0415 (only with --fix)
+    from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415 (only with --fix)
     from fastinstall.doctor.shadows import list_shadow_findings  # noqa: PLC0415 (only with --fix)
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
@@ -137,7 +136,7 @@ def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
     excused = list_shadow_findings(facts)
     grave = (finding for finding in report.findings if finding.status.gravity >= Status.ERROR.gravity)
     errors = (finding for finding in grave if finding not in excused)
-    return offered or any(load_check(finding.check).setup_repairs for finding in errors)
+    return offered or any(CHECKS[finding.check].setup_repairs for finding in errors)
 
 
 def _recover_interrupted(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:

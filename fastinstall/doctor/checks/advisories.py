@@ -39,13 +39,9 @@ from fastinstall.index.upgrades import environment_command, forecast_upgrade
 from fastinstall.model import advisories
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.facts import PinKind, PinState
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import LinkMode, Request, Risk
 
-NEEDS_RUNTIME = True
-ORDER = 200
-
-_SAY = FindingFactory("advisories")
 _FRESH_DAYS = 90
 
 
@@ -53,10 +49,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the version of Pillow, and those of its libraries."""
     version, known = context.facts.stack.version, context.recipe.advisories
     if not known:
-        yield _SAY.skipped(f"the recipe {context.recipe.name} has no data on advisories")
+        yield Finding.skipped(f"the recipe {context.recipe.name} has no data on advisories")
         return
     if version is None:
-        yield _SAY.skipped("there is no Pillow, or its version is unknown")
+        yield Finding.skipped("there is no Pillow, or its version is unknown")
         return
     dated = max(advisory.dated for advisory in known)
     age = (context.today - dated).days
@@ -64,7 +60,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     yield from _check_pillow(context, version, data)
     yield from _check_libraries(context, data)
     if age > _FRESH_DAYS:
-        yield _SAY.hint(
+        yield Finding.hint(
             f"the data on advisories is {age} days old: later ones are not known to fastinstall {context.tool_version}",
             evidence=data,
             remedy=Remedy(text="install a later fastinstall, which brings later data"),
@@ -78,11 +74,11 @@ def _check_pillow(context: CheckContext, version: str, data: tuple[str, ...]) ->
         affecting = advisories.select_applicable_advisories(known, version, kernels=_has_kernels(context))
     except ValueError:
         message = "PIL/_version.py holds no version that could be compared"
-        yield _SAY.unknown(message, observed=version, verify=verify)
+        yield Finding.unknown(message, observed=version, verify=verify)
         return
     if not affecting:
         message = f"none of {len(known)} known advisories affects Pillow {version}"
-        yield _SAY.ok(message, evidence=data, verify=verify)
+        yield Finding.ok(message, evidence=data, verify=verify)
     for kernels_only, what in ((False, f"Pillow {version}"), (True, f"the SIMD kernels of Pillow {version}")):
         these = tuple(advisory for advisory in affecting if advisory.kernels_only is kernels_only)
         if these:
@@ -101,7 +97,7 @@ def _check_libraries(context: CheckContext, data: tuple[str, ...]) -> Iterator[F
         yield _report_affected(context, joined, affecting)
     elif versions:
         message, verify = f"no known advisory affects the libraries {joined}", run_python(context, PRINT_FEATURES)
-        yield _SAY.ok(message, evidence=data, verify=verify)
+        yield Finding.ok(message, evidence=data, verify=verify)
 
 
 def _has_kernels(context: CheckContext) -> bool:
@@ -120,7 +116,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
         status = Status.WARNING if status is Status.WARNING and consent else Status.ERROR
         consent += f"; the pin ({pin.requirement}) keeps a later one out"
     shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
-    return _SAY.say(
+    return Finding.of(
         status,
         f"{subject} {what}: {counts}{consent}",
         evidence=tuple(line for advisory in affecting for line in _describe_advisory(context, advisory)),

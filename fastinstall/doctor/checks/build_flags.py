@@ -26,12 +26,8 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import count_frames, offer_repair
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding, FindingFactory
+from fastinstall.model.finding import Finding
 
-ORDER = 80
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("build-flags")
 _UNOPTIMISED = 0.5
 _GOOD = frozenset({"-O2", "-O3", "-Os", "-Ofast"})
 
@@ -40,10 +36,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge how the core was compiled, and every copy of it."""
     core = context.readable_core
     if core is None:
-        yield _SAY.skipped(explain_no_core(context.facts))
+        yield Finding.skipped(explain_no_core(context.facts))
     elif not architecture_of(context.facts.cpu.architecture).supported:
         here = context.facts.cpu.architecture
-        yield _SAY.skipped(f"the signs of optimisation are known for {SUPPORTED} only, not {here}")
+        yield Finding.skipped(f"the signs of optimisation are known for {SUPPORTED} only, not {here}")
     else:
         yield from tuple(_judge(context, core)) or (_report_optimised(context, core),)
 
@@ -61,18 +57,18 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
         evidence = told if is_loaded else (str(path), *_describe_frames(share))
         verify = count_frames(context, path)
         if share is None:
-            yield _SAY.unknown(f"{name} does not show whether it was optimised", evidence=evidence, verify=verify)
+            yield Finding.unknown(f"{name} does not show whether it was optimised", evidence=evidence, verify=verify)
         elif share > _UNOPTIMISED:
             message = f"{name} was built without optimisation (-O0): slower than stock Pillow, despite its kernels"
-            yield _SAY.error(message, evidence=evidence, remedy=offer_repair(context), verify=verify)
+            yield Finding.error(message, evidence=evidence, remedy=offer_repair(context), verify=verify)
 
 
 def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
     evidence, verify = _describe_provenance(context, core), count_frames(context, find_loaded_file(core))
     if core.levels:
-        return _SAY.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
+        return Finding.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
     source = ", according to its recorded switches" if _is_recorded_good(core) else ""
-    return _SAY.ok(f"the core was compiled with optimisation{source}", evidence=evidence, verify=verify)
+    return Finding.ok(f"the core was compiled with optimisation{source}", evidence=evidence, verify=verify)
 
 
 def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:

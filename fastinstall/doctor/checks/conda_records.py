@@ -29,11 +29,8 @@ from fastinstall.doctor.remedies import find_text, offer_repair, show_files, sho
 from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status, shorten_evidence
+from fastinstall.model.finding import Finding, Remedy, Status, shorten_evidence
 
-ORDER = 20
-
-_SAY = FindingFactory("conda-records")
 _SHOWN = 3
 _NAMED = 2
 _Paths = tuple[str, ...]
@@ -53,16 +50,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
         problems = [finding for judge in judges for finding in judge(context, conda)]
         yield from problems or (_report_success(context, conda),)
     elif context.facts.environment.kind is EnvironmentKind.CONDA:
-        yield _SAY.skipped("conda's records were not looked at")
+        yield Finding.skipped("conda's records were not looked at")
     else:
-        yield _SAY.skipped("conda does not manage this environment: it has no conda-meta")
+        yield Finding.skipped("conda does not manage this environment: it has no conda-meta")
 
 
 def _report_success(context: CheckContext, conda: Conda) -> Finding:
     claimed = len({path for claim in conda.claims for path in claim.files})
     message = f"the records of {len(conda.packages)} packages agree with the {claimed} files that matter to PIL"
     evidence = shorten_evidence(claim.dist for claim in conda.claims)
-    return _SAY.ok(message, evidence=evidence, verify=show_files(_locate_conda_meta(context)))
+    return Finding.ok(message, evidence=evidence, verify=show_files(_locate_conda_meta(context)))
 
 
 def _locate_conda_meta(context: CheckContext) -> PurePath:
@@ -72,7 +69,7 @@ def _locate_conda_meta(context: CheckContext) -> PurePath:
 def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     if names := tuple(conda.unreadable):
         those, them = (names[0], "it") if len(names) == 1 else (f"{names[0]} and {len(names) - 1} more", "them")
-        yield _SAY.error(
+        yield Finding.error(
             f"conda's records cannot be read: {those}; conda refuses every command in this environment",
             evidence=shorten_evidence(f"{name}: {problem}" for name, problem in conda.unreadable.items()),
             remedy=Remedy(text=f"move {them} out of conda-meta, and have conda install the same packages again"),
@@ -95,7 +92,7 @@ def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         if instead != name:
             remove = conda_command(facts, "remove", "--force", name)
             words = f"{remove} && {conda_command(facts, *usual, '--force-reinstall', '--no-deps', instead)}"
-        yield _SAY.warning(
+        yield Finding.warning(
             f"{package.dist} {reason}",
             evidence=(f"installed from {package.channel or 'an unknown channel'}",),
             remedy=Remedy(text=f"have {instead} in its place", command=words),
@@ -112,7 +109,7 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
     channel = channel_of(receipt.conda, facts.environment.prefix)
     change = " any more" if receipt.conda.channel == channel else ", which is a copy"
     if find_conda_package(facts, receipt.conda.package.dist) is not None:
-        yield _SAY.warning(
+        yield Finding.warning(
             f"the channel that has {receipt.conda.package.dist} is not registered for this environment{change}: "
             "conda's solver does not find the package, and may replace it",
             evidence=tuple(f"registered: {registered}" for registered in conda.channels),
@@ -134,7 +131,7 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         name, paths, what = name_of_dist(claim.dist), missing or altered, "gone" if missing else "altered"
         if paths and not provides_pil(claim) and name != GUARD:
             told = (*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))
-            yield _SAY.warning(
+            yield Finding.warning(
                 f"{_join_names(paths)} of {claim.dist} {_choose_verb(paths)} {what}, but conda believes that the "
                 "package is intact",
                 evidence=shorten_evidence(told),
@@ -157,7 +154,7 @@ def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         whose, name = f"of {holder}" if holder else "of neither", name_of_dist(right)
         next_build = "; what is built here next is made for another libjpeg" if is_wrong and name == TURBO else ""
         arrival = describe_arrival(context.facts, holder)
-        yield _SAY.say(
+        yield Finding.of(
             Status.WARNING if is_wrong else Status.HINT,
             f"{joined(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
             f"and removing one package removes the other's files{next_build}",

@@ -27,12 +27,8 @@ from fastinstall.doctor import owners, remedies
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.elf.cpu import LEVELS, find_offered_level, knows_levels, rank
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding, FindingFactory, Remedy
+from fastinstall.model.finding import Finding, Remedy
 
-NEEDS_RUNTIME = True
-ORDER = 30
-
-_SAY = FindingFactory("cpu-level")
 _NOTE = "own note (GNU_PROPERTY_X86_ISA_1_NEEDED)"
 
 
@@ -43,10 +39,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not context.recipe.serves(cpu.architecture):
         served = f"{context.recipe.name} is for {context.recipe.served}"
         message = f"this is {cpu.architecture}, and {served} only: stock Pillow is what there is"
-        yield _SAY.hint(message, evidence=seen, verify=remedies.show_cpu(context))
+        yield Finding.hint(message, evidence=seen, verify=remedies.show_cpu(context))
         return
     if not rank(cpu.level):
-        yield _SAY.unknown("the level of this CPU is unknown", evidence=seen, verify=remedies.show_cpu(context))
+        yield Finding.unknown("the level of this CPU is unknown", evidence=seen, verify=remedies.show_cpu(context))
         return
     found = [*_report_overtaxed(context), *_report_unserved_or_masked(context), *_report_underused(context)]
     if core is not None and core.levels:
@@ -56,7 +52,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         loads = f", and {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""
         evidence = (*seen, *owners.list_core_copies(core))
         message = f"this CPU offers {cpu.level}{loads}"
-        found.append(_SAY.ok(message, evidence=evidence, verify=remedies.show_cpu(context)))
+        found.append(Finding.ok(message, evidence=evidence, verify=remedies.show_cpu(context)))
     yield from found
 
 
@@ -69,7 +65,7 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
         told = ((noted, f"the core's {_NOTE}: {noted}"), (built, receipt))
         own = remedies.offer_setup(context, "set up the stack for this CPU", "--level", "auto")
         note = remedies.show_note(owners.find_loaded_file(core)) if core is not None and noted else ""
-        yield _SAY.error(
+        yield Finding.error(
             f"the imaging core needs {highest}, this CPU offers {offered} only",
             evidence=(*(sentence for known, sentence in told if known), *_describe_cpu(context)),
             expected=f"at most {offered}",
@@ -84,16 +80,18 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
     if _find_best_level(context) is None:
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
         levels = ", ".join(level.name for level in context.recipe.list_levels(cpu.architecture))
-        yield _SAY.warning(message, evidence=seen, expected=f"one of {levels}", verify=remedies.show_cpu(context))
+        yield Finding.warning(message, evidence=seen, expected=f"one of {levels}", verify=remedies.show_cpu(context))
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
         hidden = f"{who} seems to hide features that the next level needs: {', '.join(cpu.masked)}"
-        yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=remedies.show_cpu(context))
+        yield Finding.hint(
+            f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=remedies.show_cpu(context)
+        )
     offered = find_offered_level(cpu)
     if rank(offered) > rank(cpu.level):
         loads = f": {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""
         mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
-        yield _SAY.hint(
+        yield Finding.hint(
             f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
             evidence=(*seen, *owners.list_core_copies(core)),
             remedy=Remedy(text="unset GLIBC_TUNABLES, unless you want the lower level"),
@@ -112,7 +110,7 @@ def _report_underused(context: CheckContext) -> Iterator[Finding]:
     remedy = remedies.offer_setup(context, "build with the better level", "--levels", ",".join((*built, best)))
     if len(built) == 1:
         remedy = remedies.offer_setup(context, "build for the better level", "--level", best)
-    yield _SAY.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=remedies.show_cpu(context))
+    yield Finding.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=remedies.show_cpu(context))
 
 
 def _find_best_level(context: CheckContext) -> str | None:
@@ -134,11 +132,11 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
         if copy.problem:
             message = f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}"
             remedy, verify = remedies.offer_repair(context), remedies.show_files(copy.path)
-            yield _SAY.error(message, evidence=(str(copy.path),), remedy=remedy, verify=verify)
+            yield Finding.error(message, evidence=(str(copy.path),), remedy=remedy, verify=verify)
     # The baseline is always looked at, even where it is missing.
     for level in context.own_levels[1:]:
         if level not in {copy.level for copy in core.levels[1:]}:
-            yield _SAY.error(
+            yield Finding.error(
                 f"the copy of the imaging core for {level} is missing: such CPUs get a lower level",
                 evidence=copies,
                 expected=", ".join(context.own_levels),
@@ -150,7 +148,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
     fitting = (copy.level for copy in owners.list_whole_copies(core)[1:] if rank(copy.level))
     passed = [level for level in fitting if rank(level) <= rank(context.facts.cpu.level)]
     if passed and not knows_levels(python.libc, python.libc_version):
-        yield _SAY.hint(
+        yield Finding.hint(
             f"{python.libc} {python.libc_version} loads the baseline, although this CPU offers {passed[-1]}: "
             "only glibc 2.33 and later choose by level",
             evidence=copies,
@@ -173,7 +171,7 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
         wrong.insert(0, (baseline, "in the baseline's place", f"at most {highest}", True))
     for copy, place, expected, too_high in wrong:
         refused, slower = "CPUs that would load it refuse it", "CPUs that load it get a lower level than they support"
-        yield _SAY.error(
+        yield Finding.error(
             f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {refused if too_high else slower}",
             evidence=(str(copy.path), f"its {_NOTE}: {copy.isa_note}"),
             expected=expected,

@@ -23,19 +23,15 @@ Updating the driver is the other way; after it, restart the machine. In a contai
 with `--gpus all`, on a host that has nvidia-container-toolkit.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.gpu import FrameworkBuild, Gpu, Nvml
 
-ORDER = 210
-SETUP_REPAIRS = False
-
-_SAY = FindingFactory("cuda")
 _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
 _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 
@@ -60,14 +56,14 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge whether a GPU is reached, and whether builds fit it; most machines have neither."""
     gpu = context.facts.gpu
     if gpu is None:
-        yield _SAY.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(_NODES[0], _VERSION))
+        yield Finding.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(_NODES[0], _VERSION))
         return
     wanted = any(build.cuda is not None for build in gpu.frameworks)
     obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
     if obstacle is not None:
         status, message, remedy, verify = obstacle
         shown = status if wanted else Status.HINT
-        yield _SAY.say(shown, message, evidence=_describe_gpu(gpu), remedy=Remedy(text=remedy), verify=verify)
+        yield Finding.of(shown, message, evidence=_describe_gpu(gpu), remedy=Remedy(text=remedy), verify=verify)
         if status is Status.ERROR and wanted:
             return  # no program gets a GPU, so builds are not judged by it
     builds = tuple(_judge_builds(gpu))
@@ -78,8 +74,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def find_required_driver(cuda: str) -> str:
     """Find the oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
-    parts = (*parse_numbers(cuda), 0)
-    return _OTHER_DRIVERS.get(".".join(map(str, parse_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
+    parts = (*list_leading_numbers(cuda), 0)
+    return _OTHER_DRIVERS.get(".".join(map(str, list_leading_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(
+        parts[0], ""
+    )
 
 
 def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
@@ -91,24 +89,14 @@ def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
     """
     if gpu.tegra or not cuda:
         return None
-    wanted, offered = parse_numbers(cuda), parse_numbers(gpu.driver_cuda)
+    wanted, offered = list_leading_numbers(cuda), list_leading_numbers(gpu.driver_cuda)
     if offered >= wanted or (offered[:1] == wanted[:1] and wanted[0] >= min(_MINIMUM_DRIVERS)):
         return True
-    required = parse_numbers(find_required_driver(cuda))
-    driver = max(parse_numbers(gpu.driver), parse_numbers(gpu.compat))
+    required = list_leading_numbers(find_required_driver(cuda))
+    driver = max(list_leading_numbers(gpu.driver), list_leading_numbers(gpu.compat))
     if not driver or not required:
         return None
     return driver[0] >= required[0] if gpu.wsl else driver >= required
-
-
-def parse_numbers(version: str) -> tuple[int, ...]:
-    """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126".
-
-    >>> parse_numbers("2.9.1+cu126")
-    (2, 9, 1)
-    """
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _report_success(gpu: Gpu) -> Finding:
@@ -118,13 +106,13 @@ def _report_success(gpu: Gpu) -> Finding:
     reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
-        return _SAY.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
+        return Finding.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
     where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
     message = f"{builds} and {where} fit" if builds else f"{where} is present, and nothing here was built for it"
     cuda = next((build.cuda for build in gpu.frameworks if build.cuda and not gpu.tegra), "")
     needed = find_required_driver(cuda)
     needs = (f"CUDA {cuda} needs a driver >= {needed}; {_DATED}",) if needed else ()
-    return _SAY.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
+    return Finding.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
 
 
 def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
@@ -171,7 +159,7 @@ def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
 def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     """Report a build that leaves a GPU alone that it could use; its version's label tells that somebody chose it."""
     if gpu.usable:
-        yield _SAY.say(
+        yield Finding.of(
             Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
             f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
             evidence=_describe_gpu(gpu),
@@ -189,7 +177,7 @@ def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[F
         hosts = "the host's driver" if gpu.container else "the driver"
         where = "Windows's driver" if gpu.wsl else hosts
         needs = f"for CUDA {cuda}, which needs a driver >= {least}"
-        yield _SAY.error(
+        yield Finding.error(
             f"{_name_build(build)} was built {needs}; this machine has {gpu.driver}",
             evidence=(*_describe_gpu(gpu), _DATED),
             expected=f">= {least}",

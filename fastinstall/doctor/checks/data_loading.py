@@ -26,19 +26,16 @@ this machine, as a DataLoader loads them. It lists what helps by its gain, each 
 says when to change nothing.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from fastinstall.core.messages import listing
+from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import run_python, show_text, word_command
-from fastinstall.model.finding import SURPRISES, Finding, FindingFactory, Remedy
+from fastinstall.model.finding import SURPRISES, Finding, Remedy
 from fastinstall.observe.cpu import decoders_of, frameworks_of
 
-ORDER = 220
-
-_SAY = FindingFactory("data-loading")
 _INSTALLED = "import importlib.metadata as m; print(*sorted({d.name for d in m.distributions()}))"
 _COUNTED = "import os; print(len(os.sched_getaffinity(0)))"
 _HUGE_PAGES = PurePosixPath("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -62,7 +59,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from disagreeing
     else:
         message = "nothing here trains on images: neither torch, tensorflow, jax nor keras is installed"
-        yield _SAY.ok(message, verify=run_python(context, _INSTALLED))
+        yield Finding.ok(message, verify=run_python(context, _INSTALLED))
 
 
 def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Finding:
@@ -70,7 +67,7 @@ def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Findi
     beside = f" with Pillow, {listing(decoders)}" if decoders else ""
     message = f"no known obstacle slows the loading of images; `fastinstall bench DIR` measures yours{beside}"
     evidence = (*frameworks, f"CPUs: {context.facts.cpu.cores}")
-    return _SAY.ok(message, evidence=evidence, verify=run_python(context, _INSTALLED))
+    return Finding.ok(message, evidence=evidence, verify=run_python(context, _INSTALLED))
 
 
 _DISAGREEING = {
@@ -84,7 +81,7 @@ def _report_disagreeing_decoders(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.distributions:
         if each.name in _DISAGREEING:
             problem, way_out = _DISAGREEING[each.name]
-            yield _SAY.hint(
+            yield Finding.hint(
                 f"{each.name} {each.version} {problem}",
                 remedy=Remedy(text=f"{way_out} for all images, for those of a set that was re-encoded too"),
                 link=f"{SURPRISES}#the-same-file-other-pixels",
@@ -97,7 +94,7 @@ def _report_quota(context: CheckContext) -> Iterator[Finding]:
     granted = max(1, int(cpu.quota or cpu.cores))
     if cpu.quota is not None and granted < cpu.cores:
         text = f"num_workers={granted} in the DataLoader; to measure each number, run"
-        yield _SAY.hint(
+        yield Finding.hint(
             f"programs see {cpu.cores} CPUs here, but only {cpu.quota:g} are granted: num_workers={granted} is enough",
             evidence=("torch's DataLoader warns about too many workers by the number of CPUs, not by the quota",),
             remedy=_make_bench_remedy(context, text),
@@ -107,8 +104,7 @@ def _report_quota(context: CheckContext) -> Iterator[Finding]:
 
 def _report_malloc(context: CheckContext) -> Iterator[Finding]:
     loading, interpreter = context.facts.loading, context.facts.interpreter
-    matched = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
-    version = (int(matched[1]), int(matched[2])) if matched and interpreter.libc == "glibc" else (0, 0)
+    version = list_leading_numbers(interpreter.libc_version) if interpreter.libc == "glibc" else ()
     if loading is None or version < _TUNABLES_SINCE:
         return
     wanted = _KEPT | (_HUGE if version >= _HUGE_SINCE and loading.huge_pages == "madvise" else {})
@@ -117,7 +113,7 @@ def _report_malloc(context: CheckContext) -> Iterator[Finding]:
         arrays, photos = _GIVEN_BACK_BY_OURS if context.core_is_ours else _GIVEN_BACK
         added = (f"{name}={value}" for name, value in missing.items())
         setting = ":".join(filter(None, (loading.tunables, *added)))
-        yield _SAY.hint(
+        yield Finding.hint(
             f"malloc returns the memory of every {arrays} to the kernel, which slows {photos}",
             evidence=(
                 f"glibc {interpreter.libc_version}; GLIBC_TUNABLES names no {listing(missing)}",

@@ -26,11 +26,7 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import find_changed_python
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files, show_variables
 from fastinstall.model.facts import EnvironmentKind, Facts
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
-
-ORDER = 10
-
-_SAY = FindingFactory("environment")
+from fastinstall.model.finding import Finding, Remedy, Status
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -48,7 +44,7 @@ def _report_success(context: CheckContext) -> Finding:
     conda, python = context.facts.conda, context.facts.environment.python
     managed = (f"{len(conda.packages)} packages of conda's",) if conda is not None else ()
     evidence = (f"interpreter: {python}", *managed)
-    return _SAY.ok(_describe_environment(context.facts), evidence=evidence, verify=show(python, "--version"))
+    return Finding.ok(_describe_environment(context.facts), evidence=evidence, verify=show(python, "--version"))
 
 
 def _describe_environment(facts: Facts) -> str:
@@ -61,7 +57,7 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
     changed = find_changed_python(facts, receipt) if receipt is not None else None
     stale = facts.conda.stale if facts.conda is not None else ()
     if receipt is not None and changed is not None:
-        yield _SAY.error(
+        yield Finding.error(
             f"the Python of this environment changed from {changed[0]} to {changed[1]}; its packages did not",
             evidence=(f"interpreter: {facts.environment.python}", f"set up: {receipt.created_at}"),
             expected=changed[0],
@@ -73,7 +69,7 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
         is_lost = facts.stack.directory is None
         told = f"{' and '.join(stale)} still {'holds' if len(stale) == 1 else 'hold'} packages that this Python does"
         directories = tuple(facts.environment.prefix / name for name in stale)
-        yield _SAY.say(
+        yield Finding.of(
             Status.WARNING if is_lost else Status.HINT,
             f"Python changed to {version}: {told} not see{', and PIL is missing' if is_lost else ''}",
             evidence=tuple(map(str, directories)),
@@ -84,15 +80,15 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
 
 def _report_protected(context: CheckContext) -> Iterator[Finding]:
     for message, place in _list_protections(context.facts):
-        yield _SAY.hint(message, evidence=(place,), remedy=offer_setup(context, "set up the fast stack"))
+        yield Finding.hint(message, evidence=(place,), remedy=offer_setup(context, "set up the fast stack"))
     facts = context.facts
     if facts.interpreter.externally_managed is not None and facts.environment.kind is EnvironmentKind.CONDA:
         message = "conda manages this Python (PEP 668): only conda packages may be installed here"
-        yield _SAY.hint(message, evidence=(str(facts.interpreter.externally_managed),))
+        yield Finding.hint(message, evidence=(str(facts.interpreter.externally_managed),))
     if not facts.writable:
         message = "you may not write to the site-packages of this environment"
         packages = facts.interpreter.site_packages
-        yield _SAY.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
+        yield Finding.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
 
 
 def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -118,7 +114,7 @@ def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
     facts = context.facts
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:
-        yield _SAY.warning(
+        yield Finding.warning(
             f"the Python of this conda environment belongs to {theirs}: pip would install there",
             evidence=(f"interpreter: {facts.environment.python}", f"site-packages: {facts.interpreter.site_packages}"),
             expected=str(mine),
@@ -134,6 +130,6 @@ def _report_activation(context: CheckContext) -> Iterator[Finding]:
     prefixes, verify = set(facts.active.values()), show_variables("VIRTUAL_ENV", "CONDA_PREFIX")
     if len(prefixes) > 1:
         message = f"{' and '.join(facts.active)} name different environments: a bare `pip` may reach either"
-        yield _SAY.warning(message, evidence=named, observed=str(facts.environment.prefix), verify=verify)
+        yield Finding.warning(message, evidence=named, observed=str(facts.environment.prefix), verify=verify)
     elif prefixes and facts.environment.prefix not in prefixes:
-        yield _SAY.hint("another environment is active in the shell", evidence=named, verify=verify)
+        yield Finding.hint("another environment is active in the shell", evidence=named, verify=verify)

@@ -23,13 +23,8 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import find_codec, list_features, name_library
 from fastinstall.doctor.remedies import PRINT_FEATURES, offer_repair, offer_setup, run_python, trace_bindings
 from fastinstall.model.facts import Runtime
-from fastinstall.model.finding import Finding, FindingFactory, Status
+from fastinstall.model.finding import Finding, Status
 
-NEEDS_RUNTIME = True
-ORDER = 130
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("features")
 _ZLIB_NG = ("zlib-ng", "zlib-ng compat")
 _KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
 
@@ -38,9 +33,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the features of PIL."""
     runtime = context.facts.runtime
     if runtime is None:
-        yield _SAY.skipped("nothing was executed", evidence=_describe_loaded(context))
+        yield Finding.skipped("nothing was executed", evidence=_describe_loaded(context))
     elif not runtime.imported:
-        yield _SAY.skipped("PIL could not be imported")
+        yield Finding.skipped("PIL could not be imported")
     else:
         problems = (*_report_missing(context, runtime), *_report_slower_zlib(context))
         yield from problems or (_report_complete(context, runtime),)
@@ -48,7 +43,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
     message, verify = f"{len(runtime.features)} features are present", run_python(context, PRINT_FEATURES)
-    return _SAY.ok(message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify)
+    return Finding.ok(
+        message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify
+    )
 
 
 def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
@@ -57,7 +54,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
     expected, verify = context.recipe.expect.features, run_python(context, PRINT_FEATURES)
     lost = {name: version for name, version in before.items() if name not in runtime.features}
     if lost:
-        yield _SAY.say(
+        yield Finding.of(
             Status.ERROR if any(name in expected for name in lost) else Status.WARNING,
             f"features lost since the setup: {', '.join(lost)}",
             evidence=tuple(f"present at the setup: {feature}" for feature in _format_features(lost)),
@@ -68,7 +65,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
         )
     lacking = [name for name in expected if name not in runtime.features and name not in before]
     if lacking:
-        yield _SAY.warning(
+        yield Finding.warning(
             f"features that {context.recipe.name} should have are missing: {', '.join(lacking)}",
             evidence=_format_features(runtime.features),
             expected=", ".join(expected),
@@ -84,7 +81,7 @@ def _report_slower_zlib(context: CheckContext) -> Iterator[Finding]:
     loaded = codec.library.implementation if codec is not None else ""
     if "zlib_ng" in features and codec is not None and loaded and loaded not in _ZLIB_NG:
         claimed, loaded = f"zlib_ng {features['zlib_ng']}".rstrip(), name_library(codec.library)
-        yield _SAY.hint(
+        yield Finding.hint(
             f"PIL.features says {claimed}, but {loaded} is loaded",
             evidence=(f"bound: {codec.library.path}", *_describe_loaded(context)),
             expected=claimed,

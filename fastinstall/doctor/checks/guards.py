@@ -36,12 +36,9 @@ from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, suggest_conda_reinstall, word_command
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts, PinKind
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, shorten_evidence
+from fastinstall.model.finding import Finding, Remedy, shorten_evidence
 from fastinstall.model.receipt import Receipt
 
-ORDER = 190
-
-_SAY = FindingFactory("guards")
 _KEPT = (
     "conda's solver keeps this stack: the guard package is installed; where the classic solver refuses another Pillow "
     "for it, its message speaks of __archspec or __glibc"
@@ -53,10 +50,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     receipt, conda = context.receipt, context.facts.conda
     if context.is_built_elsewhere:
         elsewhere = "fastinstall built this stack, and another tool installed it"
-        yield _SAY.skipped(f"{elsewhere}: a guard is optional, and comes with a setup")
+        yield Finding.skipped(f"{elsewhere}: a guard is optional, and comes with a setup")
         return
     if receipt is None:
-        yield _SAY.skipped("no receipt: fastinstall has set up nothing here that needs a guard")
+        yield Finding.skipped("no receipt: fastinstall has set up nothing here that needs a guard")
         return
     yield _report_startup_guard(context, receipt)
     guard = receipt.conda.guard if receipt.conda is not None else None
@@ -64,7 +61,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if conda is not None and guard is not None:
         yield _report_guard_package(context, conda, guard, conda_meta)
     elif conda is not None and receipt.conda is None and context.core_is_ours:
-        yield _SAY.hint(
+        yield Finding.hint(
             "this stack is a wheel in a conda environment: conda does not know it and overwrites it "
             "as soon as a package requires Pillow",
             remedy=offer_setup(context, "install it as a conda package", "--engine", "auto"),
@@ -78,17 +75,19 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     verify = show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
     if guard.problems and not guard.own_problems and not context.core_is_ours:
         # The guard works: it warns. The check `swapped` reports the replacement.
-        return _SAY.ok("the start-up guard is installed, and warns of the replaced core", verify=verify)
+        return Finding.ok("the start-up guard is installed, and warns of the replaced core", verify=verify)
     if guard.problems:
         message = f"the start-up guard is broken: {guard.problems[0]}"
         remedy = Remedy(text="install the guard again", command=word_command(context, "doctor --fix"))
-        return _SAY.warning(message, evidence=guard.problems, remedy=remedy, verify=verify)
+        return Finding.warning(message, evidence=guard.problems, remedy=remedy, verify=verify)
     if guard.installed:
-        return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=verify)
+        return Finding.ok("the start-up guard is installed and intact", observed=guard.version, verify=verify)
     if not receipt.request.guard:
-        return _SAY.skipped("the guard was declined at the setup")
+        return Finding.skipped("the guard was declined at the setup")
     message = "no guard is installed: nothing warns when another tool replaces this stack"
-    return _SAY.hint(message, remedy=Remedy(text="install the guard", command=word_command(context, "guard install")))
+    return Finding.hint(
+        message, remedy=Remedy(text="install the guard", command=word_command(context, "guard install"))
+    )
 
 
 def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
@@ -96,7 +95,7 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     again = Remedy(text="pin it again", command=word_command(context, "guard install --pin"))
     for pin in pins:
         if not pin.problems:
-            yield _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
+            yield Finding.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
             continue
         remedy = offer_repair(context) if pin.kind == PinKind.PIP else again
         if pin.kind not in (PinKind.PIP, PinKind.CONDA):
@@ -104,9 +103,9 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
             remedy = Remedy(text="print the change that pins the project again", command=command)
         pinned = f"pinned: {pin.requirement}" if pin.requirement else "it pins nothing"
         message = f"the pin for {pin.kind} is broken: {pin.problems[0]}"
-        yield _SAY.warning(message, evidence=(*pin.problems, pinned), remedy=remedy, verify=show_files(pin.file))
+        yield Finding.warning(message, evidence=(*pin.problems, pinned), remedy=remedy, verify=show_files(pin.file))
     if receipt.request.pin and not _is_pinned(context.facts, receipt):
-        yield _SAY.warning(
+        yield Finding.warning(
             "the pin of the setup is missing: the next installation may replace this stack",
             expected="a pin in the environment's own configuration",
             observed="not pinned" if not pins else f"pinned elsewhere: {pins[0].file}",
@@ -129,7 +128,7 @@ def _report_guard_package(context: CheckContext, conda: Conda, guard: CondaPacka
     found, removal = conda.named(guard.name), describe_removal(context.facts, guard.dist)
     lost = next((claim.missing or claim.altered for claim in conda.claims if claim.dist == guard.dist), ())
     if found is None:
-        return _SAY.warning(
+        return Finding.warning(
             f"conda's package {guard.name} is missing: nothing keeps conda from replacing this stack",
             evidence=(f"conda-meta/{guard.record} is gone", *((f"removed{removal}",) if removal else ())),
             remedy=offer_repair(context),
@@ -138,9 +137,9 @@ def _report_guard_package(context: CheckContext, conda: Conda, guard: CondaPacka
     if lost:
         message = f"files of the guard package are missing or altered: {lost[0]}"
         remedy = suggest_conda_reinstall(context, "install the guard package again", guard.name)
-        return _SAY.warning(message, evidence=shorten_evidence(lost), remedy=remedy, verify=verify)
+        return Finding.warning(message, evidence=shorten_evidence(lost), remedy=remedy, verify=verify)
     if found.dist != guard.dist:
         message = f"the guard package is {found.dist}, and {guard.dist} was set up"
-        return _SAY.hint(message, evidence=found.constrains, verify=verify)
+        return Finding.hint(message, evidence=found.constrains, verify=verify)
     kept = tuple(f"while it is installed, conda accepts only {spec}" for spec in found.constrains)
-    return _SAY.ok(_KEPT, evidence=kept, verify=verify)
+    return Finding.ok(_KEPT, evidence=kept, verify=verify)

@@ -24,12 +24,9 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, show_files, show_text
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status, shorten_evidence
+from fastinstall.model.finding import Finding, Remedy, Status, shorten_evidence
 from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
-ORDER = 170
-
-_SAY = FindingFactory("interrupted")
 _SHOWN = 3
 
 
@@ -37,14 +34,14 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge left-overs."""
     packages = context.facts.interpreter.site_packages
     problems = (*_report_own(context), *_report_pip(context, packages), *_report_conda(context))
-    fine = _SAY.ok("no installation was interrupted here", verify=show_files(packages))
+    fine = Finding.ok("no installation was interrupted here", verify=show_files(packages))
     yield from problems or (fine,)
 
 
 def _report_own(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.history.interruptions:
         what = describe_what_was_interrupted(each)
-        yield _SAY.say(
+        yield Finding.of(
             Status.WARNING if each.kind in (UnfinishedRun.PREPARATION, UnfinishedRun.CLEANUP) else Status.ERROR,
             f"fastinstall itself was interrupted: {what} neither finished nor was undone",
             evidence=(str(each.file),),
@@ -56,7 +53,7 @@ def _report_own(context: CheckContext) -> Iterator[Finding]:
 def _report_pip(context: CheckContext, packages: PurePath) -> Iterator[Finding]:
     debris = context.facts.stack.debris
     if debris:
-        yield _SAY.error(
+        yield Finding.error(
             f"pip was interrupted while it replaced Pillow, and left {', '.join(debris)}",
             evidence=shorten_evidence(f"{packages}/{name}" for name in debris),
             remedy=offer_repair(context),
@@ -73,7 +70,7 @@ def _report_conda(context: CheckContext) -> Iterator[Finding]:
         but = f" while {halves[0]} was incomplete" if halves else ""
         first, more = conda.debris[0], f" and {len(conda.debris) - 1} more" if len(conda.debris) > 1 else ""
         text, command = "repeat conda's last command, then remove the leftovers by hand", "list --revisions"
-        yield _SAY.say(
+        yield Finding.of(
             Status.ERROR if halves else Status.WARNING,
             f"a conda transaction was interrupted{but}, and left {first}{more}",
             evidence=shorten_evidence(f"{prefix}/{name}" for name in conda.debris),

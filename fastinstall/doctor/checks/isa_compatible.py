@@ -34,10 +34,7 @@ from fastinstall.doctor.remedies import offer_repair, offer_setup, offer_stock, 
 from fastinstall.elf.cpu import Cpu, Host, find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.elf.isa.scan import Confidence, IsaScan
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, shorten_evidence
-
-ORDER = 90
-VERIFIES_SETUP = True
+from fastinstall.model.finding import Finding, Remedy, shorten_evidence
 
 
 class CpuOutcome(StrEnum):
@@ -50,7 +47,6 @@ class CpuOutcome(StrEnum):
     UNTOLD = "cannot be told"
 
 
-_SAY = FindingFactory("isa-compatible")
 _EXTRA = "fastinstall[isa]"
 _EFFECTS = {
     CpuOutcome.REFUSED: "the loader refuses it",
@@ -102,7 +98,7 @@ class FileVerdict:
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the code for this CPU, for those that its copies are there for, and for other hosts."""
     if not context.facts.isa:
-        yield _SAY.skipped("no code of PIL was looked at")
+        yield Finding.skipped("no code of PIL was looked at")
         return
     yield from _judge_host(context, Host(name="", cpu=context.facts.cpu))
     yield from _report_misplaced(context)
@@ -169,7 +165,9 @@ def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
     """Judge what the CPU's loader would take: of a core with copies only one."""
     here, there = (architecture_of(cpu.architecture) for cpu in (context.facts.cpu, host.cpu))
     if there.supported and here.machine != there.machine:
-        yield _SAY.skipped(f"{_name_host(host)} is {there.title}, and this code is for {here.title}: it needs its own")
+        yield Finding.skipped(
+            f"{_name_host(host)} is {there.title}, and this code is for {here.title}: it needs its own"
+        )
         return
     core, taken = context.facts.stack.core, _find_taken_copy(context, host)
     passed = {copy.path for copy in core.levels if copy != taken} if core is not None else ()
@@ -192,7 +190,7 @@ def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]
     else:
         sure = _SURE[first.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
         what = f"{_name_host(host)} lacks {lacking}, which {files} {sure}require{s}"
-    return _SAY.error(
+    return Finding.error(
         f"{what}: {_EFFECTS[outcome]}",
         evidence=shorten_evidence(line for verdict in verdicts for line in _list_evidence(context, verdict.scan)),
         expected=f"nothing beyond {offered or 'what that CPU has'}",
@@ -217,16 +215,16 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
     unread = [scan for scan in scans if scan.problem]
     unverified = [scan for scan in scans if scan.confidence is Confidence.UNVERIFIED]
     if not architecture_of(cpu.architecture).supported:
-        return _SAY.skipped(f"{subject} is {cpu.architecture or 'unknown'}: only {SUPPORTED} has levels to judge")
+        return Finding.skipped(f"{subject} is {cpu.architecture or 'unknown'}: only {SUPPORTED} has levels to judge")
     if not cpu.flags:
         told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(context, scan))
-        return _SAY.unknown(
+        return Finding.unknown(
             f"the features of {subject} are unknown",
             evidence=shorten_evidence(told),
             verify=_count(scans[0], scans[0].requires) if host.name else show_cpu(context),
         )
     if unread:
-        return _SAY.unknown(
+        return Finding.unknown(
             f"what {_join_names(scan.path.name for scan in unread)} requires of a CPU is unknown",
             evidence=shorten_evidence(f"{scan.path}: {scan.problem}" for scan in unread),
             verify=show_files(unread[0].path),
@@ -242,7 +240,7 @@ def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...
     core, copy = context.facts.stack.core, _find_taken_copy(context, host)
     loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
     shares = tuple(_describe_shares(context, scan) for scan in scans if scan.shares)
-    return _SAY.ok(
+    return Finding.ok(
         f"{_name_host(host)} has {what}{loads}",
         evidence=shorten_evidence(shares) or (f"level: {level or 'none'}",),
         verify=_count(scans[0], scans[0].requires) if scans and scans[0].requires else "",
@@ -253,7 +251,7 @@ def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan
     claims = _join_names(scan.level for scan in unread if scan.level)
     known = f"it declares that it needs {claims}" if claims else "the files do not declare it"
     install = show(context.facts.tool_prefix / "bin/python", "-m", "pip", "install", _EXTRA)
-    return _SAY.hint(
+    return Finding.hint(
         f"what the code requires of {subject} is unverified: it was not decoded, and {known}",
         evidence=shorten_evidence(
             f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread
@@ -274,7 +272,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
             level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if scan is not None and excess:
-            yield _SAY.error(
+            yield Finding.error(
                 f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
                 "that level load it and crash",
                 evidence=_list_evidence(context, scan),

@@ -28,13 +28,8 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status, shorten_evidence
+from fastinstall.model.finding import Finding, Remedy, Status, shorten_evidence
 
-NEEDS_RUNTIME = True
-ORDER = 110
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("jpeg-duplicates")
 _Codecs = dict[PurePath | None, Codec]
 
 
@@ -43,7 +38,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     linkage = context.linkage
     if not linkage.modules:
         absent = context.facts.stack.directory is None
-        yield _SAY.skipped(explain_no_stack(context.facts) if absent else libraries.explain_no_simulation(context))
+        yield Finding.skipped(explain_no_stack(context.facts) if absent else libraries.explain_no_simulation(context))
         return
     found = libraries.codecs_of(context, "jpeg")
     codecs: _Codecs = {each.library.path: each for each in found if each.library.path is not None}
@@ -57,7 +52,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif codecs:
         yield _report_harmless(context, codecs)
     else:
-        yield _SAY.skipped("nothing that PIL loads is a libjpeg")
+        yield Finding.skipped("nothing that PIL loads is a libjpeg")
 
 
 def _report_crossed(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...]) -> Finding:
@@ -65,7 +60,7 @@ def _report_crossed(context: CheckContext, codecs: _Codecs, crossed: tuple[Bindi
     binding = (fatal or crossed)[0]
     got, wanted = (_name_codec(codecs.get(path)) for path in (binding.provider, binding.wanted))
     works = "" if fatal else ": it works, since both have the same interface"
-    return _SAY.say(
+    return Finding.of(
         Status.ERROR if fatal else Status.WARNING,
         f"{binding.user.name} gets the functions of {got}, but requires {wanted}{works}",
         evidence=(*_describe_codecs(context, codecs.values()), *shorten_evidence(_describe_crossed(crossed))),
@@ -85,7 +80,7 @@ def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
 def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[Codec]) -> Finding:
     unversioned = any(not binding.version for binding in bindings)
     keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
-    return _SAY.warning(
+    return Finding.warning(
         f"{len(shared)} libjpegs are loaded into one process: {' and '.join(map(_name_codec, shared))}; "
         f"{keeps} keeps them apart",
         evidence=_describe_codecs(context, shared),
@@ -104,7 +99,9 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     hidden = f"{len(codecs)} libjpegs are present, but separate: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
     evidence = (*_describe_codecs(context, codecs.values()), *beside)
-    return _SAY.ok(message, evidence=evidence, verify=show_needed(find_loaded_file(core)) if core is not None else "")
+    return Finding.ok(
+        message, evidence=evidence, verify=show_needed(find_loaded_file(core)) if core is not None else ""
+    )
 
 
 def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> tuple[str, ...]:

@@ -33,13 +33,8 @@ from fastinstall.doctor import remedies
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
-from fastinstall.model.finding import Finding, FindingFactory, Status
+from fastinstall.model.finding import Finding, Status
 
-NEEDS_RUNTIME = True
-ORDER = 100
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("jpeg-library")
 _TURBO = "libjpeg-turbo"
 _SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, but makes smaller files"}
 _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
@@ -65,9 +60,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpeg of the core."""
     core = context.readable_core
     if core is None:
-        yield _SAY.skipped(explain_no_core(context.facts))
+        yield Finding.skipped(explain_no_core(context.facts))
     elif libraries.is_unresolved(context, core):
-        yield _SAY.skipped(libraries.explain_no_simulation(context), verify=remedies.show_needed(core.path))
+        yield Finding.skipped(libraries.explain_no_simulation(context), verify=remedies.show_needed(core.path))
     elif (missing := _find_missing_jpeg(context, core)) is not None:
         yield _report_unresolved(context, missing)
     elif (jpeg := _find_jpeg(context, core)) is None:
@@ -78,7 +73,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         simd = "with SIMD code, " if jpeg.library.simd else ""
         name, whose = libraries.name_library(jpeg.library), libraries.describe_file_owner(context, jpeg.path)
         message = f"the core {how} {name} ({simd}{whose})"
-        fine = _SAY.ok(message, evidence=_portray(context, jpeg), verify=remedies.show_strings(jpeg.path, _MARKS))
+        fine = Finding.ok(message, evidence=_portray(context, jpeg), verify=remedies.show_strings(jpeg.path, _MARKS))
         yield from problems or (fine,)
 
 
@@ -88,9 +83,9 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
     runtime, receipt = context.facts.runtime, context.receipt
     if runtime is not None and "jpg" in runtime.features:
         message = "the core has JPEG but needs no libjpeg: it is linked statically"
-        return _SAY.hint(message, evidence=evidence, verify=remedies.show_needed(core.path))
+        return Finding.hint(message, evidence=evidence, verify=remedies.show_needed(core.path))
     recorded = receipt.jpeg if receipt is not None else None
-    return _SAY.say(
+    return Finding.of(
         Status.WARNING if recorded is None else Status.ERROR,
         "the core needs no libjpeg: it was built without JPEG",
         evidence=evidence,
@@ -103,7 +98,7 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
 
 def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
     told = "is not found" if missing.problem == "not found" else f"cannot be used: {missing.problem}"
-    return _SAY.error(
+    return Finding.error(
         f"{missing.name} {told}; PIL cannot be imported",
         evidence=(f"needed by {missing.needed_by}",),
         remedy=remedies.offer_repair(context),
@@ -125,7 +120,7 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     elif library.simd is False:
         expected, message = "SIMD code inside", f"the core loads a {name} that was built without SIMD: JPEG is slower"
     if message:
-        yield _SAY.say(
+        yield Finding.of(
             status,
             message,
             evidence=(*_portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
@@ -142,7 +137,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         return
     now, was = libraries.name_library(jpeg.library), libraries.name_library(recorded)
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
-    yield _SAY.warning(
+    yield Finding.warning(
         f"the core's libjpeg is not the one that was set up: {told}",
         evidence=(*changes, *_portray(context, jpeg)),
         expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",

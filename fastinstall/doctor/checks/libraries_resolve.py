@@ -37,15 +37,10 @@ from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import COLUMN, Finding, FindingFactory, Remedy, shorten_evidence
+from fastinstall.model.finding import COLUMN, Finding, Remedy, shorten_evidence
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
 
-NEEDS_RUNTIME = True
-ORDER = 120
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("libraries-resolve")
 _RUNTIMES = frozenset(
     ("c", "m", "dl", "rt", "util", "pthread", "resolv", "nsl", "anl", "mvec", "crypt", "gcc_s", "stdc++")
 )
@@ -60,10 +55,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libraries of PIL's modules; without a simulated process, what the core alone was found to need."""
     linkage, core = context.linkage, context.readable_core
     if not linkage.modules and core is None:
-        yield _SAY.skipped(explain_no_core(context.facts))
+        yield Finding.skipped(explain_no_core(context.facts))
         return
     if core is not None and libraries.is_unresolved(context, core):
-        yield _SAY.skipped(libraries.explain_no_simulation(context), verify=show_needed(core.path))
+        yield Finding.skipped(libraries.explain_no_simulation(context), verify=show_needed(core.path))
         return
     groups: dict[tuple[str, str], list[MissingLibrary]] = {}
     for need in libraries.list_missing(context):
@@ -74,14 +69,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from problems or (_report_resolved(context, linkage),)
     elif core is not None:
         message, verify = f"the {len(core.libraries)} libraries of the core are found", show_needed(core.path)
-        yield from problems or (_SAY.ok(message, evidence=(libraries.explain_no_simulation(context),), verify=verify),)
+        yield from problems or (
+            Finding.ok(message, evidence=(libraries.explain_no_simulation(context),), verify=verify),
+        )
 
 
 def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     modules = set(linkage.modules)
     found = [file.path for file in linkage.files[1:] if file.path not in modules]
     places = dict.fromkeys(f"{libraries.describe_file_owner(context, path)}: {path.parent}" for path in found)
-    return _SAY.ok(
+    return Finding.ok(
         f"{len(found)} libraries of {format_count(len(modules), 'module')} are found where they should be",
         evidence=(*_list_codecs(context, linkage), *shorten_evidence(places)),
         verify=show_needed(linkage.modules[0]),
@@ -107,7 +104,7 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
     requirement = None if libraries.is_bundled(name) else _find_requirement(context, name)
     packages = (f"packages that contain it: {_name_packages(requirement)}",) if requirement is not None else ()
     evidence, remedy, verify = (*users, *packages), _bring(context, requirement), libraries.show_lacking(context, first)
-    return _SAY.error(_explain_failure(needs, name), evidence=evidence, remedy=remedy, verify=verify)
+    return Finding.error(_explain_failure(needs, name), evidence=evidence, remedy=remedy, verify=verify)
 
 
 def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
@@ -129,7 +126,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
     well_placed = wrong.pop("", [])
     for problem, files in wrong.items():
         first, *others = files
-        yield _SAY.warning(
+        yield Finding.warning(
             f"{_name(first)} {problem}{f', and {len(others)} more' if others else ''}",
             evidence=(
                 _describe_file(first),
@@ -146,7 +143,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
         variables = " and ".join(sorted({file.reason for file in files}))
         decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
         names = " and ".join(map(_name, files))
-        yield _SAY.hint(
+        yield Finding.hint(
             f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
             evidence=shorten_evidence(map(_describe_file, files)),
             remedy=libraries.UNSET_VARIABLES,
@@ -159,7 +156,7 @@ def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[F
     found = [each for each in every if not _is_of_the_interpreter(context, each[0], each[2])]
     if found:
         names = ", ".join(name for name, *_ in found)
-        yield _SAY.warning(
+        yield Finding.warning(
             f"the interpreter that imported PIL has loaded other files than the loader's rules predict: {names}",
             evidence=shorten_evidence(f"{name}: by the rules {path}, mapped {mapped}" for name, path, mapped in found),
             expected="; ".join(str(path) for _, path, _ in found),

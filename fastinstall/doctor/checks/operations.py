@@ -18,13 +18,8 @@ from collections.abc import Iterator
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files
 from fastinstall.model.facts import Runtime
-from fastinstall.model.finding import Finding, FindingFactory, shorten_evidence
+from fastinstall.model.finding import Finding, shorten_evidence
 
-NEEDS_RUNTIME = True
-ORDER = 140
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("operations")
 _MEANING = {
     "SIGILL": "the code uses an instruction that this CPU does not have",
     "SIGBUS": "a mapped file was truncated, or its disk cannot be read",
@@ -41,16 +36,16 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge what the operations did."""
     runtime, example = context.facts.runtime, run_python(context, _EXAMPLE)
     if runtime is None:
-        yield _SAY.skipped("nothing was executed")
+        yield Finding.skipped("nothing was executed")
     elif not runtime.imported:
-        yield _SAY.skipped("PIL could not be imported")
+        yield Finding.skipped("PIL could not be imported")
     elif runtime.signal:
         yield _report_killed(context, runtime)
     elif not runtime.operations:
         evidence = (runtime.error,) if runtime.error else ()
-        yield _SAY.unknown("PIL was imported, but no operation ran", evidence=evidence, verify=example)
+        yield Finding.unknown("PIL was imported, but no operation ran", evidence=evidence, verify=example)
     elif failed := [result for result in runtime.operations if not result.ok]:
-        yield _SAY.error(
+        yield Finding.error(
             f"{len(failed)} of {len(runtime.operations)} operations fail: {', '.join(each.name for each in failed)}",
             evidence=shorten_evidence(f"{result.name}: {result.error}" for result in failed),
             remedy=offer_repair(context),
@@ -58,7 +53,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         )
     else:
         names = ", ".join(result.name for result in runtime.operations)
-        yield _SAY.ok(f"all {len(runtime.operations)} operations work", evidence=(names,), verify=example)
+        yield Finding.ok(f"all {len(runtime.operations)} operations work", evidence=(names,), verify=example)
 
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
@@ -72,7 +67,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     cause = f"{short} is truncated" if short else _MEANING.get(runtime.signal, "the operation cannot be used")
     done = f"operations completed before it: {len(runtime.operations)}"
     own = offer_setup(context, "set up the stack for this CPU", "--level", "auto")
-    return _SAY.error(
+    return Finding.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
         evidence=(done, f"CPU level: {context.facts.cpu.level or 'unknown'}", f"core: {ran}"),
         remedy=own if runtime.signal == "SIGILL" else offer_repair(context),

@@ -36,12 +36,8 @@ from fastinstall.doctor.remedies import (
     show_files,
     show_strings,
 )
-from fastinstall.model.finding import SURPRISES, Finding, FindingFactory, Remedy, Status, shorten_evidence
+from fastinstall.model.finding import SURPRISES, Finding, Remedy, Status, shorten_evidence
 
-ORDER = 60
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("pillow-files")
 _TAGGED = re.compile(r"\.(cpython-|cp|pypy)\w*[^/]*\.so$")
 _LIBRARY = re.compile(r"\.so(\.\d+)*$")
 _LISTED = 3
@@ -50,7 +46,7 @@ _LISTED = 3
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge PIL's files."""
     if context.facts.stack.directory is None:
-        yield _SAY.skipped(owners.explain_no_stack(context.facts))
+        yield Finding.skipped(owners.explain_no_stack(context.facts))
         return
     claimants = owners.list_claimants(context.facts)
     kept = [recorded for claimant in claimants if (recorded := _read_record(context, claimant))]
@@ -64,10 +60,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if problems:
         yield from problems
     elif record is None:
-        yield _SAY.skipped("there is no RECORD to compare PIL's files with")
+        yield Finding.skipped("there is no RECORD to compare PIL's files with")
     else:
         message = f"all {record.files} files match {record.title}"
-        yield _SAY.ok(message, evidence=(record.place,), verify=record.verify)
+        yield Finding.ok(message, evidence=(record.place,), verify=record.verify)
 
 
 def _report_core(context: CheckContext) -> Iterator[Finding]:
@@ -130,7 +126,7 @@ def _report_rights(context: CheckContext) -> Iterator[Finding]:
     stack, packages = context.facts.stack, context.facts.interpreter.site_packages
     hidden, theirs = ([packages / name for name in names] for names in (stack.hidden, stack.of_others))
     if hidden:
-        yield _SAY.error(
+        yield Finding.error(
             f"other users may not read {listing(stack.hidden)}, though they may read other packages here",
             evidence=shorten_evidence(map(str, hidden)),
             remedy=Remedy(
@@ -141,7 +137,7 @@ def _report_rights(context: CheckContext) -> Iterator[Finding]:
         )
     if theirs:
         own = show("chown", "-R", f"--reference={packages}", *theirs)
-        yield _SAY.warning(
+        yield Finding.warning(
             f"the owner of site-packages cannot replace {listing(stack.of_others)}: they belong to another user",
             evidence=shorten_evidence(map(str, theirs)),
             remedy=Remedy(text="as root, give them to the owner of site-packages", command=own),
@@ -152,7 +148,7 @@ def _report_rights(context: CheckContext) -> Iterator[Finding]:
 def _report(
     context: CheckContext, message: str, evidence: tuple[str, ...], verify: str, status: Status = Status.ERROR
 ) -> Finding:
-    return _SAY.say(status, message, evidence=shorten_evidence(evidence), remedy=offer_repair(context), verify=verify)
+    return Finding.of(status, message, evidence=shorten_evidence(evidence), remedy=offer_repair(context), verify=verify)
 
 
 def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

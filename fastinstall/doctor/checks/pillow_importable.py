@@ -29,13 +29,8 @@ from fastinstall.doctor.owners import explain_broken_core, explain_conflict
 from fastinstall.doctor.remedies import VERSION, offer_repair, offer_setup, run_python, show_files
 from fastinstall.doctor.shadows import list_shadow_findings
 from fastinstall.model.facts import Runtime
-from fastinstall.model.finding import Finding, FindingFactory, shorten_evidence
+from fastinstall.model.finding import Finding, shorten_evidence
 
-NEEDS_RUNTIME = True
-ORDER = 40
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("pillow-importable")
 _IMPORT = "import PIL.Image"
 
 
@@ -54,7 +49,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_imported(context: CheckContext, runtime: Runtime) -> Finding:
     prefix = context.facts.environment.prefix
     if runtime.location and not PurePath(runtime.location).is_relative_to(prefix):
-        return _SAY.warning(
+        return Finding.warning(
             "PIL is imported from outside this environment",
             evidence=(runtime.location,),
             expected=f"below {prefix}",
@@ -63,7 +58,7 @@ def _report_imported(context: CheckContext, runtime: Runtime) -> Finding:
             verify=run_python(context, VERSION),
         )
     message, verify = f"PIL {runtime.version} can be imported", run_python(context, _IMPORT)
-    return _SAY.ok(message, evidence=(runtime.location,), verify=verify)
+    return Finding.ok(message, evidence=(runtime.location,), verify=verify)
 
 
 def _report_absent(context: CheckContext) -> Finding:
@@ -71,8 +66,8 @@ def _report_absent(context: CheckContext) -> Finding:
     evidence = (str(context.facts.interpreter.site_packages),)
     if receipt is None:
         remedy, message = offer_setup(context, "set up the fast stack"), "there is no PIL in this environment"
-        return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
-    return _SAY.error(
+        return Finding.hint(message, evidence=evidence, remedy=remedy, verify=verify)
+    return Finding.error(
         "PIL is missing from this environment",
         evidence=evidence,
         expected=f"{receipt.distribution} {receipt.version}",
@@ -92,14 +87,14 @@ def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
         killed = f"the import of PIL kills the interpreter with {runtime.signal}"
         message = killed if runtime.signal else "PIL cannot be imported"
         message = f"{message}: {cause or runtime.error or 'the interpreter gave no reason'}"
-        return _SAY.error(message, evidence=evidence, remedy=remedy, verify=run_python(context, _IMPORT))
+        return Finding.error(message, evidence=evidence, remedy=remedy, verify=run_python(context, _IMPORT))
     libraries = stack.core.libraries if stack.core is not None else ()
     lost = ", ".join(library.soname for library in libraries if library.path is None)
     lacking_libraries = f"the core needs {lost}, which the loader does not find" if lost else ""
     if cause := _describe_cause(context) or lacking_libraries:
-        return _SAY.error(f"PIL cannot be imported: {cause}", evidence=evidence, remedy=remedy, verify=directory)
+        return Finding.error(f"PIL cannot be imported: {cause}", evidence=evidence, remedy=remedy, verify=directory)
     version = stack.version or "of unknown version"
-    return _SAY.ok(f"PIL {version} looks importable; nothing was executed", verify=directory)
+    return Finding.ok(f"PIL {version} looks importable; nothing was executed", verify=directory)
 
 
 def _describe_cause(context: CheckContext) -> str:

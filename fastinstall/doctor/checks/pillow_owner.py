@@ -32,12 +32,8 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner, show_text
 from fastinstall.index.upgrades import list_forbidding_dependants
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import Finding, FindingFactory, Remedy
+from fastinstall.model.finding import Finding, Remedy
 
-ORDER = 50
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("pillow-owner")
 _CORE = "PIL/_imaging[.]"
 _Claimants = tuple[owners.Claimant, ...]
 
@@ -46,11 +42,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge who owns PIL."""
     directory, found = context.facts.stack.directory, owners.list_claimants(context.facts)
     if not found and directory is None:
-        yield _SAY.skipped(owners.explain_no_stack(context.facts))
+        yield Finding.skipped(owners.explain_no_stack(context.facts))
         return
     if directory is not None and owners.is_of_the_system(context.facts):
         message = "PIL belongs to the operating system, whose package manager tracks the files"
-        yield _SAY.ok(message, evidence=(str(directory),), verify=show_files(directory))
+        yield Finding.ok(message, evidence=(str(directory),), verify=show_files(directory))
         return
     problems = (
         *_report_several(context, found),
@@ -67,7 +63,7 @@ def _report_single_owner(context: CheckContext, claimant: owners.Claimant) -> Fi
     if claimant.package is not None and claimant.owner is not None:  # the metadata that the package brings along
         evidence.append(claimant.owner.distribution.metadata)
     message = f"PIL belongs to {claimant.description}"
-    return _SAY.ok(message, evidence=tuple(evidence), verify=_show_claim(context, claimant))
+    return Finding.ok(message, evidence=tuple(evidence), verify=_show_claim(context, claimant))
 
 
 def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
@@ -76,7 +72,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
     packages, receipt = [claimant for claimant in found if claimant.package is not None], context.own_receipt
     names = " and ".join(claimant.title for claimant in found)
     what = "packages" if packages else "distributions"
-    say, remedy = _SAY.error, offer_repair(context)
+    say, remedy = Finding.error, offer_repair(context)
     message = f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other"
     # A wheel of ours that took the place of packages of conda's, whose records stay.
     wheels = [claimant.place for claimant in found if claimant.owner is not None]
@@ -86,7 +82,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
             "took: conda deletes or overwrites the files when it changes that package"
         )
         text = "replace both with one conda package"
-        say, remedy = _SAY.warning, offer_setup(context, text, "--engine", "auto")
+        say, remedy = Finding.warning, offer_setup(context, text, "--engine", "auto")
     yield say(
         message,
         evidence=tuple(_describe_claimant(context, claimant) for claimant in found),
@@ -100,7 +96,7 @@ def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Findi
     dangling = () if owners.is_whole_enough(context.facts.stack) else found
     for claimant in dangling:
         if claimant.owner is not None and claimant.owner.checkout is not None:
-            yield _SAY.hint(
+            yield Finding.hint(
                 f"{claimant.title} is an editable installation of {claimant.owner.checkout}",
                 evidence=(claimant.place, "its files are in that directory, not in site-packages"),
                 remedy=offer_setup(context, "replace it with the fast build; the directory itself stays"),
@@ -108,14 +104,14 @@ def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Findi
             )
             continue
         missing = max(len(side.missing) for side in (claimant.owner, claimant.claim) if side is not None)
-        yield _SAY.error(
+        yield Finding.error(
             f"{claimant.title} is listed as installed, but PIL's files are missing",
             evidence=(f"{claimant.place}: {claimant.description}; {missing} files missing",),
             remedy=offer_repair(context),
             verify=_show_claim(context, claimant),
         )
     if not found:
-        yield _SAY.error(
+        yield Finding.error(
             "no distribution claims PIL's files, as after an interrupted installation or a manual copy",
             evidence=(str(context.facts.stack.directory),),
             remedy=offer_repair(context),
@@ -127,7 +123,7 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
     for claimant in found:
         owner = claimant.owner
         if owner is not None and claimant.package is None and not owner.has_record:
-            yield _SAY.warning(
+            yield Finding.warning(
                 f"{claimant.title} has no RECORD: pip and uv refuse to uninstall it",
                 evidence=(owner.distribution.metadata, owners.describe_owner(owner)),
                 remedy=offer_repair(context),
@@ -142,14 +138,14 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
         return
     only = found[0]
     if only.name != "pillow":
-        yield _SAY.hint(
+        yield Finding.hint(
             f"PIL belongs to {only.name} only: any package that requires pillow brings back stock Pillow",
             evidence=tuple(one.sentence for one in context.facts.stack.dependants),
             remedy=offer_setup(context, "set it up under the name that dependants require", "--dist-name", "pillow"),
             verify=show_owner(context, only.name),
         )
     elif is_conda and conda and not conda.unreadable and not context.core_is_ours and only.package is None:
-        yield _SAY.hint(
+        yield Finding.hint(
             f"conda does not know {only.description}: the next conda package that requires pillow installs "
             "another one over it",
             evidence=(only.place, "no record in conda-meta claims PIL's files"),
@@ -166,7 +162,7 @@ def _report_constraints(context: CheckContext) -> Iterator[Finding]:
         return
     forbidding = list_forbidding_dependants(stack.version, interpreter, constraints)
     if forbidding:
-        yield _SAY.hint(
+        yield Finding.hint(
             f"pip or uv would replace Pillow {stack.version}: {joined(each.reason for each in forbidding)}",
             evidence=tuple(each.sentence for each in constraints),
             remedy=Remedy(text="change that constraint, or set up a version that it allows"),

@@ -21,21 +21,16 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show, show_symbol_count
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding, FindingFactory, Status, shorten_evidence
-
-ORDER = 70
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("simd-active")
+from fastinstall.model.finding import Finding, Status, shorten_evidence
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the kernels in the core, in every copy of it."""
     core, wanted = context.readable_core, context.recipe.expect.symbols
     if core is None:
-        yield _SAY.skipped(explain_no_core(context.facts))
+        yield Finding.skipped(explain_no_core(context.facts))
     elif not wanted:
-        yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
+        yield Finding.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
     elif core.levels:
         yield from tuple(_report_lacking_copies(context, core)) or (_report_complete(context, core),)
     elif missing := _list_missing_symbols(context, core.simd_symbols):
@@ -73,9 +68,9 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
         evidence = shorten_evidence(f"left out of the build: {symbol}" for symbol in left_out)
-        return _SAY.hint(message, evidence=evidence, verify=verify)
+        return Finding.hint(message, evidence=evidence, verify=verify)
     message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
-    return _SAY.ok(message, evidence=wanted, verify=verify)
+    return Finding.ok(message, evidence=wanted, verify=verify)
 
 
 def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
@@ -83,7 +78,7 @@ def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator
     for copy in list_whole_copies(core):
         some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
         if missing := _list_missing_symbols(context, copy.simd_symbols):
-            yield _SAY.error(
+            yield Finding.error(
                 f"{name_core_copy(core, copy)} of the imaging core has "
                 f"{some if len(missing) < len(wanted) else 'no SIMD kernels'}",
                 evidence=shorten_evidence((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
@@ -109,9 +104,9 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
         message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
     elif not architecture_of(architecture).supported:
         message = f"this is stock Pillow; there are no SIMD kernels for {architecture}"
-        return _SAY.skipped(message, evidence=evidence, verify=verify)
+        return Finding.skipped(message, evidence=evidence, verify=verify)
     else:
         message, remedy = "this is stock Pillow, without SIMD kernels", offer_setup(context, "set up the fast stack")
-        return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
+        return Finding.hint(message, evidence=evidence, remedy=remedy, verify=verify)
     status = Status.WARNING if receipt is None else Status.ERROR
-    return _SAY.say(status, message, evidence=evidence, remedy=offer_repair(context), verify=verify)
+    return Finding.of(status, message, evidence=evidence, remedy=offer_repair(context), verify=verify)

@@ -30,23 +30,18 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, show_digests, show_files
 from fastinstall.model.conda_packages import conda_command
 from fastinstall.model.facts import Facts, InstalledStack
-from fastinstall.model.finding import Finding, FindingFactory, Remedy
+from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.receipt import Receipt
-
-ORDER = 160
-VERIFIES_SETUP = True
-
-_SAY = FindingFactory("swapped")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the stack against its receipt."""
     receipt, facts, core = context.receipt, context.facts, context.facts.stack.core
     if context.is_built_elsewhere:
-        yield _SAY.skipped("fastinstall built this stack, and another tool installed it: `pillow-files` compares it")
+        yield Finding.skipped("fastinstall built this stack, and another tool installed it: `pillow-files` compares it")
         return
     if receipt is None:
-        yield _SAY.skipped("no receipt: fastinstall has set up nothing here")
+        yield Finding.skipped("no receipt: fastinstall has set up nothing here")
         return
     ours, set_up = f"{receipt.distribution} {receipt.version}", f"set up: {receipt.created_at}"
     verify = show_files(facts.interpreter.site_packages)
@@ -54,10 +49,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
         verify = show_digests(core.path, *(copy.path for copy in core.levels))
     differences = dict(_list_differences(facts, receipt, ours))
     if not differences:
-        yield _SAY.ok(f"{ours} is installed as it was set up", evidence=(set_up,), verify=verify)
+        yield Finding.ok(f"{ours} is installed as it was set up", evidence=(set_up,), verify=verify)
         return
     claims = (f"{claimant.place}: {claimant.description}" for claimant in owners.list_claimants(facts))
-    yield _SAY.error(
+    yield Finding.error(
         _describe_cause(facts, receipt, ours, differences.values()),
         evidence=(*differences, *claims, *_describe_circumstances(facts, receipt), set_up),
         expected=f"{ours}, core sha256 {receipt.core.sha256[:16]}",
@@ -74,7 +69,7 @@ def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator
     if dropped:
         specs = ("=".join(dist.rsplit("-", 2)[:2]) for dist in dropped)
         command = conda_command(context.facts, "install", *specs)
-        yield _SAY.hint(
+        yield Finding.hint(
             f"conda removed {listing(dropped)} together with it, and a repair does not bring that back",
             remedy=Remedy(text="after the repair, install it again", command=command),
         )

@@ -23,12 +23,9 @@ from collections.abc import Iterator
 from fastinstall.core.messages import format_bytes
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text, word_command
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import Unreadable, warn_about_held_bytes, way_out
 
-ORDER = 180
-
-_SAY = FindingFactory("way-back")
 _TRANSACTIONS = "share/fastinstall/tx"
 
 
@@ -39,15 +36,15 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if problems:
         yield from problems
     elif context.receipt is None and not history.setups:
-        yield _SAY.ok("fastinstall has changed nothing here")
+        yield Finding.ok("fastinstall has changed nothing here")
     else:
         held = f"; {format_bytes(history.held_bytes)} kept for that" if history.held_bytes is not None else ""
-        yield _SAY.ok(f"what fastinstall changed here can be undone{held}", verify=verify)
+        yield Finding.ok(f"what fastinstall changed here can be undone{held}", verify=verify)
 
 
 def _report_unreadable(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.history.unreadable:
-        yield _SAY.say(
+        yield Finding.of(
             Status.WARNING if each.is_later else Status.ERROR,
             each.problem,
             evidence=(str(each.file),),
@@ -75,7 +72,7 @@ def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
     if receipt.id in {each.transaction for each in history.unreadable}:
         return
     replaced = f", which had replaced {receipt.previous}," if receipt.previous else ""
-    yield _SAY.hint(
+    yield Finding.hint(
         f"the setup of {receipt.distribution} {receipt.version}{replaced} cannot be undone: the files that it moved "
         "aside were deleted",
         expected=str(context.facts.environment.prefix / _TRANSACTIONS / receipt.id),
@@ -90,4 +87,4 @@ def _report_held_bytes(context: CheckContext, verify: str) -> Iterator[Finding]:
     if sentence is not None:
         text = "give up the older undo steps, except the last setup's"
         remedy = Remedy(text=text, command=word_command(context, "rollback --forget"))
-        yield _SAY.hint(sentence.partition("; ")[0], remedy=remedy, verify=verify)
+        yield Finding.hint(sentence.partition("; ")[0], remedy=remedy, verify=verify)

@@ -6,7 +6,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.core.version_numbers import contains, is_final_release, is_specifier, is_version
+from fastinstall.core.version_numbers import contains, is_final_release, is_specifier, is_version, list_leading_numbers
 from fastinstall.observe.recipes import load_recipes
 
 VERSIONS = (
@@ -63,3 +63,10 @@ def test_only_a_release_in_its_normal_form_is_plain() -> None:
     assert not any(
         is_final_release(text) for text in ("12.1.1.post0", "013.0", "1!2.0", "v1", "1.", "\u0661", "12.1.1\n")
     )
+
+
+def test_leading_numbers_compare_as_numbers() -> None:
+    assert list_leading_numbers("550.120") > list_leading_numbers("550.54.15")
+    assert list_leading_numbers("535.104.05") > list_leading_numbers("535.54.03")
+    assert list_leading_numbers("2.10.0+cu128") == (2, 10, 0)
+    assert list_leading_numbers("unknown") == ()

@@ -4,7 +4,6 @@ import inspect
 import re
 import shlex
 from datetime import date
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from support.values.builders import empty_facts, environment, healthy_facts, min
 
 from fastinstall.doctor import registry
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.registry import check_names, load_check, run_checks, verifying_checks
+from fastinstall.doctor.registry import CHECKS, check_names, run_checks, verifying_checks
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Status
 from fastinstall.model.receipt import Receipt
@@ -50,12 +49,9 @@ def files_of_checks() -> set[str]:
 
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_introduces_itself(name: str) -> None:
-    module = import_module(f"fastinstall.doctor.checks.{name.replace('-', '_')}")
+    module = CHECKS[name].module
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
-    assert re.fullmatch(r"[A-Z][^.]*\.", load_check(name).summary)
-    assert isinstance(module.ORDER, int)
-    for word in ("NEEDS_RUNTIME", "VERIFIES_SETUP"):
-        assert getattr(module, word, True) is True, "what is not declared is false"
+    assert re.fullmatch(r"[A-Z][^.]*\.", CHECKS[name].summary)
     assert list(inspect.signature(module.check).parameters) == ["context"]
     assert "\n\n" in (module.__doc__ or "")
 
@@ -63,7 +59,7 @@ def test_a_check_introduces_itself(name: str) -> None:
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_says_what_it_finds_why_it_matters_and_its_fix(name: str) -> None:
     page = render_checks({name: "an example"}).partition(f"\n## {name}\n\n")[2].partition("\n## ")[0]
-    assert load_check(name).summary in page
+    assert CHECKS[name].summary in page
     assert "```text\nan example\n```" in page
     for part in ("Why it matters", "How to fix it"):
         assert re.search(rf"^\*\*{part}\.\*\* \S", page, re.MULTILINE), f"no {part!r} in the docstring of {name}"
@@ -72,17 +68,14 @@ def test_a_check_says_what_it_finds_why_it_matters_and_its_fix(name: str) -> Non
     assert statuses
 
 
-def test_every_file_is_a_check_with_its_own_place_in_the_order() -> None:
-    names = check_names()
-    assert set(names) == files_of_checks()
-    places = [load_check(name).order for name in names]
-    assert places == sorted(set(places))
+def test_every_file_is_a_check() -> None:
+    assert set(CHECKS) == files_of_checks()
 
 
 def test_setup_is_verified_by_the_checks_of_the_stack_itself() -> None:
     assert {"pillow-importable", "pillow-owner", "simd-active", "operations", "swapped"} <= set(verifying_checks())
     assert not {"cuda", "data-loading", "advisories", "guards"} & set(verifying_checks())
-    assert not load_check("cuda").setup_repairs
+    assert not CHECKS["cuda"].setup_repairs
 
 
 @pytest.mark.parametrize("name", check_names())

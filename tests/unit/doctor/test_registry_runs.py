@@ -11,7 +11,7 @@ from support.values.builders import healthy_facts, receipt, recipe
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, needs_runtime, report, run_checks
-from fastinstall.model.finding import Finding, FindingFactory, Status
+from fastinstall.model.finding import Finding, Status
 
 
 def context() -> CheckContext:
@@ -30,10 +30,10 @@ def crashing_check(monkeypatch: pytest.MonkeyPatch) -> str:
     module = ModuleType("fastinstall.doctor.checks.guards")
 
     def check(_context: CheckContext) -> Iterator[Finding]:
-        yield FindingFactory("guards").hint("said before the crash")
+        yield Finding.hint("said before the crash")
         raise ZeroDivisionError("no files")
 
-    vars(module).update(NAME="guards", SUMMARY="Dies.", NEEDS_RUNTIME=False, ORDER=190, check=check)
+    vars(module).update(check=check)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return "guards"
 

@@ -24,7 +24,6 @@ MOZJPEG_3 = (
 MOZJPEG_2 = b"\0Copyright (C) 2009-2013 D. R. Commander\nCopyright (C) 2014 Mozilla Corporation\n" + STANDS_FOR_6B
 SIMD = bytes.fromhex("8b4c4656") * 4
 DECODERS_SIMD = bytes.fromhex("e6a72e49") * 4
-SIZE_OF_MOZJPEG_1 = bytes.fromhex("4881fa28020000c3")
 
 
 def commander(last: int) -> bytes:
@@ -32,9 +31,9 @@ def commander(last: int) -> bytes:
     return b"\0Copyright (C) 2009-%d D. R. Commander\nCopyright (C) 1999-2006 MIYASAKA Masaru\n" % last + STANDS_FOR_6B
 
 
-def shared(constants: bytes, *more: str, machine: int = 62, code: bytes = PLAIN) -> Elf:
+def shared(constants: bytes, *more: str, machine: int = 62) -> Elf:
     """A library of its own."""
-    functions = dict.fromkeys(("jpeg_read_header", "jpeg_start_compress", *more), code)
+    functions = dict.fromkeys(("jpeg_read_header", "jpeg_start_compress", *more), PLAIN)
     return Elf(soname="libjpeg.so.62", exported=functions, constants=constants, machine=machine)
 
 
@@ -52,9 +51,8 @@ def told(identity: Identity) -> str:
         (shared(TURBO), "libjpeg-turbo 3.1.3, 62, no SIMD"),
         (shared(TURBO_OF_OPENCV), "libjpeg-turbo 3.1.2, 62, no SIMD"),
         (shared(commander(2012)), "libjpeg-turbo 1.2, 62, no SIMD"),
-        (shared(commander(2013), code=SIZE_OF_MOZJPEG_1), "mozjpeg 1.0, 62, no SIMD"),
         (shared(commander(2013)), "libjpeg-turbo 1.3, 62, no SIMD"),
-        (shared(commander(2013), machine=183, code=SIZE_OF_MOZJPEG_1), "libjpeg-turbo 1.3, 62, ?"),
+        (shared(commander(2013), machine=183), "libjpeg-turbo 1.3, 62, ?"),
         (shared(PROJECT.replace(b"2025", b"2015") + STANDS_FOR_6B), "libjpeg-turbo 1.4, 62, no SIMD"),
         (shared(PROJECT.replace(b"2025", b"2019") + STANDS_FOR_6B), "libjpeg-turbo 2.0, 62, no SIMD"),
         (shared(PROJECT + STANDS_FOR_6B), "libjpeg-turbo ?, 62, no SIMD"),

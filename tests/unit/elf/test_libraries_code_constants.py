@@ -5,10 +5,7 @@ from pathlib import Path
 import pytest
 from support.elf.writer import PLAIN, Elf
 
-from fastinstall.elf.libraries import freetype_version, identify, read_returned_number
-
-SINGLY = "c7400802000000 488b45f8 c7400c0d000000 488b45f8 c7401003000000 c3"
-TOGETHER = "488b050b000000 c7421003000000 48894208 02000000 0d000000 c3"
+from fastinstall.elf.libraries import identify, read_returned_number
 
 
 @pytest.mark.parametrize(
@@ -36,27 +33,6 @@ def test_a_number_is_read_where_a_function_returns_nothing_else(
 def test_of_a_function_that_is_not_there_nothing_is_known(tmp_path: Path) -> None:
     path = Elf(exported={"other": PLAIN}).write(tmp_path / "lib.so")
     assert read_returned_number(path, "version") is None
-    assert freetype_version(path) == ""
-
-
-@pytest.mark.parametrize(
-    ("code", "version"),
-    [
-        (SINGLY, "2.13.3"),
-        (TOGETHER, "2.13.3"),
-        (SINGLY.replace("c7400802", "c7400803"), ""),
-        ("c7400802000000 c7400c0d000000 c3", ""),
-        ("c7421003000000 c3", ""),
-    ],
-)
-def test_freetypes_version_is_read_from_where_it_is_stored(tmp_path: Path, code: str, version: str) -> None:
-    path = Elf(exported={"FT_New_Library": bytes.fromhex(code)}).write(tmp_path / "lib.so")
-    assert freetype_version(path) == version
-
-
-def test_freetypes_code_for_other_machines_is_not_read(tmp_path: Path) -> None:
-    elf = Elf(machine=183, exported={"FT_New_Library": bytes.fromhex(SINGLY)})
-    assert freetype_version(elf.write(tmp_path / "lib.so")) == ""
 
 
 @pytest.mark.parametrize(
@@ -64,7 +40,6 @@ def test_freetypes_code_for_other_machines_is_not_read(tmp_path: Path) -> None:
     [
         ({"WebPGetDecoderVersion": "b804020100 c3"}, "libwebp 1.2.4"),
         ({"cmsOpenProfileFromMem": "c3", "cmsGetEncodedCMMversion": "b866080000 c3"}, "Little CMS 2.15"),
-        ({"FT_Init_FreeType": "c3", "FT_New_Library": SINGLY}, "FreeType 2.13.3"),
     ],
 )
 def test_it_is_the_version_of_the_library(tmp_path: Path, functions: dict[str, str], version: str) -> None:

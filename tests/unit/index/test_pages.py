@@ -85,7 +85,7 @@ def test_a_malformed_value_is_named_with_its_key_and_page() -> None:
     failures = [(key, error) for key, document in malformed_documents() if (error := failure_of(document))]
     for key, error in failures:
         assert f"{URL}: " in error.message
-        named = "files" if key == "the page" and "files: " in error.message else key  # a page without the key
+        named = "files" if key == "the page" else key
         assert re.search(rf"{re.escape(named)}(\[0\])?: (expected|.* is not a URL)", error.message)
         assert error.hint
     assert {key.rpartition(".")[2] for key, _error in failures} == {"the page", "files[0]", *READ}

@@ -41,8 +41,6 @@ class Machine:
             (place / name).write_bytes(b"".join(word.encode() + b"\0" for word in content))
         (place / "cwd").symlink_to(directory)
         (place / "stat").write_text(f"{number} (a (strange) name) S 1 1 1 0")
-        program = next((path for path in self._called(words[0], directory, variables) if path.exists()), None)
-        (place / "exe").symlink_to(program or words[0])
 
     def fill(self, case: dict[str, Any]) -> Path:
         """Start the process of a case; its environment."""
@@ -67,11 +65,6 @@ class Machine:
             (place / "conda-meta").mkdir()
         else:
             (place / "pyvenv.cfg").touch()
-
-    def _called(self, name: str, directory: str, variables: dict[str, str]) -> list[Path]:
-        if "/" in name:
-            return [Path(directory, name)]
-        return [Path(place, name) for place in variables.get("PATH", "").split(":") if place]
 
 
 @pytest.fixture
@@ -125,7 +118,6 @@ def test_our_own_family_is_no_rival(machine: Machine, family: str) -> None:
 
 def test_vanished_processes_and_those_of_other_users_are_skipped(machine: Machine) -> None:
     machine.start(["/srv/other/python", "-m", "pip", "install", "x"], "/", {})
-    (machine.processes / str(PID) / "exe").unlink()
     (machine.processes / str(PID) / "environ").unlink()
     for name in ("1", "self", "sys"):
         (machine.processes / name).mkdir()
@@ -135,14 +127,14 @@ def test_vanished_processes_and_those_of_other_users_are_skipped(machine: Machin
 
 def test_another_user_is_told_by_the_command_line_alone(machine: Machine) -> None:
     machine.start([f"{machine.places['venv']}/bin/python", "-m", "pip", "install", "x"], "/", {})
-    for name in ("exe", "environ", "cwd"):
+    for name in ("environ", "cwd"):
         (machine.processes / str(PID) / name).unlink()
     assert [
         installer.process for installer in observe_concurrent_installers(machine.places["venv"], machine.processes)
     ] == [PID]
 
 
-@pytest.mark.parametrize("program", ["./venv/bin/python", "venv/bin/python", "python"])
+@pytest.mark.parametrize("program", ["./venv/bin/python", "venv/bin/python"])
 def test_relative_paths_start_in_the_directory_of_the_process(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
@@ -150,7 +142,7 @@ def test_relative_paths_start_in_the_directory_of_the_process(
     (elsewhere / "venv/bin").mkdir(parents=True)
     for name in ("pyvenv.cfg", "bin/python"):
         (elsewhere / "venv" / name).touch(0o755)
-    machine.start([program, "-m", "pip", "install", "pillow"], str(elsewhere), {"PATH": "venv/bin"})
+    machine.start([program, "-m", "pip", "install", "pillow"], str(elsewhere), {})
     monkeypatch.chdir(tmp_path)  # where the same relative path leads to an environment too
     assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()
     assert len(observe_concurrent_installers(elsewhere / "venv", machine.processes)) == 1
