@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fastinstall import __version__
@@ -228,12 +229,9 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
         message = "building the fast stack, to measure it before it is installed (--no-build skips this)"
         session.emit(Started(stage="build", message=message))
         target = NamedTarget(prefix=Path(context.environment.prefix), python=context.python)
-        wheel = build_wheel_into(session, target, Request(), context.space / "wheel").result.wheel
-    stage = cache / "unpacked" / files.sha256(wheel)
-    if not sealed_trees.is_intact(stage, cache=cache):
-        with temporary_directories.temporary_directory("unpack", within=cache / "tmp") as scratch:
-            unpack_wheel(wheel, scratch / "tree")
-            sealed_trees.publish_sealed(scratch / "tree", stage, scratch / "aside", cache=cache)
+        wheel = build_wheel_into(session, target, Request(), context.space / "wheel").wheel
+    unpack = partial(unpack_wheel, wheel)
+    stage = sealed_trees.make_once(cache / "unpacked" / files.sha256(wheel), unpack, cache=cache)
     return f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", stage
 
 
