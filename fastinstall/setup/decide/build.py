@@ -7,8 +7,7 @@ is the plan's step that makes the wheel.
 from dataclasses import replace
 from operator import itemgetter
 
-from fastinstall.compilers import get_wheel_compiler, list_compilers
-from fastinstall.compilers.compiler import CompilerNeed
+from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
 from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
@@ -75,8 +74,9 @@ def decide_build(situation: Situation) -> BuildDecision:
         if situation.cached is None and facts.toolchain is None:
             raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
         alone = base_wheel and request.link is LinkMode.BUNDLE
-        need = CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone)
-        wheel = next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
+        compilers = list_wheel_compilers().values()
+        wheels = (each.choose_wheel(facts, request, releases, core_alone=alone) for each in compilers)
+        wheel = next(filter(None, wheels), None)
         situation = _use_compiler(situation, wheel) if wheel is not None else situation
         statics, static_reasons = choose_statics(recipe, releases, request.link)
         if situation.cached is not None:

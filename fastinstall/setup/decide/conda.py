@@ -26,8 +26,7 @@ from fastinstall.setup.decide.protection import refuse_if_protected
 from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.plan import Plan, Skipped
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.pin import Pin
 
 

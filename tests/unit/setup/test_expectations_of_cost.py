@@ -19,7 +19,7 @@ from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.prepare import SystemPackages
 
 MB = 1_000_000
 
