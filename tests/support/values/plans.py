@@ -2,6 +2,10 @@
 
 from typing import Any
 
+from fastinstall.setup.decide.build import complete_build
+from fastinstall.setup.decide.planner import decide, make_plan
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
@@ -33,3 +37,8 @@ def parts_of(*steps: SetupStep) -> dict[str, Any]:
         "prepare": tuple(step for step in steps if isinstance(step, PreparingStep)),
         "change": tuple(step for step in steps if isinstance(step, ChangeCondaPackages)),
     }
+
+
+def plan_of(situation: Situation, cached: str = "") -> Plan:
+    """Decide and plan; `cached` is the hash of a wheel in the cache equal to what would be built."""
+    return make_plan(situation, complete_build(decide(situation), cached))
