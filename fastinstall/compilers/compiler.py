@@ -131,13 +131,15 @@ class WheelCompiler(CompilerSource, ABC):
         automatic = request.toolchain is ToolchainSource.AUTO and self.advantage and not named
         if not asked and not automatic:
             return None
-        fits = self.fits(facts.interpreter, core_alone=core_alone)
+        word, fits = f"--toolchain {self.word}", self.fits(facts.interpreter, core_alone=core_alone)
         offered = next((each for each in releases.compilers if each.name == self.distribution), None)
         if asked and not fits:
-            raise RefusedError(f"--toolchain {self.word}: {self.limits}", hint="pass --toolchain system, or drop --link")
+            raise RefusedError(
+                f"--toolchain {self.word}: {self.limits}", hint="pass --toolchain system, or drop --link"
+            )
         if asked and offered is None:
             raise RefusedError(
-                f"--toolchain {self.word}: {releases.origin} has no wheel of {self.distribution} for this machine",
+                f"{word}: {releases.origin} has no wheel of {self.distribution} for this machine",
                 hint="use this machine's compiler: --toolchain system",
             )
         return offered if fits else None

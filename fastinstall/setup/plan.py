@@ -14,12 +14,12 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import LinkMode, PlanRisk, Request
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
-from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.pin import Pin, PinForPip
+from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 

@@ -31,8 +31,8 @@ from fastinstall.core.values import tag_of
 from fastinstall.doctor.registry import check_names, load_check
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS
-from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 from fastinstall.setup.steps.pin import Pin, PinForPip
+from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
 PYPROJECT = PACKAGE.parent / "pyproject.toml"

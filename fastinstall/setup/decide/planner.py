@@ -30,11 +30,11 @@ from fastinstall.setup.decide.protection import refuse_if_protected
 from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.plan import Plan, Skipped, WheelPlan, compute_facts_digest
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.prepare import CondaToolchain, SystemPackages
-from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.pin import PinForPip
+from fastinstall.setup.steps.prepare import CondaToolchain, SystemPackages
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 
