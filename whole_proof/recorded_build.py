@@ -17,7 +17,7 @@ from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels
-from fastinstall.wheelbuild.linking import LinkLocation
+from fastinstall.wheelbuild.linking import location_flags
 
 _LEVEL = "recorded"
 _NOTES = "notes"
@@ -91,7 +91,7 @@ def record_steps(work: BuildContext, base_wheel: BaseWheel, target: LevelTarget)
     notes.mkdir(parents=True)
     request = _record_compilations(work.request, target, space, notes)
     context = replace(work, request=request, space=space, log=space / "log")
-    (compiled_level,) = compile_levels(context, {target.level: LinkLocation(run_path=base_wheel.run_path)})
+    (compiled_level,) = compile_levels(context, {target.level: location_flags(base_wheel.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
     archived, linking = _group_archived_objects(compiled, link, noted, compiled_level.source)

@@ -11,12 +11,13 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from fastinstall.compilers.compiler import TOOLCHAINS, CompilerNeed, WheelCompiler
+from fastinstall.compilers.compiler import TOOLCHAINS, WheelCompiler
 from fastinstall.compilers.flags import RECORD_SWITCHES
-from fastinstall.core import files, sealed_trees, temporary_directories
+from fastinstall.core import files, sealed_trees
 from fastinstall.core.architecture import AARCH64, X86_64, Architecture, architecture_of
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.events import Emit, Started
+from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import ToolchainSource
 
 _OWN_CACHE = "cache"
@@ -112,9 +113,9 @@ class ClangCompiler(WheelCompiler):
     advantage = "faster code than GCC's"
     limits = "it compiles only the core of an official wheel for glibc"
 
-    def fits(self, need: CompilerNeed) -> bool:
+    def fits(self, interpreter: Interpreter, *, core_alone: bool) -> bool:
         """Return whether the core needs no library of this machine but glibc, whose symbols the compiler has."""
-        return need.core_alone and need.facts.interpreter.libc == "glibc"
+        return core_alone and interpreter.libc == "glibc"
 
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
         """Return all but those that record switches or the level in a file."""
@@ -127,15 +128,14 @@ class ClangCompiler(WheelCompiler):
         kept, program = _list_kept(target), _make_wrapper(target, foreign=target != here)
         key = hashlib.sha256("\n".join((files.sha256(wheel), *kept, program, _AR)).encode()).hexdigest()
         place = cache / TOOLCHAINS / f"clang-{key[:16]}"
-        if not sealed_trees.is_intact(place, cache=cache, but=(_OWN_CACHE,)):
+
+        def unpack(tree: Path) -> None:
             emit(Started(stage="toolchain", message=f"unpacking clang from {wheel.name}"))
-            with temporary_directories.temporary_directory("clang", within=cache / "tmp") as space:
-                fresh = space / "fresh"
-                unpack_zip(wheel, fresh, lambda name: name.startswith(kept))
-                files.write_text(fresh / "cc", program, mode=0o755)
-                files.write_text(fresh / "ar", _AR, mode=0o755)
-                sealed_trees.publish_sealed(fresh, place, space / "aside", cache=cache, but=(_OWN_CACHE,))
-        return place / "cc"
+            unpack_zip(wheel, tree, lambda name: name.startswith(kept))
+            files.write_text(tree / "cc", program, mode=0o755)
+            files.write_text(tree / "ar", _AR, mode=0o755)
+
+        return sealed_trees.make_once(place, unpack, cache=cache, but=(_OWN_CACHE,)) / "cc"
 
 
 COMPILER = ClangCompiler()

@@ -10,47 +10,11 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.facts import Compiler, Facts
+from fastinstall.model.facts import Compiler, Facts, Interpreter
 from fastinstall.model.request import Request, ToolchainSource
 
 TOOLCHAINS = "toolchains"
 """The cache's directory for private toolchains."""
-
-
-@immutable
-class CompilerNeed:
-    """What a build asks of a compiler.
-
-    Attributes:
-        facts: the target; a compiler that CC names is the user's choice.
-        request: where the compiler comes from.
-        releases: what the index offers.
-        core_alone: whether only the core of an official wheel is compiled, and not linked to libraries of this machine.
-    """
-
-    facts: Facts
-    request: Request
-    releases: Releases
-    core_alone: bool
-
-
-@immutable
-class MissingInputs:
-    """What a build lacks on this machine.
-
-    Attributes:
-        facts: the target, with its Python.
-        request: where compiler and headers come from.
-        tools: names of what is missing: "compiler", "Python.h".
-        libraries: the conda packages with the headers of a library, by the recipe's name for it.
-        channels: of those that conda is configured for.
-    """
-
-    facts: Facts
-    request: Request
-    tools: tuple[str, ...]
-    libraries: Mapping[str, tuple[str, ...]]
-    channels: tuple[str, ...]
 
 
 @immutable
@@ -85,16 +49,23 @@ class CompilerSource:
     is_exclusive: ClassVar[bool] = False
     crosses: ClassVar[bool] = False
 
-    def choose_wheel(self, _need: CompilerNeed, /) -> Artefact | None:
-        """Return the wheel whose compiler compiles; None where this one is in no wheel, or is not used.
+    def choose_packages(
+        self,
+        _facts: Facts,
+        _request: Request,
+        _tools: tuple[str, ...],
+        _libraries: Mapping[str, tuple[str, ...]],
+        _channels: tuple[str, ...],
+        /,
+    ) -> PrivatePackages | None:
+        """Return the conda packages that bring what is missing; None if nothing is missing, or others bring it.
 
-        Raises:
-            RefusedError: it is asked for, and cannot be had or does not fit.
-        """
-        return None
-
-    def choose_packages(self, _missing: MissingInputs, /) -> PrivatePackages | None:
-        """Return the conda packages that bring what is missing; None where nothing is missing, or others bring it.
+        Args:
+            facts: the target, with its Python.
+            request: where compiler and headers come from.
+            tools: names of what is missing: "compiler", "Python.h".
+            libraries: the conda packages with the headers of a library, by the recipe's name for it.
+            channels: those that conda is configured for.
 
         Raises:
             RefusedError: they are asked for, and nothing here can install them.
@@ -122,8 +93,8 @@ class WheelCompiler(CompilerSource, ABC):
     limits: ClassVar[str]
 
     @abstractmethod
-    def fits(self, need: CompilerNeed) -> bool:
-        """Return whether it can do what is asked."""
+    def fits(self, interpreter: Interpreter, *, core_alone: bool) -> bool:
+        """Return whether it can compile for an interpreter; `core_alone` as in `choose_wheel`."""
 
     @abstractmethod
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
@@ -142,17 +113,35 @@ class WheelCompiler(CompilerSource, ABC):
             OSError: the cache cannot be written.
         """
 
-    def choose_wheel(self, need: CompilerNeed, /) -> Artefact | None:
-        """Return the newest of its wheels, where it is asked for, or is the default and no compiler is named."""
-        asked = need.request.toolchain is self.word
-        named = need.facts.toolchain is not None and need.facts.toolchain.named_compiler
-        automatic = need.request.toolchain is ToolchainSource.AUTO and self.advantage and not named
+    def choose_wheel(self, facts: Facts, request: Request, releases: Releases, *, core_alone: bool) -> Artefact | None:
+        """Return the newest of its wheels, if it is asked for, or is the default and no compiler is named.
+
+        Args:
+            facts: the target; a compiler that CC names is the user's choice.
+            request: where the compiler comes from.
+            releases: what the index offers.
+            core_alone: whether only the core of an official wheel is compiled, and not linked to libraries of this
+                machine.
+
+        Raises:
+            RefusedError: it is asked for, and cannot be had or does not fit.
+        """
+        asked = request.toolchain is self.word
+        named = facts.toolchain is not None and facts.toolchain.named_compiler
+        automatic = request.toolchain is ToolchainSource.AUTO and self.advantage and not named
         if not asked and not automatic:
             return None
-        fits = self.fits(need)
-        offered = next((each for each in need.releases.compilers if each.name == self.distribution), None)
-        if asked and not (fits and offered):
-            raise self._make_refusal(need, fits=fits)
+        word, fits = f"--toolchain {self.word}", self.fits(facts.interpreter, core_alone=core_alone)
+        offered = next((each for each in releases.compilers if each.name == self.distribution), None)
+        if asked and not fits:
+            raise RefusedError(
+                f"--toolchain {self.word}: {self.limits}", hint="pass --toolchain system, or drop --link"
+            )
+        if asked and offered is None:
+            raise RefusedError(
+                f"{word}: {releases.origin} has no wheel of {self.distribution} for this machine",
+                hint="use this machine's compiler: --toolchain system",
+            )
         return offered if fits else None
 
     def describe(self, wheel: Artefact, probed: Iterable[str]) -> Compiler:
@@ -164,11 +153,3 @@ class WheelCompiler(CompilerSource, ABC):
         """Return why it compiles, as a part of a plan's sentence."""
         why = "requested" if request.toolchain is self.word else self.advantage
         return f"compiled with {self.program} from {wheel.name} {wheel.version}: {why}"
-
-    def _make_refusal(self, need: CompilerNeed, *, fits: bool) -> RefusedError:
-        if fits:
-            return RefusedError(
-                f"--toolchain {self.word}: {need.releases.origin} has no wheel of {self.distribution} for this machine",
-                hint="use this machine's compiler: --toolchain system",
-            )
-        return RefusedError(f"--toolchain {self.word}: {self.limits}", hint="pass --toolchain system, or drop --link")

@@ -1,15 +1,16 @@
 """A compiler of conda packages, with headers, in a private prefix of the cache; it is nobody's environment.
 
-Which packages they are is decided here; `fastinstall.setup.steps.conda_toolchain` has the prefix made.
+Which packages they are is decided here; `fastinstall.setup.steps.prepare` has the prefix made.
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 
-from fastinstall.compilers.compiler import CompilerSource, MissingInputs, PrivatePackages
+from fastinstall.compilers.compiler import CompilerSource, PrivatePackages
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.model.facts import Facts
-from fastinstall.model.request import ToolchainSource
+from fastinstall.model.request import Request, ToolchainSource
 
 PACKAGE = "c-compiler"
 """conda-forge's name for whatever compiles C."""
@@ -27,12 +28,19 @@ class CondaCompiler(CompilerSource):
     choice = "a compiler of conda packages in the cache; needs no root"
     brings_headers = True
 
-    def choose_packages(self, missing: MissingInputs, /) -> PrivatePackages | None:
+    def choose_packages(
+        self,
+        facts: Facts,
+        request: Request,
+        tools: tuple[str, ...],
+        libraries: Mapping[str, tuple[str, ...]],
+        channels: tuple[str, ...],
+        /,
+    ) -> PrivatePackages | None:
         """Return packages for what is missing, if this compiler was requested or no other source has it."""
-        facts, request = missing.facts, missing.request
         asked = request.toolchain is self.word
         engine = facts.toolchain is not None and facts.toolchain.rattler
-        if not missing.tools and not missing.libraries:
+        if not tools and not libraries:
             return None
         if asked and not engine:
             raise RefusedError(
@@ -41,24 +49,20 @@ class CondaCompiler(CompilerSource):
             )
         if not asked and (not engine or request.offline):
             return None
-        absent = listing([*missing.tools, *(f"the headers of {name}" for name in missing.libraries)])
+        absent = listing([*tools, *(f"the headers of {name}" for name in libraries)])
         why = f"requested by --toolchain {self.word}" if asked else f"missing: {absent}"
+        python = facts.interpreter
+        build = f" *_{python.abi}" if python.free_threaded else ""  # the build string of conda-forge's names the ABI
+        specs = {"compiler": PACKAGE, "Python.h": f"python {python.minor}.*{build}"}
+        of_libraries = (package for packages in libraries.values() for package in packages)
         return PrivatePackages(
-            channels=request.channels or missing.channels or (_CHANNEL,),
-            packages=_list_packages(missing),
+            channels=request.channels or channels or (_CHANNEL,),
+            packages=tuple(dict.fromkeys((*(specs[tool] for tool in tools), *of_libraries))),
             reason=f"{why}; installed into fastinstall's cache, not into the environment",
         )
 
 
 COMPILER = CondaCompiler()
-
-
-def _list_packages(missing: MissingInputs) -> tuple[str, ...]:
-    python = missing.facts.interpreter
-    build = f" *_{python.abi}" if python.free_threaded else ""  # the build string of conda-forge's names the ABI
-    specs = {"compiler": PACKAGE, "Python.h": f"python {python.minor}.*{build}"}
-    of_libraries = (package for packages in missing.libraries.values() for package in packages)
-    return tuple(dict.fromkeys((*(specs[tool] for tool in missing.tools), *of_libraries)))
 
 
 def make_extra_command(facts: Facts) -> str:

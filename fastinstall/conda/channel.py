@@ -7,8 +7,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.model.conda import CondaPackage, CondaStack
-from fastinstall.wheelbuild.output_directory import (
-    discard_halves,
-    explain_write_errors,
-    refuse_links,
-    restore_on_failure,
-)
+from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, replace_files
 
 SUBDIRS = (architecture_of(os.uname().machine).conda_subdir, "noarch")
 
@@ -39,12 +33,18 @@ def write_repodata(channel: Path) -> None:
         FailedError: a package cannot be read.
     """
     for subdir in SUBDIRS:
-        found = {
-            kind: {path.name: _make_record(path) for path in sorted((channel / subdir).glob(f"*{suffix}"))}
-            for kind, suffix in (("packages.conda", ".conda"), ("packages", ".tar.bz2"))
-        }
-        document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
-        files.write_text(channel / subdir / INDEX, json.dumps(document, indent=1, sort_keys=True) + "\n")
+        files.write_text(channel / subdir / INDEX, _make_repodata(subdir, (channel / subdir).glob("*")))
+
+
+def _make_repodata(subdir: str, packages: Iterable[Path]) -> str:
+    """Return the text of a subdirectory's `repodata.json`; other files than packages are passed over."""
+    paths = sorted(packages, key=lambda path: path.name)
+    found = {
+        kind: {path.name: _make_record(path) for path in paths if path.name.endswith(suffix)}
+        for kind, suffix in (("packages.conda", ".conda"), ("packages", ".tar.bz2"))
+    }
+    document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
+    return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
 def publish_packages(
@@ -60,22 +60,23 @@ def publish_packages(
 
     Raises:
         FailedError: the channel cannot be written, or a package in it cannot be read; then nothing there has changed.
-        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+        EnvironmentDamagedError: it was written in part.
         RefusedError: a place for packages is a link.
     """
     refuse_links(channel, SUBDIRS)
     with temporary_directories.temporary_directory("channel") as scratch:
-        packed = _pack_unlike_others(pack, channel, scratch)
-        file = f"{packed.subdir}/{packed.dist}.conda"
-        package = place_package(packed, channel)
-        planned = plan_guard(package) if plan_guard is not None else None
-        with explain_write_errors(channel), restore_on_failure(channel, partial(_is_written, package, planned)):
-            discard_halves(channel, (".conda", INDEX))
-            if not (channel / file).exists():
-                files.write_bytes(channel / file, (scratch / file).read_bytes())
-            guard = pack_guard(planned, channel) if planned is not None else None
-            write_repodata(channel)
-    return CondaStack(package=package, guard=guard, channel=channel)
+        package = place_package(_pack_unlike_others(pack, channel, scratch), channel)
+        guard = pack_guard(plan_guard(package), channel, scratch) if plan_guard is not None else None
+        with explain_write_errors(channel), replace_files(channel) as staged:
+            for subdir in SUBDIRS:
+                names = [f"{each.dist}.conda" for each in (package, guard) if each and each.subdir == subdir]
+                packages = {path.name: path for path in (channel / subdir).glob("*")}
+                packages |= {name: scratch / subdir / name for name in names}
+                for name in names:
+                    staged.write(f"{subdir}/{name}", packages[name].read_bytes())
+                staged.write(f"{subdir}/{INDEX}", _make_repodata(subdir, packages.values()).encode())
+        placed = place_package(guard, channel) if guard is not None else None
+    return CondaStack(package=package, guard=placed, channel=channel)
 
 
 def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path, scratch: Path) -> CondaPackage:
@@ -85,12 +86,6 @@ def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path
         if not target.exists() or files.sha256(target) == package.sha256:
             break
     return package
-
-
-def _is_written(package: CondaPackage, guard: CondaPackage | None, path: Path) -> bool:
-    """Return whether publishing may have written a file: one of the packages, an index, half of one."""
-    ours = (f"{package.dist}.conda", INDEX, *((f"{guard.name}-{guard.version}-",) if guard is not None else ()))
-    return path.parent.name in SUBDIRS and path.name.removeprefix(".").startswith(ours)
 
 
 def _make_record(package: Path) -> dict[str, Any]:

@@ -172,8 +172,13 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         return write_archive(package, members, _make_about(wheel, headers), channel)
 
 
-def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
+def pack_guard(package: CondaPackage, channel: Path, place: Path | None = None) -> CondaPackage:
     """Make the guard package: constraints, and scripts that speak up when a shell activates the environment.
+
+    Args:
+        package: what was planned for it.
+        channel: the directory of the channel that it is for.
+        place: the directory that it is written into, laid out like a channel; None for the channel.
 
     Returns:
         The package as it is, with channel, URL and hash. Its build string bears a digest of what is in it, and its
@@ -193,7 +198,7 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
     there = {int(number): content for content, number in builds}
     number = next((number for number, content in there.items() if content == digest), max(there, default=-1) + 1)
     final = replace(package, build=f"{digest}_{number}", build_number=number)
-    return write_archive(final, members, {**_GUARD_ABOUT, **_ORIGIN}, channel)
+    return write_archive(final, members, {**_GUARD_ABOUT, **_ORIGIN}, place or channel)
 
 
 _ORIGIN: dict[str, Any] = {"tags": ["fastinstall"], "extra": {"fastinstall": {"version": __version__}}}

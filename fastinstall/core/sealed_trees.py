@@ -12,10 +12,10 @@ a build of half a minute. Where a wheel is ready, only the official one that it 
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from fastinstall.core import codec, files, foreign
+from fastinstall.core import codec, files, foreign, temporary_directories
 from fastinstall.core.cache_directory import find_trusted_owners
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
@@ -34,6 +34,25 @@ class TreeManifest:
     """
 
     files: dict[str, str]
+
+
+def make_once(place: Path, make: Callable[[Path], object], *, cache: Path, but: Collection[str] = ()) -> Path:
+    """Return a tree of the cache, made if it is missing or is not what was made.
+
+    Args:
+        place: in the cache; its parent's name says what it is ("toolchains").
+        make: makes the tree at a path beside which it may write, and where nothing is yet.
+        cache: our cache directory, opened.
+        but: names at its top that are not sealed.
+
+    Raises:
+        OSError: the cache cannot be written.
+    """
+    if not is_intact(place, cache=cache, but=but):
+        with temporary_directories.temporary_directory(place.parent.name, within=cache / "tmp") as space:
+            make(space / "fresh")
+            publish_sealed(space / "fresh", place, space / "aside", cache=cache, but=but)
+    return place
 
 
 def publish_sealed(fresh: Path, place: Path, aside: Path, *, cache: Path, but: Collection[str] = ()) -> None:

@@ -20,8 +20,8 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
 
     Args:
         prefix: of its name, after ours.
-        within: a directory of fastinstall to make it in, which may be missing; leftovers of dead processes there are
-            removed first. None for the machine's directory for temporary files.
+        within: a directory to make it in, which may be missing; leftovers of dead processes there are removed first,
+            and so is what cannot be removed at the end. None for the machine's directory for temporary files.
 
     Raises:
         FailedError: no directory for temporary files can be written, and none is named.
@@ -39,7 +39,9 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     _discard_abandoned(within, mark)
     with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # removed before the lock ends
         while True:
-            made = tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-", suffix=mark, dir=within)
+            made = tempfile.TemporaryDirectory(
+                prefix=f"fastinstall-{prefix}-", suffix=mark, dir=within, ignore_cleanup_errors=True
+            )
             directory = Path(held.enter_context(made))
             if _lock_directory(directory, locks):
                 break

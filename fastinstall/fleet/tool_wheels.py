@@ -30,7 +30,7 @@ from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
-from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, restore_on_failure
+from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, replace_files
 from fastinstall.wheelbuild.package_index.publish import SUMS
 from fastinstall.wheelbuild.tool_dependencies import fetch_dependencies
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
@@ -125,16 +125,20 @@ def publish_tool(session: Session, tool: FetchedTool) -> Iterator[ToolWheels]:
 
     Raises:
         FailedError: something cannot be written; then nothing there has changed.
-        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+        EnvironmentDamagedError: it was written in part.
         DocumentError: the SHA256SUMS there cannot be read.
     """
     directory, there = tool.directory, read_sums(tool.directory / SUMS)
     sums = {name: files.sha256(path) for name, path in sorted(tool.files.items())}
-    with restore_on_failure(directory, lambda path: path.name.removeprefix(".").startswith((*sums, SUMS))):
+    with replace_files(directory) as staged:
         with explain_write_errors(directory):
             for name, path in tool.files.items():
-                _keep(session, path, directory / name, sums[name], there.get(name))
-            files.write_text(directory / SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
+                found = files.sha256(directory / name) if (directory / name).is_file() else sums[name]
+                if found != sums[name] and found != there.get(name, found).lower():
+                    problem = f"{directory / name}: damaged (does not match {SUMS}): replaced"
+                    session.emit(Noted(message=problem, warning=True))
+                staged.write(name, path.read_bytes(), durable=False)
+            staged.write(SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()).encode())
         parsed = parse_filename(tool.wheel.name)
         yield ToolWheels(
             directory=directory,
@@ -154,16 +158,6 @@ def _remove_needless(session: Session, path: Path) -> None:
     except OSError as error:
         problem = f"{path}: of an earlier run, and cannot be removed: {error.strerror}"
         session.emit(Noted(message=f"{problem}; remove it yourself: rm {quote(path)}", warning=True))
-
-
-def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: str | None) -> None:
-    """Copy a wheel if it is missing or damaged."""
-    found = files.sha256(target) if target.is_file() else None
-    if found == sha256:
-        return
-    if found is not None and recorded is not None and found != recorded.lower():
-        session.emit(Noted(message=f"{target}: damaged (does not match {SUMS}): replaced", warning=True))
-    files.write_bytes(target, source.read_bytes(), durable=False)
 
 
 def _list_machines(served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ def _build_artefact(
     builder = Path(artefact.builder) if artefact.builder is not None else None
     target = NamedTarget(python=builder, machine=artefact.architecture)
     try:
-        result = build_wheel_into(session, target, request, directory, emulation).result
+        result = build_wheel_into(session, target, request, directory, emulation)
     except FastinstallError as error:
         session.emit(Noted(message=f"{artefact.id}: {error.message}", warning=True))
         details = f" ({error.details[-1]})" if error.details else ""

@@ -119,20 +119,13 @@ def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
     """Unpack an official wheel into a directory that can go on `sys.path`; kept in the cache."""
     if not wheel.sha256:  # of an index that tells none: what it gives now is another file than the one before, perhaps
         wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
-    unpacked = run.cache / "unpacked" / wheel.sha256
-    if sealed_trees.is_intact(unpacked, cache=run.cache):
-        return unpacked
-    return unpack_into_cache(run.index.fetch(wheel, run.cache, run.emit), unpacked, run.cache)
 
-
-def unpack_into_cache(wheel: Path, target: Path, cache: Path) -> Path:
-    """Unpack a wheel into a directory of the cache, and return that directory."""
-    with temporary_directories.temporary_directory("unpack", within=cache / "tmp") as scratch:
+    def unpack(tree: Path) -> None:
         from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
 
-        unpack_wheel(wheel, scratch / "tree")
-        sealed_trees.publish_sealed(scratch / "tree", target, scratch / "aside", cache=cache)
-    return target
+        unpack_wheel(run.index.fetch(wheel, run.cache, run.emit), tree)
+
+    return sealed_trees.make_once(run.cache / "unpacked" / wheel.sha256, unpack, cache=run.cache)
 
 
 def _refuse_failures(runtime: Runtime) -> None:

@@ -14,9 +14,7 @@ from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.conda_toolchain import CondaToolchain
-from fastinstall.setup.steps.private_headers import PrivateHeaders
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
 # Seconds of one core of an Intel Xeon (Sapphire Rapids) virtual machine, for two levels (2026-11-29).
 _DOWNLOADED = 20e6  # bytes a second

@@ -28,13 +28,12 @@ from fastinstall.observe.environments import (
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.setup.decide.build import needs_compiling
+from fastinstall.setup.decide.build import BuildDecision, complete_build, make_build_step, needs_compiling
 from fastinstall.setup.decide.conda import choose_conda_engine, make_conda_request
 from fastinstall.setup.decide.levels import refuse_unknown
 from fastinstall.setup.decide.libraries import may_have_made
 from fastinstall.setup.decide.other_machine import adapt_request, describe_python
-from fastinstall.setup.decide.planner import keeps_pip_pin, make_plan, plan_build_step, plan_wheel
-from fastinstall.setup.decide.protection import refuse_if_protected
+from fastinstall.setup.decide.planner import decide, keeps_pip_pin, make_plan, plan_wheel
 from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.new_environment import foresee_situation, relocate_interpreter
 from fastinstall.setup.plan import Plan, SetupOutcome, WheelPlan
@@ -48,20 +47,21 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
     Raises:
         FastinstallError: as `make_plan` says; or the cache cannot be used for the build.
     """
-    known = _look_for_means(session, situation, from_cache=from_cache)
-    plan = make_plan(_add_links(session, preview_conda_change(session, known)))
+    known, decision = _decide_with_means(session, situation, from_cache=from_cache)
+    plan = make_plan(_add_links(session, preview_conda_change(session, known, decision)), decision)
     if plan.build is not None:
         refuse_unusable_cache(session.own_cache())
     return plan
 
 
-def _look_for_means(session: Session, situation: Situation, *, from_cache: bool) -> Situation:
-    """Return the situation with what compiles, where something is compiled, and with a wheel that was built before."""
-    known = situation
-    if known.facts.toolchain is None and needs_compiling(known):
-        toolchain = observation.observe_means(known.recipe, session.variables)
-        known = replace(known, facts=replace(known.facts, toolchain=toolchain))
-    return _add_cached_wheel(session, known) if from_cache and known.facts.toolchain is not None else known
+def _decide_with_means(session: Session, situation: Situation, *, from_cache: bool) -> tuple[Situation, BuildDecision]:
+    """Decide what is built, or taken from the cache; the situation gets what compiles, if something is compiled."""
+    if situation.facts.toolchain is None and needs_compiling(situation):
+        toolchain = observation.observe_means(situation.recipe, session.variables)
+        situation = replace(situation, facts=replace(situation.facts, toolchain=toolchain))
+    decision = decide(situation)
+    search = from_cache and situation.facts.toolchain is not None and decision.choice.prebuilt is None
+    return situation, complete_build(decision, _find_cached_wheel(session, decision) if search else "")
 
 
 def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, anew: bool = False) -> WheelPlan:
@@ -90,7 +90,7 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
     relocated = relocate_interpreter(interpreter, elsewhere)
     situation = foresee_situation(session, recipe, request, (create, relocated))
-    planned = plan_wheel(_look_for_means(session, situation, from_cache=not anew))
+    planned = plan_wheel(*_decide_with_means(session, situation, from_cache=not anew))
     return replace(planned, interpreter=interpreter)
 
 
@@ -112,25 +112,26 @@ def _add_links(session: Session, situation: Situation) -> Situation:
     return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
 
 
-def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
-    """Return the situation with a wheel that was built before as it would be now, if the cache has one."""
-    step = plan_build_step(replace(situation, cached=""))
-    if step.prebuilt is not None:
-        return situation
+def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
+    """Return the hash of a cached wheel equal to what would be built, or "" if there is none."""
     from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
-    facts, cache = situation.facts, session.own_cache()
-    wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
+    situation, step = decision.situation, make_build_step(decision)
+    facts, request, cache = situation.facts, situation.request, session.own_cache()
+    wheelhouse = Path(request.wheelhouse) if request.wheelhouse else None
     for entry in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
-        if step.clang is not None or may_have_made(
-            entry.inputs["compiler"], facts, situation.request, cache / TOOLCHAINS
-        ):
-            return replace(situation, cached=entry.sha256)
-    return situation
+        if step.clang is not None or may_have_made(entry.inputs["compiler"], facts, request, cache / TOOLCHAINS):
+            return entry.sha256
+    return ""
 
 
-def preview_conda_change(session: Session, situation: Situation) -> Situation:
-    """Return the situation with what conda's solver would change, where the stack becomes conda packages.
+def preview_conda_change(session: Session, situation: Situation, decision: BuildDecision) -> Situation:
+    """Return the situation with what conda's solver would change, if the stack becomes conda packages.
+
+    Args:
+        session: the engine's processes.
+        situation: everything that is known so far.
+        decision: what is built, which becomes a package.
 
     Raises:
         RefusedError: there is no engine, or its solver finds no solution.
@@ -139,13 +140,12 @@ def preview_conda_change(session: Session, situation: Situation) -> Situation:
     facts, request = situation.facts, situation.request
     if facts.environment.kind is not EnvironmentKind.CONDA:
         return situation
-    refuse_if_protected(facts)
     chosen = choose_conda_engine(situation)
     if facts.conda is None or chosen is CondaInstaller.PIP:
         return situation
     levels = find_microarchitectures(level.name for level in situation.recipe.levels)
     known = replace(situation, microarchitectures=levels)
-    conda_request = make_conda_request(known)
+    conda_request = make_conda_request(known, make_build_step(decision))
     if conda_request is None:
         return known
     engine = make_engine(session, chosen, facts.conda.tool, offline=request.offline)

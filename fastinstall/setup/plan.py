@@ -13,18 +13,13 @@ from fastinstall.model.facts import Environment, Facts, InstalledStack, Interpre
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import LinkMode, PlanRisk, Request
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.setup.steps.conda_toolchain import CondaToolchain
+from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.steps.install_guard import InstallGuard
-from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.setup.steps.pin import Pin
-from fastinstall.setup.steps.pin_for_pip import PinForPip
-from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.pin import Pin, PinForPip
+from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
-from fastinstall.setup.steps.swap import Swap
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 

@@ -26,8 +26,7 @@ from fastinstall.model.recipe import Kernel
 from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.private_headers import PrivateHeaders
-from fastinstall.setup.steps.step import FetchedInputs, PreparingStep
+from fastinstall.setup.steps.prepare import FetchedInputs, PreparingStep, PrivateHeaders
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildResult
 

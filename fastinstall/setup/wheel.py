@@ -15,7 +15,7 @@ from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu import EMULATED, Cpu
+from fastinstall.elf.cpu import EMULATED
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Environment, Interpreter
@@ -27,8 +27,8 @@ from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.decide.other_machine import describe_cpu
 from fastinstall.setup.look import look_for_wheel, request_previous_version
+from fastinstall.setup.plan import WheelPlan
 from fastinstall.setup.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
-from fastinstall.setup.steps.build import Build
 from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.output_directory import lock_directory, refuse_links, require_writable
@@ -53,37 +53,9 @@ NO_EMULATION = Emulation()
 """Nothing that runs a Python of another machine."""
 
 
-@immutable
-class BuildOutcome:
-    """What came of a build.
-
-    Attributes:
-        result: the wheel, where it lies now, and its hash.
-        stack: the conda packages it became, or None if none were requested.
-    """
-
-    result: BuildResult
-    stack: CondaStack | None = None
-
-
-@immutable
-class BuiltWheel:
-    """A wheel in the cache.
-
-    Attributes:
-        result: the wheel's file in the cache, and its hash.
-        step: how it was made.
-        interpreter: the Python that it is for.
-    """
-
-    result: BuildResult
-    step: Build
-    interpreter: Interpreter
-
-
 def build_wheel_into(
     session: Session, target: NamedTarget, request: Request, directory: Path, emulation: Emulation = NO_EMULATION
-) -> BuildOutcome:
+) -> BuildResult:
     """Build, prove the kernels, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
@@ -94,18 +66,8 @@ def build_wheel_into(
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     require_wheelhouse(directory)
-    return publish_built_wheel(session, build_proven_wheel(session, target, request, emulation), directory)
-
-
-def publish_built_wheel(session: Session, made: BuiltWheel, directory: Path) -> BuildOutcome:
-    """Put a wheel into `directory`, with its sum and the pages of an index.
-
-    Raises:
-        FailedError: as `publish_wheel` says.
-        DocumentError: the directory's SHA256SUMS cannot be read.
-    """
-    wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
-    return BuildOutcome(result=replace(made.result, wheel=wheel))
+    _, built = build_proven_wheel(session, target, request, emulation)
+    return replace(built, wheel=publish_wheel(session, built.wheel, built.sha256, directory))
 
 
 def require_channel(session: Session, request: Request, directory: Path) -> None:
@@ -120,37 +82,38 @@ def require_channel(session: Session, request: Request, directory: Path) -> None
     find_microarchitectures(level.name for level in recipe_named(session, request.recipe).levels)
 
 
-def publish_channel(session: Session, made: BuiltWheel, request: Request, directory: Path) -> BuildOutcome:
-    """Make conda packages of a wheel in a channel; what lies there already stays.
+def publish_channel(session: Session, plan: WheelPlan, wheel: Path, directory: Path) -> CondaStack:
+    """Make conda packages of a wheel in a channel; what is there already stays.
 
     Args:
         session: where variables, caches and directories come from.
-        made: the wheel. Of a conda environment, the packages that its Python goes with count.
-        request: what was built; without a guard, no guard package is made.
+        plan: how the wheel was made, and for which Python. Of a conda environment, the packages that its Python goes
+            with count. Without a guard in its request, no guard package is made.
+        wheel: the wheel.
         directory: of the channel, which may hold packages.
 
     Raises:
         FailedError: they could not be made or written.
     """
-    recipe, prefix = recipe_named(session, request.recipe), Path(made.interpreter.prefix)
+    recipe, interpreter = recipe_named(session, plan.request.recipe), plan.interpreter
+    prefix = Path(interpreter.prefix)
     known = find_microarchitectures(level.name for level in recipe.levels)
-    environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=made.interpreter.executable)
+    environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=interpreter.executable)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
+    session.emit(Started(stage="package", message=f"making conda packages of {wheel.name}"))
 
     def pack(number: int, place: Path) -> CondaPackage:
-        planned = plan_stack_package(made.step, facts, known, number=number, libraries=recipe.libraries)
-        return pack_stack(made.result.wheel, planned, made.interpreter, place)
+        planned = plan_stack_package(plan.build, facts, known, number=number, libraries=recipe.libraries)
+        return pack_stack(wheel, planned, interpreter, place)
 
-    guard = partial(plan_guard_package, prefix=made.interpreter.prefix) if request.guard else None
+    guard = partial(plan_guard_package, prefix=interpreter.prefix) if plan.request.guard else None
     with lock_directory(session, directory):
-        stack = publish_packages(pack, guard, directory)
-    return BuildOutcome(result=made.result, stack=stack)
+        return publish_packages(pack, guard, directory)
 
 
 def build_proven_wheel(
     session: Session, target: NamedTarget, request: Request, emulation: Emulation = NO_EMULATION
-) -> BuiltWheel:
+) -> tuple[WheelPlan, BuildResult]:
     """Build the wheel of the newest version that proves; it stays in the cache.
 
     Args:
@@ -158,6 +121,9 @@ def build_proven_wheel(
         target: its interpreter, and the machines that the wheel is for.
         request: what is built.
         emulation: how a wheel for another machine is proven.
+
+    Returns:
+        How it was made, and the wheel.
 
     Raises:
         RefusedError: nothing can prove a wheel for another machine.
@@ -171,7 +137,9 @@ def build_proven_wheel(
             request = request_previous_version(session, request, error)
 
 
-def _build_wheel(session: Session, target: NamedTarget, request: Request, emulation: Emulation) -> BuiltWheel:
+def _build_wheel(
+    session: Session, target: NamedTarget, request: Request, emulation: Emulation
+) -> tuple[WheelPlan, BuildResult]:
     plan = look_for_wheel(session, target, request)
     interpreter, step = plan.interpreter, plan.build
     proving: Interpreter | None = interpreter
@@ -184,11 +152,12 @@ def _build_wheel(session: Session, target: NamedTarget, request: Request, emulat
     fetched = fetch_inputs(plan.prepare, run)
     if proving is None:
         session.emit(Noted(message="--unproven: nothing is compared with the official wheel", warning=True))
-        return BuiltWheel(result=step.make(interpreter, fetched, run), step=step, interpreter=interpreter)
-    cpu = run.cpu if proving is interpreter else describe_emulated_cpu(run.cpu)
+        return plan, step.make(interpreter, fetched, run)
+    cpu = run.cpu
+    if proving is not interpreter:
+        cpu = replace(cpu, name=f"{EMULATED} {architecture_of(os.uname().machine).title}")
     proof_context = ProofContext(interpreter=proving, cpu=cpu, reference=step.base_wheel)
-    result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, run), proof_context, run)
-    return BuiltWheel(result=result, step=step, interpreter=interpreter)
+    return plan, make_proven_wheel(step, lambda each: each.make(interpreter, fetched, run), proof_context, run)
 
 
 def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Interpreter | None:
@@ -222,8 +191,3 @@ def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Inte
         f"not {' or '.join(kinds)}",
         hint="name one of that version, or build without a proof: --unproven",
     )
-
-
-def describe_emulated_cpu(cpu: Cpu) -> Cpu:
-    """Return the CPU of a proof that an emulator runs."""
-    return replace(cpu, name=f"{EMULATED} {architecture_of(os.uname().machine).title}")

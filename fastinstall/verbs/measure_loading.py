@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fastinstall import __version__
@@ -35,10 +36,11 @@ from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, read_earlier_receipt
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.proof.stack_operations import unpack_into_cache, unpack_official_wheel
+from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
 from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 _QUICK_TIMING = TimingEffort(rounds=2, seconds=0.015)
 _START_SECONDS = 1.3  # includes the extra rounds of the headline operation
@@ -214,10 +216,9 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
         message = "building the fast stack, to measure it before it is installed (--no-build skips this)"
         session.emit(Started(stage="build", message=message))
         target = NamedTarget(prefix=Path(context.environment.prefix), python=context.python)
-        wheel = build_wheel_into(session, target, Request(), context.space / "wheel").result.wheel
-    stage = cache / "unpacked" / files.sha256(wheel)
-    if not sealed_trees.is_intact(stage, cache=cache):
-        unpack_into_cache(wheel, stage, cache)
+        wheel = build_wheel_into(session, target, Request(), context.space / "wheel").wheel
+    unpack = partial(unpack_wheel, wheel)
+    stage = sealed_trees.make_once(cache / "unpacked" / files.sha256(wheel), unpack, cache=cache)
     return f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", stage
 
 

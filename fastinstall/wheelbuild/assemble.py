@@ -30,7 +30,6 @@ from fastinstall.wheelbuild.static_libraries import list_global_symbols
 from fastinstall.wheelbuild.wheel_files import (
     PROVENANCE_FILE,
     SBOM_FILE,
-    Label,
     label_tree,
     metadata_directory,
     pack_wheel,
@@ -101,16 +100,16 @@ def _label_wheel(context: BuildContext, first: CompiledLevel, tree: Path, platfo
         request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
     made = provenance(request, context.headers, first.features, context.statics, context.kernels)
     bill = bill_of_materials(made, step.distribution, step.version)
-    label = Label(
+    name = label_tree(
+        tree,
         distribution=step.distribution,
         version=step.version,
         summary=f"Rebuild of {made.source.name} {made.source.version} by fastinstall for {' and '.join(step.levels)}",
         platforms=platforms,
         statements={PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill},
     )
-    wheel = context.space / label_tree(tree, label)
-    pack_wheel(tree, wheel)
-    return wheel
+    pack_wheel(tree, context.space / name)
+    return context.space / name
 
 
 def audit_core(

@@ -13,7 +13,7 @@ from fastinstall.core.events import Emit, ignore
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Compiler, Interpreter
-from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.recipe import NativeRequirement, Recipe, StaticSource
 
 
 @immutable
@@ -59,9 +59,13 @@ class BuildRequest:
     is_foreign: bool = False
 
     def enabled(self) -> dict[str, NativeRequirement]:
-        """Return the libraries to compile against; with an official wheel the core's alone: the wheel has the rest."""
-        known = {name: self.recipe.libraries[name] for name in self.step.libraries if name in self.recipe.libraries}
-        return {name: library for name, library in known.items() if library.core or self.base_wheel is None}
+        """Return the libraries to compile against, by the recipe's names."""
+        return list_enabled_libraries(self.recipe, self.step, carried=self.base_wheel is not None)
+
+    def static_sources(self) -> dict[str, StaticSource]:
+        """Return how the libraries are built that are linked into the core, by the recipe's names."""
+        sources = {name: self.recipe.libraries[name].static for name in self.statics}
+        return {name: source for name, source in sources.items() if source is not None}
 
 
 @immutable
@@ -76,3 +80,15 @@ class BuildResult:
     wheel: Path
     sha256: str
     from_cache: bool
+
+
+def list_enabled_libraries(recipe: Recipe, step: WheelOrder, *, carried: bool) -> dict[str, NativeRequirement]:
+    """Return the libraries to compile against, by the recipe's names.
+
+    Args:
+        recipe: it says which libraries Pillow's C extension itself links.
+        step: the build.
+        carried: whether an official wheel carries the core: it has the libraries of the other extension modules.
+    """
+    known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
+    return {name: library for name, library in known.items() if library.core or not carried}

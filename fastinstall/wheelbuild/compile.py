@@ -34,7 +34,7 @@ from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.core_placement import CorePlacement
 from fastinstall.wheelbuild.headers.probe import Headers, include_flags
-from fastinstall.wheelbuild.linking import Linking, LinkLocation, make_standalone_location
+from fastinstall.wheelbuild.linking import location_flags, make_standalone_run_path, options
 from fastinstall.wheelbuild.own_code import compile_own_code
 from fastinstall.wheelbuild.plain_paths import path_flags
 from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
@@ -172,7 +172,7 @@ class BuildContext:
         statics: libraries that are linked into the cores.
         base_wheel: the unpacked official wheel, if one carries the cores.
         placements: the place of each core in it.
-        link: the libraries to link.
+        library_flags: of the linker.
         requirements: the build's own, installed.
         space: the build's temporary directory.
         log: the file for the output of all levels.
@@ -185,17 +185,18 @@ class BuildContext:
     statics: tuple[StaticLibrary, ...]
     base_wheel: BaseWheel | None
     placements: tuple[CorePlacement, ...]
-    link: Linking
+    library_flags: tuple[str, ...]
     requirements: Path
     space: Path
     log: Path
 
     @property
-    def places(self) -> dict[str, LinkLocation]:
-        """The place of each level's core, by the level's name."""
+    def place_flags(self) -> dict[str, tuple[str, ...]]:
+        """The linker's flags for the place of each level's core, by the level's name."""
         if self.base_wheel is None:
-            return {each.level: make_standalone_location(self.request) for each in self.request.step.targets}
-        return {placement.target.level: placement.place for placement in self.placements}
+            flags = location_flags(make_standalone_run_path(self.request))
+            return {each.level: flags for each in self.request.step.targets}
+        return {placement.target.level: placement.flags for placement in self.placements}
 
     def log_of(self, target: LevelTarget) -> Path:
         """Return the file for the output of one level."""
@@ -211,7 +212,6 @@ class CompiledLevel:
         wheel: as the build backend made it.
         tree: the directory of its unpacked wheel.
         features: of the build's summary: name to version ("" if unknown), None if absent.
-        output: the complete output of the build.
     """
 
     target: LevelTarget
@@ -219,33 +219,34 @@ class CompiledLevel:
     wheel: Path
     tree: Path
     features: dict[str, str | None]
-    output: str
 
 
-def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocation]) -> tuple[CompiledLevel, ...]:
+def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]]) -> tuple[CompiledLevel, ...]:
     """Compile every target of the build.
 
     Args:
-        places: the place of each level's core, by the level's name.
+        context: everything that compiling needs.
+        places: the linker's flags for the place of each level's core, by the level's name.
 
     Raises:
         FailedError: one of them failed, its flags did not reach the compiler, or a required library was not used; with
             the last lines, the log's path, and a remedy if the cause is known. The others were stopped.
     """
-    request, started = build_context.request, time.monotonic()
+    request, started = context.request, time.monotonic()
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
     if not has_semaphores():
         message = "no shared memory: /dev/shm is not writable, so each level compiles one file at a time"
         request.emit(Noted(message=message, warning=True))
     targets = request.step.targets
-    progress = _Progress(request.emit, len(targets) * _count_files(build_context.source))
+    progress = _Progress(request.emit, len(targets) * _count_files(context.source))
     compiled = tuple(
-        run_together([partial(_compile_level, build_context, each, places[each.level], progress) for each in targets])
+        run_together([partial(_compile_level, context, each, places[each.level], progress) for each in targets])
     )
-    files.write_text(build_context.log, "".join(each.output for each in compiled))
-    for each in targets:
-        files.discard(build_context.log_of(each))
+    logs = [context.log_of(each) for each in targets]
+    files.write_text(context.log, "".join(log.read_text("utf-8") for log in logs))
+    for log in logs:
+        files.discard(log)
     request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))
     return compiled
 
@@ -288,7 +289,11 @@ class _Progress:
 
 
 def _compile_level(
-    context: BuildContext, target: LevelTarget, place: LinkLocation, progress: _Progress, process_group: ProcessGroup
+    context: BuildContext,
+    target: LevelTarget,
+    place: tuple[str, ...],
+    progress: _Progress,
+    process_group: ProcessGroup,
 ) -> CompiledLevel:
     request, headers, space = context.request, context.headers, context.space / target.level
     source, log = space / context.source.name, context.log_of(target)
@@ -303,7 +308,7 @@ def _compile_level(
         # For each level: the slowest gets the CPUs that the others leave.
         jobs=request.step.jobs if has_semaphores() else 1,
         preprocessor=(*include_flags(headers.directories), *prefix, *path_flags(space, request.cache)),
-        linker=(*context.link.flags, *place.flags, *objects),
+        linker=(*context.library_flags, *place, *objects),
     )
     output, lines = list[str](), list[str]()
 
@@ -323,7 +328,7 @@ def _compile_level(
             process_group=process_group,
         )
         output.append(redact_text(completed.stdout))
-        files.write_text(log, output[-1])
+        files.write_text(log, "".join(output))
         if completed.exit_code != 0:
             raise explain(request, completed, log)
 
@@ -331,7 +336,7 @@ def _compile_level(
         source=source,
         requirements=context.requirements,
         python=str(request.interpreter.executable),
-        settings=context.link.options,
+        settings=options(request, exclusive=context.base_wheel is not None),
         output=space / "built",
         variables=variables,
         run=run_process,
@@ -345,14 +350,7 @@ def _compile_level(
     if len(wheels) != 1:
         raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {log}")
     unpack_wheel(wheels[0], space / "tree")
-    return CompiledLevel(
-        target=target,
-        source=source,
-        wheel=wheels[0],
-        tree=space / "tree",
-        features=features,
-        output="".join(output),
-    )
+    return CompiledLevel(target=target, source=source, wheel=wheels[0], tree=space / "tree", features=features)
 
 
 def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:

@@ -15,7 +15,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.base_wheel import BaseWheel, require_known_libraries
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.linking import LinkLocation
+from fastinstall.wheelbuild.linking import location_flags
 
 HWCAPS = "glibc-hwcaps"
 
@@ -25,13 +25,20 @@ class CorePlacement:
     """The place of one core in a wheel.
 
     Attributes:
-        path: where the file lies.
-        place: what the linker must know about it.
+        path: of the file.
+        run_path: where it looks for libraries, relative to itself.
+        soname: its own name, if the stub needs it; empty otherwise.
     """
 
     target: LevelTarget
     path: Path
-    place: LinkLocation
+    run_path: str
+    soname: str = ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The linker's flags."""
+        return location_flags(self.run_path, self.soname)
 
 
 def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
@@ -46,19 +53,18 @@ def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str)
     """
     targets = request.step.targets
     if len(targets) == 1:
-        return (
-            CorePlacement(target=targets[0], path=base_wheel.core, place=LinkLocation(run_path=base_wheel.run_path)),
-        )
+        return (CorePlacement(target=targets[0], path=base_wheel.core, run_path=base_wheel.run_path),)
     if base_wheel.libraries is None:
         raise FailedError(
             f"{base_wheel.filename} has no library directory, so it cannot carry several levels",
             hint=f"--level {targets[-1].level}",
         )
     name, beside = f"lib_imaging_core-{key[:8]}.so", base_wheel.libraries
-    first = CorePlacement(target=targets[0], path=beside / name, place=LinkLocation(run_path="$ORIGIN", soname=name))
-    higher = LinkLocation(run_path="$ORIGIN/../..", soname=name)
+    first = CorePlacement(target=targets[0], path=beside / name, run_path="$ORIGIN", soname=name)
+    higher = beside / HWCAPS
     further = (
-        CorePlacement(target=each, path=beside / HWCAPS / each.level / name, place=higher) for each in targets[1:]
+        CorePlacement(target=each, path=higher / each.level / name, run_path="$ORIGIN/../..", soname=name)
+        for each in targets[1:]
     )
     return (first, *further)
 
@@ -70,18 +76,17 @@ def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePl
         FailedError: a core needs a library that the official one does not need.
     """
     for placement, core in cores.items():
-        require_known_libraries(base_wheel, core, placement.place.run_path)
+        require_known_libraries(base_wheel, core, placement.run_path)
         files.write_bytes(placement.path, core.read_bytes(), mode=0o755)
     if len(cores) > 1:
         _write_stub(request, base_wheel, next(iter(cores)))
 
 
 def _write_stub(request: BuildRequest, base_wheel: BaseWheel, baseline: CorePlacement) -> None:
-    place = LinkLocation(run_path=base_wheel.run_path)
     bare = ("-shared", "-nostdlib", "-s", "-x", "c", "-", "-x", "none", "-o", str(base_wheel.core))
     wanted = ("-Wl,--no-as-needed", f"-L{baseline.path.parent}", f"-l:{baseline.path.name}")
     marks = ("-Wl,--allow-shlib-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id")
     base_wheel.core.unlink()
-    argv = (*request.compiler.command, *bare, *wanted, *place.flags, *marks)
+    argv = (*request.compiler.command, *bare, *wanted, *location_flags(base_wheel.run_path), *marks)
     run(argv, environment=request.variables, stdin="\n")
     base_wheel.core.chmod(0o755)

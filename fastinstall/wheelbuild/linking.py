@@ -11,7 +11,6 @@ from pathlib import Path
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import run
-from fastinstall.core.values import immutable
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
@@ -20,47 +19,26 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.plain_paths import plain_path
 
 
-@immutable
-class Linking:
-    """How a build links.
+def location_flags(run_path: str, soname: str = "") -> tuple[str, ...]:
+    """Return the linker's flags for the place of a core.
 
-    Attributes:
-        flags: what the linker is told.
-        options: the build's own options: "jpeg" to "enable" or "disable".
-    """
-
-    flags: tuple[str, ...] = ()
-    options: dict[str, str]
-
-
-@immutable
-class LinkLocation:
-    """The place of a core.
-
-    Attributes:
+    Args:
         run_path: where it looks for libraries, relative to itself; empty for no path of its own.
         soname: its own name, if another file needs it; empty otherwise.
     """
-
-    run_path: str
-    soname: str = ""
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The linker's flags."""
-        search = (f"-Wl,--disable-new-dtags,-rpath,{self.run_path}",) if self.run_path else ()
-        return (*search, f"-Wl,-soname,{self.soname}") if self.soname else search
+    search = (f"-Wl,--disable-new-dtags,-rpath,{run_path}",) if run_path else ()
+    return (*search, f"-Wl,-soname,{soname}") if soname else search
 
 
-def linking(
+def library_flags(
     request: BuildRequest, base_wheel: BaseWheel | None, archives: Mapping[str, Path], directory: Path
-) -> Linking:
-    """Decide which libraries to link.
+) -> tuple[str, ...]:
+    """Return the linker's flags for the libraries of a build, all in one directory under the names that it wants.
 
     Args:
         base_wheel: the unpacked official wheel, if one carries the core.
         archives: static libraries, by the recipe's names.
-        directory: an empty one with a plain path, for links to libraries under the names that the linker wants.
+        directory: an empty one with a plain path, for links to the libraries.
 
     Raises:
         FailedError: the base wheel lacks a library that the build enables.
@@ -72,22 +50,20 @@ def linking(
     own = (f"-L{directory}",)
     if base_wheel is not None:
         _link_bundled(request, base_wheel, enabled, directory)
-        return Linking(flags=own, options=options(request, exclusive=True))
+        return own
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         library = request.library_prefix / "lib"
         _require_inside(library, enabled)
-        return Linking(
-            flags=(*own, f"-L{plain_path(library, directory / 'env')}"), options=options(request, exclusive=False)
-        )
-    return Linking(flags=own if archives else (), options=options(request, exclusive=False))
+        return (*own, f"-L{plain_path(library, directory / 'env')}")
+    return own if archives else ()
 
 
-def make_standalone_location(request: BuildRequest) -> LinkLocation:
-    """Return where a core is linked that is built as an extension module, without an official wheel around it."""
+def make_standalone_run_path(request: BuildRequest) -> str:
+    """Return where a core looks for libraries that is built without an official wheel around it."""
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         module = request.interpreter.site_packages / request.recipe.package
-        return LinkLocation(run_path=f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}")
-    return LinkLocation(run_path="")
+        return f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}"
+    return ""
 
 
 def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:

@@ -1,26 +1,21 @@
-"""The directory for the result of a build: writable, one writer at a time, restored on failure.
+"""The directory for the result of a build: writable, one writer at a time, written aside before anything is replaced.
 
-Other people's files lie there as well: what is not said to be ours is left alone. Not durable like the journal: a kill
-leaves what was written, and the same command finishes it.
+Other people's files are in it as well: only named files are replaced. Not durable like the journal: a kill between two
+renames leaves the first ones, and the same command finishes them.
 """
 
 import errno
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from fastinstall.core import files, refused_writes, signals
+from fastinstall.core import files, refused_writes, signals, temporary_directories
 from fastinstall.core.codec import digest
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
-
-_PACKAGES = (".whl", ".conda")
-"""They come and stay as they are: their contents need not be remembered."""
-_HALF = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")  # as `files.write_bytes` names them
 
 
 def require_writable(directory: Path) -> None:
@@ -81,64 +76,101 @@ def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
     return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint=hint)
 
 
-@contextmanager
-def restore_on_failure(directory: Path, is_ours: Callable[[Path], bool]) -> Iterator[None]:
-    """Give a directory back what it had, if the block fails or is interrupted.
+class StagedFiles:
+    """Files of a directory that are written aside first, and then put in place by renames, in the order of the calls.
 
     Args:
-        directory: made by the block where it is missing.
-        is_ours: whether a file is one that the block may have written.
-
-    Raises:
-        EnvironmentDamagedError: that was refused, too; says what is there now.
+        directory: the directory of the files.
+        space: an empty directory on the same filesystem.
     """
-    before = _read_files(directory, is_ours)
-    above = tuple(each for each in (directory, *directory.parents) if not each.is_dir())
-    inner = {path for path in directory.rglob("*") if path.is_dir()}
-    try:
-        yield
-    except BaseException as failure:
+
+    def __init__(self, directory: Path, space: Path) -> None:
+        self._directory = directory
+        self._space = space
+        self._written: dict[Path, Path] = {}
+        self._needless: list[Path] = []
+
+    def write(self, name: str, content: bytes, *, durable: bool = True) -> Path:
+        """Write a file aside, unless the directory has it with this content, so that web caches stay valid.
+
+        Args:
+            name: its path, relative to the directory.
+            content: of the whole file.
+            durable: whether it survives a power loss.
+
+        Returns:
+            Where the content is for now.
+
+        Raises:
+            FailedError: it cannot be written.
+        """
+        target, fresh = self._directory / name, self._space / name
+        with explain_write_errors(self._directory):
+            if target.is_file() and target.read_bytes() == content:
+                return target
+            files.write_bytes(fresh, content, durable=durable)
+        self._written[fresh] = target
+        return fresh
+
+    def remove(self, path: Path) -> None:
+        """Remove a file when the others are in place, and its directory if that is empty then."""
+        self._needless.append(path)
+
+    @signals.defer_signals()
+    def put_in_place(self) -> None:
+        """Rename each file into its place.
+
+        Raises:
+            FailedError: the first rename failed, so nothing has changed.
+            EnvironmentDamagedError: a later one failed.
+        """
+        changed = False
         try:
-            _restore(directory, before, is_ours)
-            _remove_made(directory, inner, above)
+            for fresh, target in self._written.items():
+                files.make_directories(target.parent)
+                os.replace(fresh, target)
+                changed = True
+            for directory in dict.fromkeys(target.parent for target in self._written.values()):
+                files.sync_directory(directory)
+            for path in self._needless:
+                files.discard(path)
+                with suppress(OSError):
+                    path.parent.rmdir()
         except OSError as error:
+            if not changed:
+                raise make_unwritable_error(self._directory, error) from error
+            directory = self._directory
             raise EnvironmentDamagedError(
                 f"{refused_writes.reason(error, directory)}: {directory} is written in part",
                 hint=f"remove the cause (ls -la {quote(directory)}), then run the same command again: it finishes this",
-            ) from failure
-        raise
+            ) from error
 
 
-def discard_halves(directory: Path, endings: tuple[str, ...]) -> None:
-    """Discard what a run left that could not even take back its half-written files.
+@contextmanager
+def replace_files(directory: Path) -> Iterator[StagedFiles]:
+    """Have the block write files of a directory aside, and put them in place if it succeeds.
+
+    If nothing in the directory can be removed any more, a directory `fastinstall-new-*` remains; the next run removes
+    it.
 
     Args:
-        directory: with all that is in it.
-        endings: of the names of whole files.
+        directory: created if missing; if the block fails, it is removed again.
+
+    Raises:
+        FailedError: it cannot be written; nothing in it has changed.
+        EnvironmentDamagedError: it was written in part.
     """
-    for path in [*directory.rglob(".*")]:
-        match = _HALF.fullmatch(path.name)
-        if match is not None and not path.is_dir() and match["name"].endswith(endings):
-            path.unlink()
+    missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
+    with ExitStack() as stack:
+        for each in reversed(missing):
+            stack.callback(_remove_if_empty, each)
+        with explain_write_errors(directory):
+            space = stack.enter_context(temporary_directories.temporary_directory("new", within=directory))
+        staged = StagedFiles(directory, space)
+        yield staged
+        staged.put_in_place()
 
 
-def _read_files(directory: Path, is_ours: Callable[[Path], bool]) -> Mapping[Path, bytes | None]:
-    paths = (path for path in directory.rglob("*") if is_ours(path) and path.is_file())
-    return {path: None if path.suffix in _PACKAGES else path.read_bytes() for path in paths}
-
-
-@signals.defer_signals()
-def _restore(directory: Path, before: Mapping[Path, bytes | None], is_ours: Callable[[Path], bool]) -> None:
-    for path in [*directory.rglob("*")]:
-        if is_ours(path) and path.is_file() and path not in before:
-            path.unlink()
-    for path, content in before.items():
-        if content is not None and (not path.is_file() or path.read_bytes() != content):
-            files.write_bytes(path, content)
-
-
-def _remove_made(directory: Path, inner: set[Path], above: tuple[Path, ...]) -> None:
-    made = sorted((path for path in directory.rglob("*") if path.is_dir() and path not in inner), reverse=True)
-    for path in (*made, *(each for each in above if each.is_dir())):
-        if not any(path.iterdir()):
-            path.rmdir()
+def _remove_if_empty(directory: Path) -> None:
+    with suppress(OSError):
+        directory.rmdir()

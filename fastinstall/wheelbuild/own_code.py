@@ -1,6 +1,5 @@
 """Objects that are linked into a core beside its source's: marks of level and switches, and malloc's settings."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.compilers.flags import RECORD_SWITCHES
@@ -31,8 +30,6 @@ _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 _WRAPPED = ("ImagingNew", "ImagingNewDirty")
 """Functions of Pillow that recipes/memory.c stands before: every large picture begins with one of them."""
 
-_Step = tuple[tuple[str, ...], str]
-"""Words for the compiler, and the name of the object that it makes."""
 _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for level in each.levels}
 
 
@@ -55,27 +52,22 @@ def compile_own_code(
     Args:
         space: the directory of the level, with a directory `tmp`.
     """
-    made = []
-    for words, name in (*_assemble_marks(request, target, space), *_compile_memory(request, target)):
+    objects: list[str] = []
+
+    def compile_object(name: str, *words: str) -> None:
         argv = (*request.compiler.command, *words, "-o", str(space / name))
         run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
-        made.append(str(space / name))
-    wrapped = _WRAPPED if find_memory_source(request.recipe) is not None else ()
-    return (*made, *(f"-Wl,--wrap={name}" for name in wrapped))
+        objects.append(str(space / name))
 
-
-def _assemble_marks(request: BuildRequest, target: LevelTarget, space: Path) -> Iterator[_Step]:
-    """Mark level and switches, where compiler and linker do not add all of them themselves."""
+    # Compiler and linker add some of the marks themselves.
     wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
     level = target.level if wanted and not target.ldflags else ""
     switches = "" if RECORD_SWITCHES in target.cflags else f"{request.compiler.version} {' '.join(target.cflags)}"
     if level or switches:
         files.write_text(space / "marks.s", mark_text(level, switches))
-        yield ("-c", str(space / "marks.s")), "marks.o"
-
-
-def _compile_memory(request: BuildRequest, target: LevelTarget) -> Iterator[_Step]:
-    """Let malloc keep memory, where the recipe says so."""
-    source = find_memory_source(request.recipe)
-    if source is not None:
-        yield (*target.cflags, "-fPIC", *path_flags(source.parent), "-c", str(source)), "memory.o"
+        compile_object("marks.o", "-c", str(space / "marks.s"))
+    memory = find_memory_source(request.recipe)
+    if memory is None:
+        return tuple(objects)
+    compile_object("memory.o", *target.cflags, "-fPIC", *path_flags(memory.parent), "-c", str(memory))
+    return (*objects, *(f"-Wl,--wrap={name}" for name in _WRAPPED))

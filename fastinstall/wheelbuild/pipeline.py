@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core import codec, files, temporary_directories
+from fastinstall.core import files, temporary_directories
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.process import ProcessGroup
@@ -23,12 +23,12 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels
 from fastinstall.wheelbuild.core_placement import plan_core_placements
 from fastinstall.wheelbuild.headers.probe import Headers, matching_headers, probe_headers
-from fastinstall.wheelbuild.linking import find_linked_libraries, linking
+from fastinstall.wheelbuild.linking import find_linked_libraries, library_flags
 from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
 from fastinstall.wheelbuild.prepare import NOT_COMPILED, extract_source, prepare_source
-from fastinstall.wheelbuild.ready_wheels import list_known_inputs
+from fastinstall.wheelbuild.ready_wheels import list_known_inputs, make_statics_digest
 from fastinstall.wheelbuild.requirements import describe_given_wheels, fetch_requirements, install_requirements
-from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static, list_static_orders, static_inputs
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 from fastinstall.wheelbuild.variables import remove_stray_variables
 
 
@@ -49,10 +49,13 @@ def prepare_build(
     tree = extract_source(request.source, space / "source", but=NOT_COMPILED)
     installed = space / "requirements"
     kernels = prepare_source(request, headers, tree)
-    base_wheel = _open_base_wheel(request, space)
+    base_wheel = None
+    if request.base_wheel is not None:
+        suffix = request.interpreter.extension_suffix
+        base_wheel = open_base_wheel(request.base_wheel, request.recipe.package, suffix, space / "base_wheel")
     works: list[Callable[[ProcessGroup], StaticLibrary | None]] = [
         partial(_install_requirements, request, tree, installed),
-        *(partial(build_static, order) for order in list_static_orders(request)),
+        *(partial(build_static, request, name) for name in request.static_sources()),
     ]
     statics = tuple(each for each in run_together(works) if each is not None)
     directories = (
@@ -71,7 +74,7 @@ def prepare_build(
         statics=statics,
         base_wheel=base_wheel,
         placements=plan_core_placements(request, base_wheel, key) if base_wheel is not None else (),
-        link=linking(request, base_wheel, archives, plain / "link"),
+        library_flags=library_flags(request, base_wheel, archives, plain / "link"),
         requirements=installed,
         space=space,
         log=log,
@@ -80,13 +83,6 @@ def prepare_build(
 
 def _install_requirements(request: BuildRequest, tree: Path, directory: Path, process_group: ProcessGroup) -> None:
     install_requirements(fetch_requirements(request, tree, process_group), request.interpreter, directory)
-
-
-def _open_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
-    if request.base_wheel is None:
-        return None
-    suffix = request.interpreter.extension_suffix
-    return open_base_wheel(request.base_wheel, request.recipe.package, suffix, space / "base_wheel")
 
 
 def _find_jpeg_directories(
@@ -132,31 +128,31 @@ def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str])
         plain_directory(space) as plain,
     ):
         context = prepare_build(request, headers, space=space, plain=plain, key=key, log=log)
-        levels = compile_levels(context, context.places)
+        levels = compile_levels(context, context.place_flags)
         return wheel_cache.store_wheel(request.cache, inputs, assemble(context, levels), levels[0].features)
 
 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     """Return all inputs that decide the bytes of the wheel, by name."""
-    step, interpreter = request.step, request.interpreter
+    recipe, step, interpreter, compiler = request.recipe, request.step, request.interpreter, request.compiler.text
+    sources = {
+        "source": files.sha256(request.source),
+        "base_wheel": files.sha256(request.base_wheel) if request.base_wheel is not None else "",
+        "clang": step.clang.sha256 if step.clang is not None else "",
+    }
+    sdists = {name: files.sha256(path) for name, path in request.statics.items()}
     return {
-        **list_known_inputs(request.recipe, step, interpreter, _digest_sources(request)),
-        "statics": codec.digest({order.name: static_inputs(order) for order in list_static_orders(request)}),
+        **list_known_inputs(recipe, step, interpreter, sources),
+        "statics": make_statics_digest(recipe, step, sdists, compiler),
         "linked": " ".join(files.sha256(path) for path in find_linked_libraries(request))
         if request.base_wheel is None
         else "",
-        "compiler": request.compiler.text,
+        "compiler": compiler,
         "headers": headers.digest,
         "libc": f"{interpreter.libc} {interpreter.libc_version}",
         "place": str(interpreter.site_packages) if step.link is LinkMode.ENV else "",
         **describe_given_wheels(request.wheelhouse),
     }
-
-
-def _digest_sources(request: BuildRequest) -> dict[str, str]:
-    sources = {"source": request.source, "base_wheel": request.base_wheel}
-    digests = {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
-    return {**digests, "clang": request.step.clang.sha256 if request.step.clang is not None else ""}
 
 
 def _tidy_request(request: BuildRequest) -> BuildRequest:

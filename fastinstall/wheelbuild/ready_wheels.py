@@ -15,10 +15,11 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
+from fastinstall.wheelbuild.build_inputs import list_enabled_libraries
 from fastinstall.wheelbuild.prepare import find_memory_source, list_kernel_sources
 from fastinstall.wheelbuild.provenance import PIPELINE_VERSION
 from fastinstall.wheelbuild.requirements import describe_given_wheels
-from fastinstall.wheelbuild.static_libraries import key_inputs
+from fastinstall.wheelbuild.static_libraries import make_static_key
 
 _OF_THIS_CPU = "-march=native"
 
@@ -42,10 +43,12 @@ def find_ready(
     known = list_known_inputs(recipe, step, interpreter, hashes)
     tags = set(selection.list_supported_tags(interpreter))
     given = describe_given_wheels(wheelhouse)
+    sdists = {name: sdist.sha256 for name, sdist in step.statics.items()}
     for entry in wheel_cache.entries(directory):
         same = all(entry.inputs.get(name) == value for name, value in known.items())
         same = same and entry.inputs.get("wheelhouse") in (None, given.get("wheelhouse"))
-        if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
+        statics = make_statics_digest(recipe, step, sdists, entry.inputs.get("compiler", ""))
+        if not same or entry.inputs.get("statics") != statics:
             continue
         name = selection.parse_filename(entry.wheel)
         if name is not None and name.tags & tags and wheel_cache.is_wheel_intact(directory, entry):
@@ -67,7 +70,7 @@ def list_known_inputs(
         "distribution": f"{step.distribution} {step.version}",
         "targets": codec.digest(step.targets),
         "link": step.link.value,
-        "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, base_wheel=bool(hashes["base_wheel"])))),
+        "libraries": " ".join(sorted(list_enabled_libraries(recipe, step, carried=bool(hashes["base_wheel"])))),
         "python": f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}",
         "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
     }
@@ -81,21 +84,19 @@ def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
     return hashes if known and all(each.sha256 for each in step.statics.values()) else None
 
 
-def statics_digest(recipe: Recipe, step: WheelOrder, compiler: str) -> str:
-    """Return a digest of all inputs of the statically linked libraries."""
-    inputs = {}
-    for name, sdist in step.statics.items():
-        source = recipe.libraries[name].static
-        if source is not None:
-            inputs[name] = key_inputs(source, sdist.sha256, step.targets[0].cflags, compiler)
-    return codec.digest(inputs)
+def make_statics_digest(recipe: Recipe, step: WheelOrder, sdists: Mapping[str, str], compiler: str) -> str:
+    """Return a digest of all inputs of the statically linked libraries; `sdists` are their hashes, by the libraries."""
+    sources = {name: recipe.libraries[name].static for name in sdists}
+    cflags = step.targets[0].cflags
+    return codec.digest(
+        {
+            name: make_static_key(source, sdists[name], cflags, compiler)
+            for name, source in sources.items()
+            if source is not None
+        }
+    )
 
 
 def _is_portable(step: WheelOrder) -> bool:
     native = any(_OF_THIS_CPU in target.cflags for target in step.targets)
     return step.source is not None and step.base_wheel is not None and step.link is LinkMode.BUNDLE and not native
-
-
-def _list_compiled_libraries(recipe: Recipe, step: WheelOrder, *, base_wheel: bool) -> Iterator[str]:
-    known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
-    return (name for name, library in known.items() if library.core or not base_wheel)

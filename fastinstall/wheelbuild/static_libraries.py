@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
-from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
+from fastinstall.core import codec, files, foreign, sealed_trees
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Noted, Progressed, Started
@@ -144,28 +144,6 @@ _VERSION = re.compile(r'^#define\s+\w+_VERSION\s+"(\d+(?:\.\d+)+)"', re.MULTILIN
 
 
 @immutable
-class StaticOrder:
-    """A static library of a build, compiled for its lowest level: one archive serves all levels.
-
-    Attributes:
-        name: the recipe's name of the library ("zlib").
-        sdist: the archive, its hash verified.
-        source: its directory in the sdist, and how to configure it.
-        request: the build that links it.
-    """
-
-    name: str
-    sdist: Path
-    source: StaticSource
-    request: BuildRequest
-
-    @property
-    def cflags(self) -> tuple[str, ...]:
-        """The full flags of the lowest level."""
-        return self.request.step.targets[0].cflags
-
-
-@immutable
 class StaticLibrary:
     """A static library in the cache.
 
@@ -182,41 +160,35 @@ class StaticLibrary:
     version: str
 
 
-def list_static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
-    """Return the static libraries of a build."""
-    sources = {name: request.recipe.libraries[name].static for name in request.statics}
-    return tuple(
-        StaticOrder(name=name, sdist=request.statics[name], source=source, request=request)
-        for name, source in sources.items()
-        if source is not None
-    )
-
-
-def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) -> StaticLibrary:
-    """Build the library, or take it from the cache.
+def build_static(request: BuildRequest, name: str, process_group: ProcessGroup | None = None) -> StaticLibrary:
+    """Build a library for the lowest level of a build, or take it from the cache: one archive serves all levels.
 
     Args:
+        request: the build that links it.
+        name: the recipe's name of the library ("zlib").
         process_group: stops the build together with other work; required outside the main thread.
 
     Raises:
         FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its
             makefiles use unsupported syntax.
     """
-    place = order.request.cache / "statics" / codec.digest(static_inputs(order))
-    if not _is_stored(place, order):
+    source, cache = request.static_sources()[name], request.cache
+    sdist = files.sha256(request.statics[name])
+    place = cache / "statics" / make_static_key(source, sdist, request.step.targets[0].cflags, request.compiler.text)
+
+    def make(entry: Path) -> None:
+        if place.is_dir():
+            request.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
         started = time.monotonic()
-        order.request.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
-        within = order.request.cache / "tmp"
-        with (
-            temporary_directories.temporary_directory("entry", within=within) as space,
-            plain_directory(within) as workplace,
-        ):
-            _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
-            sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.request.cache)
+        request.emit(Started(stage=STAGE, message=f"compiling {source.pypi} for {name}"))
+        with plain_directory(cache / "tmp") as workplace:
+            _LibraryBuild(request, name, workplace, process_group or ProcessGroup()).build(entry)
         seconds = time.monotonic() - started
-        order.request.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi}", seconds=seconds))
-    archive, include = place / Path(order.source.archive).name, place / _INCLUDE
-    return StaticLibrary(name=order.name, archive=archive, include=include, version=_read_version(include))
+        request.emit(Finished(stage=STAGE, message=f"compiled {source.pypi}", seconds=seconds))
+
+    sealed_trees.make_once(place, make, cache=cache)
+    archive, include = place / Path(source.archive).name, place / _INCLUDE
+    return StaticLibrary(name=name, archive=archive, include=include, version=_read_version(include))
 
 
 def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
@@ -233,58 +205,65 @@ def list_global_symbols(archive: Path) -> tuple[str, ...]:
     return tuple(name.decode() for name in content[72 + 4 * count : 68 + size].split(b"\0")[:count])
 
 
-def static_inputs(order: StaticOrder) -> dict[str, str]:
-    """Return all inputs of the archive, by name; also for the key of the binary that links it."""
-    return key_inputs(order.source, files.sha256(order.sdist), order.cflags, order.request.compiler.text)
+def make_static_key(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> str:
+    """Return a digest of all inputs of an archive: the name of its entry, and a part of the key of what links it.
 
-
-def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> dict[str, str]:
-    """Return the inputs of the archive from the hash of an sdist and a compiler's `text`."""
-    return {
-        "format": _FORMAT,
-        "sdist": sdist,
-        "directory": source.directory,
-        "configure": shlex.join(source.configure),
-        "archive": source.archive,
-        "headers": shlex.join(source.headers),
-        "cflags": shlex.join((*cflags, *_FLAGS)),
-        "compiler": compiler,
-    }
+    Args:
+        source: its directory in the sdist, and how to configure it.
+        sdist: the hash of the sdist.
+        cflags: the full flags of the lowest level.
+        compiler: `Compiler.text` of the compiler.
+    """
+    return codec.digest(
+        {
+            "format": _FORMAT,
+            "sdist": sdist,
+            "directory": source.directory,
+            "configure": shlex.join(source.configure),
+            "archive": source.archive,
+            "headers": shlex.join(source.headers),
+            "cflags": shlex.join((*cflags, *_FLAGS)),
+            "compiler": compiler,
+        }
+    )
 
 
 class _LibraryBuild:
     """One build, in its own temporary directory."""
 
-    def __init__(self, order: StaticOrder, space: Path, process_group: ProcessGroup) -> None:
-        self._order = order
+    def __init__(self, request: BuildRequest, name: str, space: Path, process_group: ProcessGroup) -> None:
+        self._request = request
+        self._sdist = request.statics[name]
+        self._source = request.static_sources()[name]
         self._space = space
         self._process_group = process_group
 
     def build(self, entry: Path) -> None:
         """Compile, and lay out the entry of the cache."""
-        order = self._order
-        source = extract_source(order.sdist, self._space / "source") / order.source.directory
-        self._configure(source)
-        archive = Path(order.source.archive).name
-        steps = compile_steps(source, archive)
+        tree = extract_source(self._sdist, self._space / "source") / self._source.directory
+        self._configure(tree)
+        archive = Path(self._source.archive).name
+        steps = compile_steps(tree, archive)
         self._compile(steps)
         (entry / _INCLUDE).mkdir(parents=True)
         self._archive_objects(steps, entry / archive)
-        for header in order.source.headers:
-            _copy(source / header, entry / _INCLUDE / Path(header).name)
+        for header in self._source.headers:
+            try:
+                files.write_bytes(entry / _INCLUDE / Path(header).name, (tree / header).read_bytes())
+            except OSError as error:
+                raise FailedError(f"{Path(header).name}: configure did not create it: {error.strerror}") from error
 
-    def _configure(self, source: Path) -> None:
-        order = self._order
-        if not (source / "configure").is_file():
-            raise FailedError(f"{order.sdist.name}: no configure in {order.source.directory}")
-        flags = (*order.cflags, *_FLAGS, *path_flags(self._space))
+    def _configure(self, tree: Path) -> None:
+        if not (tree / "configure").is_file():
+            raise FailedError(f"{self._sdist.name}: no configure in {self._source.directory}")
+        flags = (*self._request.step.targets[0].cflags, *_FLAGS, *path_flags(self._space))
         variables = {"CC": self._find_plain_compiler(), "CFLAGS": shlex.join(flags), "TMPDIR": str(self._space)}
-        argv = ("/bin/sh", "./configure", *order.source.configure)
-        self._run(argv, source, f"configuring {order.source.pypi} failed", **variables)
+        argv = ("/bin/sh", "./configure", *self._source.configure)
+        self._run(argv, tree, f"configuring {self._source.pypi} failed", **variables)
 
     def _find_plain_compiler(self) -> str:
         """Return the compiler's command, or a wrapper without a space in its path: `configure` lacks quoting."""
-        words = shlex.join(self._order.request.compiler.command)
+        words = shlex.join(self._request.compiler.command)
         if "'" not in words:
             return words
         front = self._space / "cc"
@@ -292,62 +271,46 @@ class _LibraryBuild:
         return str(front)
 
     def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
-        with ThreadPoolExecutor(max_workers=max(self._order.request.step.jobs, 1)) as pool:
-            work = [pool.submit(self._run, step.argv, step.directory, self._describe_failure(step)) for step in steps]
+        with ThreadPoolExecutor(max_workers=max(self._request.step.jobs, 1)) as pool:
+            failure = f"of {self._source.pypi} failed"
+            work = [
+                pool.submit(self._run, step.argv, step.directory, f"compiling {step.output.name} {failure}")
+                for step in steps
+            ]
             try:
                 for done, each in enumerate(work, 1):
                     await_future(each)
-                    self._order.request.emit(Progressed(stage=STAGE, done=done, total=len(work)))
+                    self._request.emit(Progressed(stage=STAGE, done=done, total=len(work)))
             except BaseException:
                 self._process_group.pull()
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _describe_failure(self, step: MakefileCompilation) -> str:
-        return f"compiling {step.output.name} of {self._order.source.pypi} failed"
-
     def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
         """Collect the objects; D: without times, owners and permissions (ar(1))."""
-        order = self._order
-        program = find_archiver(order.request.compiler, order.request.variables)
+        program = find_archiver(self._request.compiler, self._request.variables)
         argv = (program, "rcsD", str(target), *(str(step.output) for step in steps))
-        self._run(argv, target.parent, f"archiving {order.source.pypi} failed")
+        self._run(argv, target.parent, f"archiving {self._source.pypi} failed")
 
     def _run(self, argv: tuple[str, ...], directory: Path, failure: str, **variables: str) -> None:
-        harmless = remove_secret_variables(self._order.request.variables)
+        harmless = remove_secret_variables(self._request.variables)
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
-            group = self._process_group
             run(
                 argv,
                 directory=directory,
                 environment=environment,
                 timeout=_SECONDS,
                 while_working=True,
-                process_group=group,
+                process_group=self._process_group,
             )
         except CommandError as error:
             reason = f"{failure}: {error.message.rpartition(': ')[2]}"
             raise FailedError(reason, hint=_HINT, details=error.details) from error
 
 
-def _copy(source: Path, target: Path) -> None:
-    try:
-        files.write_bytes(target, source.read_bytes())
-    except OSError as error:
-        raise FailedError(f"{source.name}: configure did not create it: {error.strerror}") from error
-
-
 def _read_version(include: Path) -> str:
     text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in sorted(include.iterdir()))
     match = _VERSION.search(text)
     return match[1] if match else ""
-
-
-def _is_stored(place: Path, order: StaticOrder) -> bool:
-    """Return whether the cache has the library; a damaged one is reported, and does not count."""
-    is_whole = sealed_trees.is_intact(place, cache=order.request.cache)
-    if not is_whole and place.is_dir():
-        order.request.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
-    return is_whole

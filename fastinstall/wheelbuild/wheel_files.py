@@ -1,6 +1,6 @@
 """Unpack, label and pack wheels: the same tree gives the same bytes, on any machine and date.
 
-A label is a wheel's name, version and tags, and the documents in its metadata. Source: PEP 427 and the binary
+A label is a wheel's name, version and tags, and the statements in its metadata. Source: PEP 427 and the binary
 distribution format of packaging.python.org.
 """
 
@@ -10,6 +10,7 @@ import io
 import re
 import stat
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastinstall import __version__
@@ -38,25 +39,6 @@ class Tags:
     python: str
     abi: str
     platforms: tuple[str, ...]
-
-
-@immutable
-class Label:
-    """The name of a wheel and its metadata.
-
-    Attributes:
-        distribution: its name, as in "pillow".
-        version: with its local part, as in "12.1.1+simd.v3".
-        summary: one line that describes it.
-        platforms: platform tags, in order.
-        statements: texts about the wheel, by file name in its metadata directory.
-    """
-
-    distribution: str
-    version: str
-    summary: str
-    platforms: tuple[str, ...]
-    statements: dict[str, str]
 
 
 def unpack_wheel(wheel: Path, directory: Path) -> None:
@@ -133,8 +115,24 @@ def format_record(rows: list[tuple[str, str, str]]) -> str:
     return text.getvalue()
 
 
-def label_tree(tree: Path, label: Label) -> str:
+def label_tree(
+    tree: Path,
+    *,
+    distribution: str,
+    version: str,
+    summary: str,
+    platforms: Sequence[str],
+    statements: Mapping[str, str],
+) -> str:
     """Rewrite the metadata of an unpacked wheel, except RECORD, which packing rewrites.
+
+    Args:
+        tree: the directory of the unpacked wheel.
+        distribution: its name, as in "pillow".
+        version: with its local part, as in "12.1.1+simd.v3".
+        summary: one line that describes it.
+        platforms: platform tags, in order.
+        statements: texts about the wheel, by file name in its metadata directory.
 
     Returns:
         The wheel's file name.
@@ -143,19 +141,19 @@ def label_tree(tree: Path, label: Label) -> str:
         FailedError: METADATA has no Name or Version to rewrite.
     """
     tags = read_wheel_tags(tree)
-    stem = f"{_escape_name(label.distribution)}-{label.version.replace('-', '_')}"
+    stem = f"{re.sub(r'[-_.]+', '_', distribution).lower()}-{version.replace('-', '_')}"
     metadata = tree / f"{stem}.dist-info"
     if metadata_directory(tree) != metadata:
         files.rename(metadata_directory(tree), metadata)
-    fields = {"Name": label.distribution, "Version": label.version, "Summary": label.summary}
+    fields = {"Name": distribution, "Version": version, "Summary": summary}
     text = (metadata / "METADATA").read_text(encoding="utf-8")
     files.write_text(metadata / "METADATA", replace_metadata_fields(text, fields))
-    files.write_text(
-        metadata / "WHEEL", _make_wheel_file(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms))
-    )
-    for name, text in label.statements.items():
+    lines = ["Wheel-Version: 1.0", f"Generator: fastinstall {__version__}", "Root-Is-Purelib: false"]
+    lines += (f"Tag: {tags.python}-{tags.abi}-{platform}" for platform in platforms)
+    files.write_text(metadata / "WHEEL", "".join(f"{line}\n" for line in lines))
+    for name, text in statements.items():
         files.write_text(metadata / name, text)
-    return f"{stem}-{tags.python}-{tags.abi}-{'.'.join(label.platforms)}.whl"
+    return f"{stem}-{tags.python}-{tags.abi}-{'.'.join(platforms)}.whl"
 
 
 def replace_metadata_fields(metadata: str, fields: dict[str, str]) -> str:
@@ -180,12 +178,3 @@ def _make_entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
     entry.compress_type = method
     entry.create_system = 3  # Unix, so that the permissions count
     return entry
-
-
-def _make_wheel_file(tags: tuple[str, ...]) -> str:
-    lines = ["Wheel-Version: 1.0", f"Generator: fastinstall {__version__}", "Root-Is-Purelib: false"]
-    return "\n".join([*lines, *(f"Tag: {tag}" for tag in tags)]) + "\n"
-
-
-def _escape_name(name: str) -> str:
-    return re.sub(r"[-_.]+", "_", name).lower()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from support.build.tiny_library import library_order, library_sdist
+from support.build.tiny_library import library_request, library_sdist
 from support.machine.needs import require_system
 
 from fastinstall.compilers.clang import COMPILER
@@ -114,7 +114,7 @@ def test_level_and_switches_are_marked_without_linker_support(clang: Clang, modu
 def test_clang_archives_a_static_library_that_stays_hidden(clang: Clang, module: Path, tmp_path: Path) -> None:
     version = clang.run("--version").partition("\n")[0]
     compiler = Compiler(command=(str(clang.program),), version=version, accepts=())
-    library = build_static(library_order(tmp_path, library_sdist(tmp_path), compiler=compiler))
+    library = build_static(library_request(tmp_path, library_sdist(tmp_path), compiler=compiler), "tiny")
     assert "tiny_two" in list_global_symbols(library.archive)
     module.write_text("int tiny_two(void);\nint three(void) { return tiny_two() + 1; }\n")
     assert exported(clang.link(module, library.archive)) == {"three"}

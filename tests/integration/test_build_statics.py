@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.build.tiny_library import CONFIGURE, library_order, library_sdist
+from support.build.tiny_library import CONFIGURE, SOURCE, library_request, library_sdist
 from support.machine.needs import require_system
 
 from fastinstall.compilers.flags import compile_flags, list_probed_flags
@@ -69,8 +69,8 @@ def said(*argv: str | Path) -> str:
 
 def test_a_library_is_built_with_its_headers_and_version(tmp_path: Path) -> None:
     events: list[Event] = []
-    order = library_order(tmp_path, library_sdist(tmp_path), emit=events.append)
-    library = build_static(order)
+    request = library_request(tmp_path, library_sdist(tmp_path), emit=events.append)
+    library = build_static(request, "tiny")
     assert (library.version, library.archive.name) == ("2.3", "libtiny.a")
     assert [event.done for event in events if isinstance(event, Progressed)] == [1, 2]
     place, two = said(compiled(library, PROGRAM, tmp_path / "program")).split()
@@ -84,20 +84,20 @@ def test_make_is_not_needed(tmp_path: Path) -> None:
         found = shutil.which(name)
         assert found is not None
         (programs / name).symlink_to(found)
-    order = library_order(tmp_path, library_sdist(tmp_path), variables={"PATH": str(programs)})
-    assert build_static(order).archive.is_file()
+    request = library_request(tmp_path, library_sdist(tmp_path), variables={"PATH": str(programs)})
+    assert build_static(request, "tiny").archive.is_file()
 
 
 def test_the_same_order_elsewhere_gives_the_same_bytes(tmp_path: Path) -> None:
     sdist = library_sdist(tmp_path)
-    orders = [library_order(tmp_path / name, sdist, cflags=("-O2", "-g")) for name in ("a", "another/place")]
-    libraries = [build_static(order) for order in orders]
+    requests = [library_request(tmp_path / name, sdist, cflags=("-O2", "-g")) for name in ("a", "another/place")]
+    libraries = [build_static(request, "tiny") for request in requests]
     assert libraries[0].archive != libraries[1].archive
     assert libraries[0].archive.read_bytes() == libraries[1].archive.read_bytes()
 
 
 def test_a_cache_whose_path_has_a_space_serves_too(tmp_path: Path) -> None:
-    library = build_static(library_order(tmp_path / "a place", library_sdist(tmp_path)))
+    library = build_static(library_request(tmp_path / "a place", library_sdist(tmp_path)), "tiny")
     assert library.archive.is_file()
     assert "a place" in str(library.archive)
 
@@ -105,39 +105,40 @@ def test_a_cache_whose_path_has_a_space_serves_too(tmp_path: Path) -> None:
 def test_variables_that_name_another_machine_are_not_heeded(tmp_path: Path) -> None:
     configure = CONFIGURE.replace("#!/bin/sh", '#!/bin/sh\n[ -z "$CHOST$CROSS_PREFIX" ] || exit 1')
     variables = {"PATH": os.environ["PATH"], "CHOST": "aarch64-linux-gnu", "CROSS_PREFIX": "aarch64-linux-gnu-"}
-    order = library_order(tmp_path, library_sdist(tmp_path, configure=configure), variables=variables)
-    assert build_static(order).archive.is_file()
+    request = library_request(tmp_path, library_sdist(tmp_path, configure=configure), variables=variables)
+    assert build_static(request, "tiny").archive.is_file()
 
 
 def test_a_second_order_is_served_from_the_cache(tmp_path: Path) -> None:
-    order = library_order(tmp_path, library_sdist(tmp_path))
-    first = build_static(order)
-    again = replace(order, request=replace(order.request, variables={"PATH": "/nonexistent"}))
-    assert build_static(again) == first
-    assert list((order.request.cache / "tmp").iterdir()) == []
+    request = library_request(tmp_path, library_sdist(tmp_path))
+    first = build_static(request, "tiny")
+    again = replace(request, variables={"PATH": "/nonexistent"})
+    assert build_static(again, "tiny") == first
+    assert list((request.cache / "tmp").iterdir()) == []
 
 
 def test_other_flags_give_another_library(tmp_path: Path) -> None:
     sdist = library_sdist(tmp_path)
-    orders = [library_order(tmp_path, sdist, cflags=(flag,)) for flag in ("-O2", "-O1")]
-    assert build_static(orders[0]).archive != build_static(orders[1]).archive
+    requests = [library_request(tmp_path, sdist, cflags=(flag,)) for flag in ("-O2", "-O1")]
+    assert build_static(requests[0], "tiny").archive != build_static(requests[1], "tiny").archive
 
 
 @pytest.mark.parametrize("damaged", ["libtiny.a", "include/tiny.h"])
 def test_a_damaged_library_is_reported_and_built_again(tmp_path: Path, damaged: str) -> None:
     events: list[Event] = []
-    order = library_order(tmp_path, library_sdist(tmp_path), emit=events.append)
-    first = build_static(order)
+    request = library_request(tmp_path, library_sdist(tmp_path), emit=events.append)
+    first = build_static(request, "tiny")
     content = first.archive.read_bytes()
     (first.archive.parent / damaged).write_bytes(b"damaged")
-    assert build_static(order).archive.read_bytes() == content
+    assert build_static(request, "tiny").archive.read_bytes() == content
     assert [event.message for event in events if isinstance(event, Noted) and event.warning]
 
 
 def test_a_configure_that_fails_is_an_error_with_what_it_said(tmp_path: Path) -> None:
-    order = library_order(tmp_path, library_sdist(tmp_path))
+    source = replace(SOURCE, configure=("--other",))
+    request = library_request(tmp_path, library_sdist(tmp_path), source=source)
     with pytest.raises(FailedError, match="configuring tiny-library failed") as caught:
-        build_static(replace(order, source=replace(order.source, configure=("--other",))))
+        build_static(request, "tiny")
     assert any("unknown word --other" in line for line in caught.value.details)
 
 
@@ -145,9 +146,9 @@ def test_a_configure_that_hangs_fails_with_the_timeout_as_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static_libraries, "_SECONDS", 3.0)
-    order = library_order(tmp_path, library_sdist(tmp_path, configure="#!/bin/sh\necho harmless >&2\nsleep 60\n"))
+    request = library_request(tmp_path, library_sdist(tmp_path, configure="#!/bin/sh\necho harmless >&2\nsleep 60\n"))
     with pytest.raises(FailedError, match=r"configuring .* failed: no answer within 3 s") as caught:
-        build_static(order)
+        build_static(request, "tiny")
     assert caught.value.details == ("no answer within 3 s: killed", "stderr: harmless")
 
 
@@ -155,24 +156,25 @@ def test_a_configure_still_busy_past_the_limit_is_not_killed(tmp_path: Path, mon
     """As under an emulator, where it takes twenty times as long."""
     monkeypatch.setattr(static_libraries, "_SECONDS", 0.5)
     busy = "i=0\nwhile [ $i -lt 1500000 ]; do i=$((i + 1)); done\n"
-    order = library_order(tmp_path, library_sdist(tmp_path, configure=CONFIGURE.replace("\n", f"\n{busy}", 1)))
+    request = library_request(tmp_path, library_sdist(tmp_path, configure=CONFIGURE.replace("\n", f"\n{busy}", 1)))
     started = time.monotonic()
-    assert build_static(order).archive.is_file()
+    assert build_static(request, "tiny").archive.is_file()
     assert time.monotonic() - started > 1.0
 
 
 def test_a_file_that_does_not_compile_is_an_error_that_names_it(tmp_path: Path) -> None:
-    order = library_order(tmp_path, library_sdist(tmp_path, one_c="int broken(\n"))
+    request = library_request(tmp_path, library_sdist(tmp_path, one_c="int broken(\n"))
     with pytest.raises(FailedError, match=r"compiling one\.o of tiny-library failed"):
-        build_static(order)
-    assert not (order.request.cache / "statics").exists()
+        build_static(request, "tiny")
+    assert not (request.cache / "statics").exists()
 
 
 @pytest.mark.parametrize(("field", "value"), [("directory", "src/none"), ("headers", ("none.h",))])
 def test_an_sdist_that_is_laid_out_otherwise_is_an_error(tmp_path: Path, field: str, value: object) -> None:
-    order = library_order(tmp_path, library_sdist(tmp_path))
+    source = replace(SOURCE, **{field: value})  # type: ignore[arg-type]
+    request = library_request(tmp_path, library_sdist(tmp_path), source=source)
     with pytest.raises(FailedError, match="configure"):
-        build_static(replace(order, source=replace(order.source, **{field: value})))  # type: ignore[arg-type]
+        build_static(request, "tiny")
 
 
 @pytest.fixture(scope="session")
@@ -194,8 +196,8 @@ def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Sta
     directory = tmp_path_factory.mktemp("zlib-ng")
     level = next(level for level in recipe.levels if level.name == "x86-64-v2")
     flags, _ = compile_flags(recipe, level, compiler.accepts)
-    order = library_order(directory, sdist, source=source, cflags=flags, compiler=compiler, cache=shared_cache)
-    return build_static(order)
+    request = library_request(directory, sdist, source=source, cflags=flags, compiler=compiler, cache=shared_cache)
+    return build_static(request, "tiny")
 
 
 @pytest.mark.slow

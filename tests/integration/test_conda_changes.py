@@ -19,7 +19,7 @@ from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaEngine, CondaInstaller, CondaPackage, CondaTool
-from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.setup.steps.conda_packages import ChangeCondaPackages
 
 pytest_plugins = ("support.conda.fixtures",)
 

@@ -23,7 +23,7 @@ from fastinstall.index.run import Run
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
-from fastinstall.setup.steps.conda_toolchain import CondaToolchain
+from fastinstall.setup.steps.prepare import CondaToolchain
 
 pytest_plugins = ("support.conda.fixtures",)
 

@@ -23,8 +23,8 @@ from fastinstall.proof.matrix_cases import FEW_SIZES, PILLOW_13, matrix_cases
 from fastinstall.proof.quick import read_members
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
-from fastinstall.wheelbuild.core_placement import place_cores, plan_core_placements
-from fastinstall.wheelbuild.linking import LinkLocation
+from fastinstall.wheelbuild.core_placement import CorePlacement, place_cores, plan_core_placements
+from fastinstall.wheelbuild.linking import location_flags
 from whole_proof.binaries import FLAGS_NAME, LEVELS_NAME, prove_binaries
 from whole_proof.compiler_warnings import prove_warnings
 from whole_proof.extensions import VARIABLE
@@ -450,7 +450,7 @@ def test_a_higher_level_core_in_the_baselines_place_is_refused(
     marks = dict(zip((placement.target.level for placement in places), (baseline, LEVEL), strict=True))
     cores = {}
     for placement in places:
-        steps = _marked(build, placement.place, marks[placement.target.level])
+        steps = _marked(build, placement, marks[placement.target.level])
         variant = SanitizedVariant(source=build.build_tree.source, objects=build.core.objects)
         cores[placement] = compile_core(steps, variant, build.scratch / f"{baseline}-{placement.target.level}").path
     place_cores(build.request, several, cores)
@@ -465,12 +465,12 @@ def test_a_higher_level_core_in_the_baselines_place_is_refused(
         assert re.findall(r"x86-64-v\d", wrong) == ["x86-64-v2", baseline]
 
 
-def _marked(build: KernelsBuild, place: LinkLocation, mark: str) -> CoreSteps:
+def _marked(build: KernelsBuild, placement: CorePlacement, mark: str) -> CoreSteps:
     steps = build.build_tree.steps
     unmarked = replace(steps, link=tuple(word for word in steps.link if not word.startswith("-Wl,-z,x86-64")))
-    elsewhere = LinkLocation(run_path=build.build_tree.base_wheel.run_path).flags
+    elsewhere = location_flags(build.build_tree.base_wheel.run_path)
     kept = tuple(word for word in unmarked.link if word not in elsewhere)
-    return replace(unmarked, link=(*kept, *place.flags, f"-Wl,-z,{mark}"))
+    return replace(unmarked, link=(*kept, *placement.flags, f"-Wl,-z,{mark}"))
 
 
 def test_a_build_without_optimisation_is_refused(build: KernelsBuild) -> None:

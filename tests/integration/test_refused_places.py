@@ -17,7 +17,7 @@ from fastinstall.core.refused_writes import refuse_noexec
 from fastinstall.index.downloads import store_download
 from fastinstall.model.artefact import Artefact
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.prepare import PrivateHeaders
 
 ROOT = Path(__file__).parents[2]
 _READ_ONLY, _NOEXEC = 1, 8

@@ -31,11 +31,8 @@ from fastinstall.core.values import tag_of
 from fastinstall.doctor.registry import CHECKS as REGISTERED
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS
-from fastinstall.setup.steps.conda_toolchain import CondaToolchain
-from fastinstall.setup.steps.pin import Pin
-from fastinstall.setup.steps.pin_for_pip import PinForPip
-from fastinstall.setup.steps.private_headers import PrivateHeaders
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.pin import Pin, PinForPip
+from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
 PYPROJECT = PACKAGE.parent / "pyproject.toml"

@@ -26,18 +26,17 @@ from fastinstall.fleet.fleet import FleetArtefact
 from fastinstall.fleet.host_plan import plan_set
 from fastinstall.fleet.wheels import build_fleet, build_set
 from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
-from fastinstall.model.conda import CondaPackage
+from fastinstall.model.conda import CondaStack
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
 from fastinstall.setup.wheel import (
-    BuildOutcome,
     Emulation,
     build_proven_wheel,
-    publish_built_wheel,
     publish_channel,
     require_channel,
 )
-from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
+from fastinstall.wheelbuild.build_inputs import BuildResult
+from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -58,16 +57,19 @@ def run(arguments: Namespace, context: Context) -> int:
     else:
         require_wheelhouse(output)
     target = replace(target_of(arguments), machine=_read_machine(arguments))
-    made = build_proven_wheel(session, target, request, _read_emulation(arguments))
-    served = ((made.interpreter.version, made.interpreter.machine),) if arguments.with_tool else ()
+    planned, built = build_proven_wheel(session, target, request, _read_emulation(arguments))
+    served = ((planned.interpreter.version, planned.interpreter.machine),) if arguments.with_tool else ()
     with _bring_tool(session, output, served, request) as tool:
         if as_conda:
-            built = publish_channel(session, made, request, output)
+            stack = publish_channel(session, planned, built.wheel, output)
         else:
-            built = publish_built_wheel(session, made, output)
+            stack, wheel = None, publish_wheel(session, built.wheel, built.sha256, output)
+            built = replace(built, wheel=wheel)
+    report = _report(built, stack, tool)
+    paths = [package.path for package in report.packages] or [report.wheel]
     brought = (tool.directory / tool.wheel,) if tool is not None else ()
-    files = "\n".join(str(path) for path in (*_list_built_files(built), *brought))
-    tell(context, "build", _report(built, tool), lambda _report, _page: files)
+    files = "\n".join(str(path) for path in (*paths, *brought))
+    tell(context, "build", report, lambda _report, _page: files)
     return ExitCode.OK
 
 
@@ -113,34 +115,24 @@ def _bring_tool(
         yield tool
 
 
-def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
-    result, stack = built.result, built.stack
-    packages = () if stack is None else zip(_list_packages(built), _list_built_files(built), strict=True)
+def _report(built: BuildResult, stack: CondaStack | None, tool: ToolWheels | None) -> BuildReport:
     return BuildReport(
         format=Format.WHEEL if stack is None else Format.CONDA,
-        wheel=result.wheel,
-        sha256=result.sha256,
-        from_cache=result.from_cache,
-        channel="" if stack is None else stack.package.channel,
-        packages=tuple(
-            BuiltPackage(name=each.name, version=each.version, build=each.build, path=path, sha256=each.sha256)
-            for each, path in packages
-        ),
+        wheel=built.wheel,
+        sha256=built.sha256,
+        from_cache=built.from_cache,
+        channel=stack.package.channel if stack is not None else "",
+        packages=tuple(_describe_packages(stack)) if stack is not None else (),
         tool=tool,
     )
 
 
-def _list_packages(built: BuildOutcome) -> list[CondaPackage]:
-    """List the conda packages, the stack first."""
-    stack = built.stack
-    return [each for each in (stack.package, stack.guard) if each is not None] if stack is not None else []
-
-
-def _list_built_files(built: BuildOutcome) -> list[Path]:
-    """List what was asked for: the wheel, or the conda packages."""
-    if built.stack is None:
-        return [built.result.wheel]
-    return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _list_packages(built)]
+def _describe_packages(stack: CondaStack) -> Iterator[BuiltPackage]:
+    """Yield the conda packages, the stack first."""
+    for each in (stack.package, stack.guard):
+        if each is not None:
+            path = Path(stack.channel) / each.subdir / f"{each.dist}.conda"
+            yield BuiltPackage(name=each.name, version=each.version, build=each.build, path=path, sha256=each.sha256)
 
 
 def build_for_many(arguments: Namespace, context: Context) -> int:

@@ -31,7 +31,7 @@ from fastinstall.setup.expectations import describe_expectations
 from fastinstall.setup.late_interrupts import report_interruption_after_completion
 from fastinstall.setup.plan import Plan, SetupOutcome
 from fastinstall.setup.recovery import recover_first
-from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.pin import PinForPip
 from fastinstall.verbs.setup import examine_result, plan_setup, set_up
 
 

@@ -25,7 +25,7 @@ from fastinstall.observe.session import Session
 from fastinstall.setup.expectations import describe_cost, describe_expected_gain, estimate_seconds
 from fastinstall.setup.plan import Plan
 from fastinstall.setup.recovery import recover_first
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.prepare import SystemPackages
 from fastinstall.verbs.discover_environments import NEARBY, FoundEnvironment, discover_environments
 from fastinstall.verbs.setup import observe_facts, plan_setup
 

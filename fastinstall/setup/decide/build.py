@@ -7,8 +7,7 @@ is the plan's step that makes the wheel.
 from dataclasses import replace
 from operator import itemgetter
 
-from fastinstall.compilers import get_wheel_compiler, list_compilers
-from fastinstall.compilers.compiler import CompilerNeed
+from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
 from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
@@ -49,6 +48,7 @@ class BuildDecision:
         static_reasons: for people, one for each library that the recipe would link in.
         native: all libraries, and how to get the compiler and headers.
         compiler_wheel: the wheel whose compiler compiles; None if one does that is in none.
+        cached: the hash of a cached wheel equal to what would be built; empty if there is none.
     """
 
     situation: Situation
@@ -57,41 +57,59 @@ class BuildDecision:
     statics: dict[str, Artefact]
     static_reasons: tuple[str, ...]
     native: NativeChoice
-    compiler_wheel: Artefact | None = None
+    compiler_wheel: Artefact | None
+    cached: str = ""
 
 
 def decide_build(situation: Situation) -> BuildDecision:
-    """Decide what is built, and of what.
+    """Decide what is built, and of what, as if compiler and headers were there; then `complete_build` decides on these.
 
     Raises:
-        RefusedError: no version or level fits, or something is missing that this request does not allow to install.
+        RefusedError: no version or level fits.
         UsageError: an unknown level, version or library.
     """
     situation, releases, choice = _choose_release(situation)
     facts, recipe, request = situation.facts, situation.recipe, situation.request
-    levels, base_wheel = _choose_levels(situation, choice), choice.base_wheel is not None
-    statics, static_reasons, native, wheel = dict[str, Artefact](), tuple[str, ...](), NativeChoice(enabled=()), None
+    levels, has_base = _choose_levels(situation, choice), choice.base_wheel is not None
+    statics, static_reasons, enabled, wheel = dict[str, Artefact](), tuple[str, ...](), tuple[str, ...](), None
     if choice.prebuilt is None:
-        if situation.cached is None and facts.toolchain is None:
-            raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
-        alone = base_wheel and request.link is LinkMode.BUNDLE
-        need = CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone)
-        wheel = next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
+        alone, compilers = has_base and request.link is LinkMode.BUNDLE, list_wheel_compilers().values()
+        wheels = (each.choose_wheel(facts, request, releases, core_alone=alone) for each in compilers)
+        wheel = next(filter(None, wheels), None)
         situation = _use_compiler(situation, wheel) if wheel is not None else situation
         statics, static_reasons = choose_statics(recipe, releases, request.link)
-        if situation.cached is not None:
-            native = NativeChoice(enabled=list_wanted_libraries(recipe, request, base_wheel=base_wheel))
-        else:
-            native = choose_libraries(recipe, situation.facts, request, statics, releases.headers, base_wheel=alone)
+        enabled = list_wanted_libraries(recipe, request, base_wheel=has_base)
     return BuildDecision(
         situation=situation,
         choice=choice,
         levels=levels,
         statics=statics,
         static_reasons=static_reasons,
-        native=native,
+        native=NativeChoice(enabled=enabled),
         compiler_wheel=wheel,
     )
+
+
+def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
+    """Decide how compiler and headers come, unless no wheel has to be compiled.
+
+    Args:
+        decision: what is built.
+        cached: the hash of a cached wheel equal to what would be built; empty if there is none.
+
+    Raises:
+        RefusedError: something is missing that this request does not allow to install.
+        UsageError: an unknown library.
+    """
+    situation, choice = decision.situation, decision.choice
+    if cached or choice.prebuilt is not None:
+        return replace(decision, cached=cached)
+    facts, recipe, request, headers = situation.facts, situation.recipe, situation.request, situation.releases.headers
+    if facts.toolchain is None:
+        raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
+    alone = choice.base_wheel is not None and request.link is LinkMode.BUNDLE
+    native = choose_libraries(recipe, facts, request, decision.statics, headers, base_wheel=alone)
+    return replace(decision, native=native)
 
 
 def needs_compiling(situation: Situation) -> bool:
@@ -141,8 +159,8 @@ def make_build_step(decision: BuildDecision) -> Build:
         choice.reason,
         decision.levels.reason,
         *decision.static_reasons,
-        cached if situation.cached else "",
-        get_wheel_compiler(clang.name).explain(clang, request) if clang is not None and not situation.cached else "",
+        cached if decision.cached else "",
+        get_wheel_compiler(clang.name).explain(clang, request) if clang is not None and not decision.cached else "",
         _explain_libraries(request, choice),
     )
     return Build(
@@ -152,7 +170,7 @@ def make_build_step(decision: BuildDecision) -> Build:
         clang=clang,
         base_wheel=choice.base_wheel if request.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
-        cached=situation.cached or "",
+        cached=decision.cached,
         distribution=prebuilt.name if prebuilt else request.dist_name,
         version=prebuilt.version
         if prebuilt

@@ -21,13 +21,10 @@ from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.request import LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.setup.decide import conda_advice
-from fastinstall.setup.decide.build import decide_build, make_build_step
-from fastinstall.setup.decide.protection import refuse_if_protected
 from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.plan import Plan, Skipped
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.pin import Pin
 
 
@@ -144,28 +141,29 @@ def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple
     return tuple(sorted(names - {"__pycache__"}))
 
 
-def make_conda_request(situation: Situation) -> CondaRequest | None:
+def make_conda_request(situation: Situation, build: Build) -> CondaRequest | None:
     """Return what to ask the solver: whether our packages fit, and what else would change.
 
     Channels are named only if other packages are needed; without them, the answer comes from what is installed, at once
     and without a network.
 
+    Args:
+        situation: everything that is known so far.
+        build: makes the wheel that becomes a package.
+
     Returns:
         None if no conda package is made, or if an earlier one is restored.
 
     Raises:
-        FastinstallError: as the planner says, which decides what is built from the same situation.
+        RefusedError: there is no engine, or a pin keeps another build.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
-    refuse_if_protected(facts)
-    refuse_unsuited_engine(facts, request)
     conda = _conda_of(facts)
     if conda is None or choose_conda_engine(situation) is CondaInstaller.PIP:
         return None
     specs = conda_advice.list_missing_packages(conda, recipe, request)
     if situation.restoring and not specs:
         return None
-    build = make_build_step(decide_build(merge_conda_dependants(situation)))
     ours = plan_stack_packages(situation, conda, build)
     return CondaRequest(
         prefix=facts.environment.prefix,

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.compilers import find_compiler, list_compilers
-from fastinstall.compilers.compiler import MissingInputs
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -14,9 +13,7 @@ from fastinstall.model.recipe import BuildNeeds, Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.setup.decide.levels import refuse_unknown
-from fastinstall.setup.steps.conda_toolchain import CondaToolchain
-from fastinstall.setup.steps.private_headers import PrivateHeaders
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
 
 @immutable
@@ -217,15 +214,13 @@ def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToo
     asked = find_compiler(need.request.toolchain)
     if asked is not None and asked.is_exclusive:
         return None
-    missing = MissingInputs(
-        facts=need.facts,
-        request=need.request,
-        tools=need.tools,
-        libraries={name: need.recipe.libraries[name].conda for name in names},
-        # conda's own channels have no compiler
-        channels=tuple(each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS)),
+    libraries = {name: need.recipe.libraries[name].conda for name in names}
+    # conda's own channels have no compiler
+    channels = tuple(each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS))
+    offers = (
+        each.choose_packages(need.facts, need.request, need.tools, libraries, channels) for each in list_compilers()
     )
-    chosen = next(filter(None, (each.choose_packages(missing) for each in list_compilers())), None)
+    chosen = next(filter(None, offers), None)
     if chosen is None:
         return None
     return CondaToolchain(

@@ -30,32 +30,32 @@ from fastinstall.setup.decide.protection import refuse_if_protected
 from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.plan import Plan, Skipped, WheelPlan, compute_facts_digest
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.conda_toolchain import CondaToolchain
-from fastinstall.setup.steps.install_guard import InstallGuard
-from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.pin import PinForPip
+from fastinstall.setup.steps.prepare import CondaToolchain, SystemPackages
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
-from fastinstall.setup.steps.swap import Swap
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 
-def plan_build_step(situation: Situation) -> Build:
-    """Return only the build step of a plan for a situation.
+def decide(situation: Situation) -> BuildDecision:
+    """Decide what is built, and of what, for an environment that a setup may change.
 
     Raises:
-        FastinstallError: as `make_plan` says.
+        RefusedError: the target is protected, or no version or level fits.
+        UsageError: an unknown level, version or library, or an engine for conda packages without conda.
     """
-    return make_build_step(_decide_build(situation))
+    refuse_if_protected(situation.facts)
+    refuse_unsuited_engine(situation.facts, situation.request)
+    return decide_build(merge_conda_dependants(situation))
 
 
-def plan_wheel(situation: Situation) -> WheelPlan:
-    """Decide how a wheel alone is made for the interpreter of a situation.
+def plan_wheel(situation: Situation, decision: BuildDecision) -> WheelPlan:
+    """Plan how a wheel alone is made for the interpreter of a situation; what is built has been decided.
 
     Raises:
-        FastinstallError: as `make_plan` says.
+        RefusedError: the compiler is too old for a level.
     """
-    decision = _decide_build(situation)
     build = make_build_step(decision)
     return WheelPlan(
         request=situation.request,
@@ -67,21 +67,16 @@ def plan_wheel(situation: Situation) -> WheelPlan:
     )
 
 
-def _decide_build(situation: Situation) -> BuildDecision:
-    refuse_if_protected(situation.facts)
-    refuse_unsuited_engine(situation.facts, situation.request)
-    return decide_build(merge_conda_dependants(situation))
+def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
+    """Plan every step, with its reason.
 
-
-def make_plan(situation: Situation) -> Plan:
-    """Decide every step, with its reason.
+    Args:
+        situation: everything that is known.
+        decision: what is built, as `decide` and `complete_build` have decided it from this situation.
 
     Raises:
-        RefusedError: the target is protected, no version or level fits, or something is missing that
-            this request does not allow to install.
-        UsageError: an unknown level, version or library, or an engine for conda packages without conda.
+        RefusedError: the compiler is too old for a level, or a pin or another package of the environment is in the way.
     """
-    decision = _decide_build(situation)
     build = make_build_step(decision)
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):

@@ -26,8 +26,6 @@ class Situation:
         restoring: the plan restores the build of the receipt, whose version needs no new consent.
         microarchitectures: for each x86-64 level the names of its CPUs, as in conda's `__archspec`.
         preview: what the engine's solver would change, or None if it was not asked yet.
-        cached: the hash of a cached wheel equal to what would be built; "" during the search, which assumes one; None
-            if there is none.
         links: pip's find-links, for a pin to repeat.
         project: whose manifest and lock file make the environment, or None if there is none.
     """
@@ -41,6 +39,5 @@ class Situation:
     restoring: bool = False
     microarchitectures: dict[str, tuple[str, ...]] = field(default_factory=dict)
     preview: CondaChange | None = None
-    cached: str | None = None
     links: tuple[str, ...] = ()
     project: Project | None = None

@@ -23,7 +23,8 @@ from fastinstall.index.run import Run
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
-from fastinstall.setup.steps.step import FetchedInputs, SetupStep
+from fastinstall.setup.steps.prepare import FetchedInputs
+from fastinstall.setup.steps.step import SetupStep
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_cache import locate_wheel
 

@@ -1,31 +1,10 @@
-"""Base classes of steps: all, those that prepare a build, and those that record the stack."""
+"""Base classes of steps: of all, and of those whose reason is always told."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import field
-from pathlib import Path
+from collections.abc import Iterable
 
-from fastinstall.core.values import immutable
-from fastinstall.index.run import Run
-from fastinstall.journal.transaction import Transaction
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.facts import Facts
-
-
-@immutable
-class FetchedInputs:
-    """What was fetched for a build.
-
-    Attributes:
-        includes: include directories to look in first.
-        headers: packages whose headers lie there.
-        variables: environment variables that name the compiler, where it is not the system's.
-    """
-
-    includes: tuple[Path, ...] = ()
-    headers: tuple[Artefact, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class SetupStep(ABC):
@@ -64,49 +43,3 @@ class ExplainedStep(SetupStep):
     def outline(self) -> Iterable[str]:
         """Return its line and its reason."""
         return (f"{self.describe()} ({self.reason})",)
-
-
-class PreparingStep(ExplainedStep):
-    """Fetches what a build needs, and leaves the target as it is."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def fetch(self, run: Run) -> FetchedInputs:
-        """Fetch it.
-
-        Raises:
-            FastinstallError: it cannot be had; nothing of the target is touched.
-        """
-
-
-class RecordingStep(ExplainedStep):
-    """Writes down in the environment, behind the swap, that the stack shall stay."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
-        """Raise if what it writes would do harm, or cannot be written; nothing is changed.
-
-        Args:
-            wheel: that was built for the plan.
-            before: facts of the environment.
-            run: cache, index and listeners that the step works with.
-
-        Raises:
-            RefusedError: as its kind says.
-        """
-
-    @abstractmethod
-    def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
-        """Write it.
-
-        Args:
-            wheel: the wheel that the setup has put in place.
-            prefix: root of the environment that is changed.
-            transaction: records each change before it is made, to undo it.
-
-        Raises:
-            OSError: as the kernel says; the caller undoes.
-        """

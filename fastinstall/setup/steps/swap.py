@@ -66,6 +66,17 @@ class Swap(SetupStep):
         return (*moves, *list_conda_moves(prefix, site_packages, linked, before.conda, self.records))
 
 
+@immutable
+class InstallGuard(SetupStep):
+    """Install the start-up guard: its files come in with the renames of the swap."""
+
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        return "add a start-up hook that warns when another tool replaces it"
+
+
 def _name(metadata: str) -> str:
     """Return a distribution or a conda package as people call it: "pillow-simd 9.0", "pillow 12.1.1 py311h1_0"."""
     if not metadata.endswith(".dist-info"):

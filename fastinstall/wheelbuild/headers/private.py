@@ -10,7 +10,7 @@ What lies there is compared with its manifest before each build, and unpacked ag
 import re
 from pathlib import Path
 
-from fastinstall.core import files, sealed_trees, temporary_directories
+from fastinstall.core import files, sealed_trees
 from fastinstall.core.architecture import X86_64, Architecture
 from fastinstall.core.archives import unpack_deb
 
@@ -35,14 +35,14 @@ def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACK
     """
     key, renamed = files.sha256(package)[:16], architecture.target != PACKAGED.target
     place = cache / "headers" / (f"{key}-{architecture.machine}" if renamed else key)
-    if not sealed_trees.is_intact(place, cache=cache):
-        with temporary_directories.temporary_directory("headers", within=cache / "tmp") as space:
-            unpack_deb(package, space / "fresh", f"{_INCLUDE}/")
-            own = space / "fresh" / _INCLUDE / PACKAGED.target
-            if renamed and own.is_dir():
-                own.rename(own.with_name(architecture.target))
-            sealed_trees.publish_sealed(space / "fresh", place, space / "aside", cache=cache)
-    return list_include_directories(place)
+
+    def unpack(tree: Path) -> None:
+        unpack_deb(package, tree, f"{_INCLUDE}/")
+        own = tree / _INCLUDE / PACKAGED.target
+        if renamed and own.is_dir():
+            own.rename(own.with_name(architecture.target))
+
+    return list_include_directories(sealed_trees.make_once(place, unpack, cache=cache))
 
 
 def list_include_directories(root: Path) -> tuple[Path, ...]:

@@ -1,18 +1,19 @@
 """The pages of a static package index, as HTML (PEP 503) and JSON (PEP 691). Pure.
 
 Their addresses are relative, so they work on any web server, under any path, and on a file share. Sources: the simple
-repository API of packaging.python.org (PEP 503, 629, 658, 691, 700, 714, 740).
+repository API of packaging.python.org (PEP 503, 629, 658, 691, 700, 714).
 """
 
+import hashlib
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote as quote_parse
 
 from fastinstall.core.codec import dump
 from fastinstall.core.values import immutable
 
-_VERSION = "1.3"  # the first with provenance (PEP 740)
+_VERSION = "1.1"  # the first with sizes and times (PEP 700)
 
 
 @immutable
@@ -26,8 +27,7 @@ class IndexedFile:
         size: of the file, in bytes.
         uploaded: when it was added, in UTC: "2026-01-31T12:00:00Z".
         requires_python: a specifier; empty if it has none.
-        metadata_sha256: of its metadata beside it; empty without metadata.
-        has_provenance: whether its attestations are beside it.
+        metadata: the content of its METADATA, which lies beside it.
     """
 
     name: str
@@ -36,12 +36,16 @@ class IndexedFile:
     sha256: str
     size: int
     uploaded: str
-    requires_python: str = ""
-    metadata_sha256: str = ""
-    has_provenance: bool = False
+    requires_python: str
+    metadata: str
+
+    @property
+    def metadata_sha256(self) -> str:
+        """The hash of its METADATA, in hexadecimal digits."""
+        return hashlib.sha256(self.metadata.encode()).hexdigest()
 
 
-def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
+def index_pages(files: Iterable[IndexedFile]) -> dict[str, str]:
     """Return all pages of an index whose files are in its parent directory, by their paths."""
     projects: dict[str, list[IndexedFile]] = {}
     for file in sorted(files, key=lambda each: (each.name, each.filename)):
@@ -64,10 +68,7 @@ def _render_file_link(file: IndexedFile) -> str:
     attributes = {"href": f"{_make_file_address(file)}#sha256={file.sha256}"}
     if file.requires_python:
         attributes["data-requires-python"] = file.requires_python
-    if file.metadata_sha256:
-        attributes["data-core-metadata"] = f"sha256={file.metadata_sha256}"
-    if file.has_provenance:
-        attributes["data-provenance"] = f"{_make_file_address(file)}.provenance"
+    attributes["data-core-metadata"] = f"sha256={file.metadata_sha256}"
     words = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
     return f"<a {words}>{html.escape(file.filename)}</a>"
 
@@ -95,13 +96,10 @@ def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
         "hashes": {"sha256": file.sha256},
         "size": file.size,
         "upload-time": file.uploaded,
+        "core-metadata": {"sha256": file.metadata_sha256},
     }
     if file.requires_python:
         described["requires-python"] = file.requires_python
-    if file.metadata_sha256:
-        described["core-metadata"] = {"sha256": file.metadata_sha256}
-    if file.has_provenance:
-        described["provenance"] = f"{_make_file_address(file)}.provenance"
     return described
 
 

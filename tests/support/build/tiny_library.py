@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from support.values.build_requests import V3, build_request, build_step
+from support.values.build_requests import V3, build_recipe, build_request, build_step
 
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.model.facts import Compiler
-from fastinstall.model.recipe import StaticSource
-from fastinstall.wheelbuild.static_libraries import StaticOrder
+from fastinstall.model.recipe import NativeRequirement, StaticSource
+from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 CONFIGURE = r"""#!/bin/sh
 [ "$1" = --tiny ] || { echo "configure: unknown word $1" >&2; exit 1; }
@@ -65,7 +65,7 @@ def library_sdist(directory: Path, **changed: str) -> Path:
     return path
 
 
-def library_order(
+def library_request(
     directory: Path,
     sdist: Path,
     *,
@@ -73,11 +73,11 @@ def library_order(
     cflags: tuple[str, ...] = ("-O2",),
     compiler: Compiler | None = None,
     **changes: Any,
-) -> StaticOrder:
-    """An order for it; `changes` are fields of the request of the build that it is for."""
+) -> BuildRequest:
+    """A build that links it by the name "tiny"; `changes` are fields of the request."""
     compiler = compiler or observe_compiler((), os.environ)
     assert compiler is not None, "these tests need a C compiler"
     directory.mkdir(parents=True, exist_ok=True)
-    fields = {"compiler": compiler, "variables": {"PATH": os.environ["PATH"]}, **changes}
-    request = build_request(directory, step=build_step(targets=(replace(V3, cflags=cflags),)), **fields)
-    return StaticOrder(name="tiny", sdist=sdist, source=source, request=request)
+    recipe = replace(build_recipe(), libraries={"tiny": NativeRequirement(header="tiny.h", link="tiny", static=source)})
+    fields = {"compiler": compiler, "variables": {"PATH": os.environ["PATH"]}, "statics": {"tiny": sdist}, **changes}
+    return build_request(directory, recipe=recipe, step=build_step(targets=(replace(V3, cflags=cflags),)), **fields)

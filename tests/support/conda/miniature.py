@@ -19,7 +19,7 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.move import Move, MoveKind
-from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.setup.steps.conda_packages import ChangeCondaPackages
 
 HISTORY = "conda-meta/history"
 _FIRST_REVISION = "==> 2026-11-20 10:00:00 <==\n+jpeg-9e-0\n+turbo-2.0-0\n"

@@ -21,7 +21,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.setup.steps.build import Build
-from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, read_wheel_tags, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import label_tree, pack_wheel, read_wheel_tags, unpack_wheel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +57,15 @@ def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -
     tree = directory / "tree"
     unpack_wheel(official, tree)
     version = f"{official.name.split('-')[1]}+{label}"
-    named = Label(
+    name = label_tree(
+        tree,
         distribution="pillow",
         version=version,
         summary="Pillow as a test packs it",
         platforms=read_wheel_tags(tree).platforms,
         statements={"fastinstall.json": "{}\n"},
     )
-    wheel = directory / label_tree(tree, named)
+    wheel = directory / name
     pack_wheel(tree, wheel, compress=False)
     files.discard(tree)
     return wheel

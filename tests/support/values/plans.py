@@ -2,16 +2,18 @@
 
 from typing import Any
 
+from fastinstall.setup.decide.build import complete_build
+from fastinstall.setup.decide.planner import decide, make_plan
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.steps.install_guard import InstallGuard
-from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.setup.steps.pin import Pin
-from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.pin import Pin, PinForPip
+from fastinstall.setup.steps.prepare import PreparingStep
 from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.step import PreparingStep, SetupStep
-from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 _ONE_EACH: dict[str, type[SetupStep] | tuple[type[SetupStep], ...]] = {
@@ -35,3 +37,8 @@ def parts_of(*steps: SetupStep) -> dict[str, Any]:
         "prepare": tuple(step for step in steps if isinstance(step, PreparingStep)),
         "change": tuple(step for step in steps if isinstance(step, ChangeCondaPackages)),
     }
+
+
+def plan_of(situation: Situation, cached: str = "") -> Plan:
+    """Decide and plan; `cached` is the hash of a wheel in the cache equal to what would be built."""
+    return make_plan(situation, complete_build(decide(situation), cached))

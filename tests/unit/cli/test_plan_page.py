@@ -19,11 +19,10 @@ from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.setup.plan import Plan, Skipped
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.install_guard import InstallGuard
-from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.prepare import SystemPackages
 from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.swap import Swap
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))

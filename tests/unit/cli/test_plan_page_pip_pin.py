@@ -8,7 +8,7 @@ from fastinstall.cli.console import Page
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.observe.pip_pins import insertion
 from fastinstall.setup.plan import Plan
-from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.pin import PinForPip
 
 
 def test_pin_lines_are_shown_as_holding_back_security_updates() -> None:

@@ -15,9 +15,9 @@ from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.setup.plan import Plan, Skipped
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.install_guard import InstallGuard
-from fastinstall.setup.steps.pin_for_pip import PinForPip
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.pin import PinForPip
+from fastinstall.setup.steps.prepare import SystemPackages
+from fastinstall.setup.steps.swap import InstallGuard
 from fastinstall.setup.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))

@@ -28,15 +28,13 @@ from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.conda_packages import MakeCondaPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.steps.install_guard import InstallGuard
-from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.setup.steps.pin_for_pip import PinForPip
-from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.pin import PinForPip
+from fastinstall.setup.steps.prepare import PrivateHeaders, SystemPackages
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
-from fastinstall.setup.steps.swap import Swap
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 STEPS: tuple[SetupStep, ...] = (

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.values.builders import changed, healthy_facts
@@ -11,11 +12,12 @@ from support.values.builders import changed, healthy_facts
 import fastinstall
 from fastinstall.compilers import find_compiler, get_wheel_compiler, list_compilers, list_wheel_compilers
 from fastinstall.compilers.clang import COMPILER as CLANG
-from fastinstall.compilers.compiler import CompilerNeed, CompilerSource, WheelCompiler
+from fastinstall.compilers.compiler import WheelCompiler
 from fastinstall.core.architecture import Architecture
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request, ToolchainSource
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
@@ -80,8 +82,8 @@ class _Tiny(WheelCompiler):
     program = "tcc"
     limits = "it has no atomics"
 
-    def fits(self, need: CompilerNeed) -> bool:
-        return not need.core_alone
+    def fits(self, _interpreter: Interpreter, *, core_alone: bool) -> bool:
+        return not core_alone
 
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
         return tuple(probed)
@@ -95,39 +97,37 @@ def wheel(name: str) -> Artefact:
     return Artefact(name=name, version="1.0", filename=filename, url=f"https://example.org/{filename}", sha256="0" * 64)
 
 
-def need(*, toolchain: str = "auto", core_alone: bool = True, wheels: tuple[str, ...] = ("ziglang",)) -> CompilerNeed:
+def choose(
+    compiler: WheelCompiler, *, toolchain: str = "auto", core_alone: bool = True, wheels: tuple[str, ...] = ("ziglang",)
+) -> Artefact | None:
+    facts = changed(healthy_facts(), {"toolchain": {"named_compiler": ""}})
     releases = Releases(sources=(), wheels=(), compilers=tuple(map(wheel, wheels)), origin="the package index")
-    return CompilerNeed(
-        facts=changed(healthy_facts(), {"toolchain": {"named_compiler": ""}}),
-        request=Request(toolchain=ToolchainSource(toolchain)),
-        releases=releases,
-        core_alone=core_alone,
-    )
+    return compiler.choose_wheel(facts, Request(toolchain=ToolchainSource(toolchain)), releases, core_alone=core_alone)
 
 
 def test_a_wheel_compiler_with_no_advantage_is_used_only_by_name() -> None:
     wheels = ("ziglang", "tinycc")
-    asked = _Tiny().choose_wheel(need(toolchain="clang", core_alone=False, wheels=wheels))
+    asked = choose(_Tiny(), toolchain="clang", core_alone=False, wheels=wheels)
     assert asked is not None
     assert asked.name == "tinycc"
-    assert _Tiny().choose_wheel(need(core_alone=False, wheels=wheels)) is None
+    assert choose(_Tiny(), core_alone=False, wheels=wheels) is None
     assert _Tiny().describe(asked, ()).text == "tcc: tcc of tinycc-1.0-py3-none-any.whl"
 
 
 @pytest.mark.parametrize(
     ("compiler", "given", "said"),
     [
-        (CLANG, need(toolchain="clang", wheels=()), "the package index has no wheel of ziglang"),
-        (CLANG, need(toolchain="clang", core_alone=False), "only the core"),
-        (_Tiny(), need(toolchain="clang", wheels=("tinycc",)), "no atomics"),
+        (CLANG, {"wheels": ()}, "the package index has no wheel of ziglang"),
+        (CLANG, {"core_alone": False}, "only the core"),
+        (_Tiny(), {"wheels": ("tinycc",)}, "no atomics"),
     ],
     ids=["not on offer", "does not fit", "another's limits"],
 )
 def test_one_that_is_asked_for_and_cannot_be_used_is_refused(
-    compiler: CompilerSource, given: CompilerNeed, said: str
+    compiler: WheelCompiler, given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(RefusedError, match=said):
-        compiler.choose_wheel(given)
+        choose(compiler, toolchain="clang", **given)
 
 
 def test_those_in_wheels_are_found_by_their_distributions() -> None:

@@ -30,12 +30,10 @@ from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.setup.plan import Plan, Skipped
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.steps.install_guard import InstallGuard
-from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.prepare import PrivateHeaders, SystemPackages
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
-from fastinstall.setup.steps.swap import Swap
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.swap import InstallGuard, Swap
 from fastinstall.setup.steps.verify import Verify
 
 ARTEFACT = Artefact(name="pillow", version="12.1.1", filename="p.whl", url="https://example.org/p.whl", sha256="e" * 64)

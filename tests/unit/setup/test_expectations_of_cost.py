@@ -17,9 +17,9 @@ from fastinstall.model.request import LinkMode, Request
 from fastinstall.setup.expectations import describe_cost, estimate_cost
 from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.prepare import SystemPackages
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.step import SetupStep
-from fastinstall.setup.steps.system_packages import SystemPackages
 
 MB = 1_000_000
 

@@ -11,8 +11,8 @@ from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.model.facts import Interpreter
 from fastinstall.setup import wheel
-from fastinstall.setup.decide.other_machine import describe_cpu, describe_python
-from fastinstall.setup.wheel import Emulation, describe_emulated_cpu, find_emulated_python
+from fastinstall.setup.decide.other_machine import describe_python
+from fastinstall.setup.wheel import Emulation, find_emulated_python
 
 HERE = healthy_facts().interpreter
 THERE = describe_python(HERE, AARCH64)
@@ -51,7 +51,3 @@ def test_without_one_nothing_is_built_unless_that_is_asked_for(golden: Golden) -
         find_emulated_python(Emulation(), THERE)
     golden(refused.value)
     assert find_emulated_python(Emulation(unproven=True), THERE) is None
-
-
-def test_a_proof_says_that_its_cpu_is_emulated() -> None:
-    assert describe_emulated_cpu(describe_cpu(healthy_facts().cpu, AARCH64)).is_emulated

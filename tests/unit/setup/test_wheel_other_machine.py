@@ -24,7 +24,7 @@ from fastinstall.setup.decide.other_machine import describe_python
 from fastinstall.setup.plan import WheelPlan
 from fastinstall.setup.proven_wheel import ProofContext
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.step import FetchedInputs
+from fastinstall.setup.steps.prepare import FetchedInputs
 from fastinstall.setup.wheel import Emulation, build_proven_wheel
 from fastinstall.wheelbuild.build_inputs import BuildResult
 

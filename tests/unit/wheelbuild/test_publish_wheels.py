@@ -1,4 +1,3 @@
-import base64
 import json
 import shutil
 from collections.abc import Callable
@@ -9,7 +8,6 @@ import pytest
 from support.index.handwritten_wheels import write_wheel
 
 from fastinstall.core.errors import DocumentError, FailedError, FastinstallError
-from fastinstall.core.events import Event, Noted
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import Session, open_session
 from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
@@ -97,41 +95,6 @@ def test_an_added_wheel_is_offered_and_sums_of_other_files_stay(session: Session
     assert added.name not in (directory / "SHA256SUMS").read_text()
 
 
-def test_attestations_of_the_very_bytes_are_offered(session: Session, wheel: Path, directory: Path) -> None:
-    directory.mkdir()
-    (directory / f"{wheel.name}.provenance").write_text(_provenance(sha256(wheel)))
-
-    _publish(session, wheel, directory)
-
-    page = (directory / "simple/pillow/index.html").read_text()
-    assert f'{wheel.name.replace("+", "%2B")}.provenance"' in page
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("{}", "not a provenance document"),
-        ("not JSON", "not a provenance document"),
-        ('{"attestation_bundles": []}', "belongs to another wheel"),
-        ("another", "belongs to another wheel"),
-    ],
-)
-def test_attestations_of_anything_else_are_not_offered_and_named(
-    session: Session, wheel: Path, directory: Path, text: str, reason: str
-) -> None:
-    directory.mkdir()
-    beside = directory / f"{wheel.name}.provenance"
-    beside.write_text(_provenance("f" * 64) if text == "another" else text)
-    heard: list[Event] = []
-
-    _publish(session.listening(heard.append), wheel, directory)
-
-    assert "provenance" not in (directory / "simple/pillow/index.html").read_text()
-    (note,) = {event for event in heard if isinstance(event, Noted)}
-    assert str(beside) in note.message
-    assert reason in note.message
-
-
 def _garbage(directory: Path, _wheel: Path) -> str:
     (directory / "pillow-13.0.0+simd.v3-py3-none-any.whl").write_text("no archive")
     return "pillow-13.0.0+simd.v3-py3-none-any.whl: cannot list this wheel"
@@ -205,9 +168,3 @@ def test_a_file_in_the_place_of_the_directory_is_named(directory: Path) -> None:
 
     with pytest.raises(FailedError, match=r"wheelhouse/deeper: .*: Not a directory"):
         require_wheelhouse(directory / "deeper")
-
-
-def _provenance(digest: str) -> str:
-    statement = {"subject": [{"name": "pillow", "digest": {"sha256": digest}}]}
-    envelope = {"statement": base64.b64encode(json.dumps(statement).encode()).decode(), "signature": ""}
-    return json.dumps({"version": 1, "attestation_bundles": [{"attestations": [{"envelope": envelope}]}]})

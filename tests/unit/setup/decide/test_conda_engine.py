@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from support.values.build_requests import build_step
 from support.values.builders import (
     changed,
     conda_facts,
@@ -66,4 +67,5 @@ def test_what_is_put_back_comes_by_the_engine_of_its_receipt() -> None:
 def test_a_solver_is_not_asked_where_no_conda_package_is_made() -> None:
     by_pip = replace(request(), engine=CondaInstaller.PIP)
     for seen, asked in ((stock_facts(), request()), (conda_facts(), by_pip)):
-        assert make_conda_request(Situation(facts=seen, recipe=recipe(), request=asked, releases=NOTHING)) is None
+        situation = Situation(facts=seen, recipe=recipe(), request=asked, releases=NOTHING)
+        assert make_conda_request(situation, build_step()) is None

@@ -13,9 +13,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.setup.decide.libraries import choose_libraries, may_have_made
-from fastinstall.setup.steps.conda_toolchain import CondaToolchain
-from fastinstall.setup.steps.private_headers import PrivateHeaders
-from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
 HERE = {"include": "/usr/include", "library": "/usr/lib/lib.so"}
 HEADER_ONLY = {"include": "/usr/include", "library": None}

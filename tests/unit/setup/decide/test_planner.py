@@ -32,7 +32,7 @@ from support.values.builders import (
     request,
     stock_facts,
 )
-from support.values.plans import PARTS
+from support.values.plans import PARTS, plan_of
 
 from fastinstall.core.codec import encode
 from fastinstall.core.errors import FastinstallError
@@ -40,9 +40,10 @@ from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
+from fastinstall.setup.decide.build import complete_build, make_build_step
 from fastinstall.setup.decide.conda import make_conda_request
 from fastinstall.setup.decide.nothing_to_do import plan_nothing
-from fastinstall.setup.decide.planner import make_plan
+from fastinstall.setup.decide.planner import decide
 from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.plan import Plan, compute_facts_digest
 from fastinstall.setup.steps.create_environment import CreateEnvironment
@@ -73,12 +74,13 @@ def test_a_situation_leads_to_this_plan_or_this_refusal(path: Path) -> None:
     assert case["describes"]
     assert set(case) <= KEYS | ({"refusal"} if "refusal" in case else PLAN)
     if "solver_request" in case:
-        asked = make_conda_request(_situation(case))
+        decision = complete_build(decide(_situation(case)), case.get("cached", ""))
+        asked = make_conda_request(_situation(case), make_build_step(decision))
         assert asked is case["solver_request"] or _fits(encode(asked), case["solver_request"]), asked
     if "refusal" in case:
         _refuses(case)
     else:
-        made = make_plan(_situation(case))
+        made = plan_of(_situation(case), case.get("cached", ""))
         _plans(case, made)
 
 
@@ -87,7 +89,7 @@ def test_every_step_skip_and_risk_says_why() -> None:
         case = json.loads(path.read_text("utf-8"))
         if "refusal" in case:
             continue
-        made = make_plan(_situation(case))
+        made = plan_of(_situation(case), case.get("cached", ""))
         assert all(step.reason for step in made.steps), path.stem
         assert all(skip.reason for skip in made.skipped), path.stem
         assert all(plan_risk.summary for plan_risk in made.risks), path.stem
@@ -97,15 +99,15 @@ def test_a_downgrade_says_how_many_advisories_it_brings_back(golden: Golden) -> 
     case = {"facts": {"stack": {"version": "13.0.0"}}}
     advisory = {"id": "CVE-2026-1", "severity": "high", "affects": "<13.0.0", "summary": "something."}
     known = {**advisory, "source": "https://pillow.readthedocs.io/", "dated": "2026-11-21"}
-    harmless, worse = (make_plan(_situation({**case, "recipe": {"advisories": each}})) for each in ([], [known]))
+    harmless, worse = (plan_of(_situation({**case, "recipe": {"advisories": each}})) for each in ([], [known]))
     golden(harmless.risks[0].summary, "harmless")
     golden(worse.risks[0].summary, "worse")
 
 
 def test_equal_situations_give_equal_plans_with_the_facts_digest() -> None:
     situation = _situation({})
-    assert make_plan(situation) == make_plan(situation)
-    assert make_plan(situation).facts_digest == compute_facts_digest(situation.facts)
+    assert plan_of(situation) == plan_of(situation)
+    assert plan_of(situation).facts_digest == compute_facts_digest(situation.facts)
 
 
 def test_a_healthy_environment_has_an_empty_plan(golden: Golden) -> None:
@@ -120,7 +122,7 @@ SHADOWS = {"interpreter": {"shadows": [{"location": "/srv/x/PIL.py", "source": "
 
 
 def test_a_plan_warns_of_another_pil_that_will_hide_its_own(golden: Golden) -> None:
-    (warning,) = make_plan(_situation({"facts": SHADOWS})).warnings
+    (warning,) = plan_of(_situation({"facts": SHADOWS})).warnings
     golden(warning)
     made = plan_nothing(changed(healthy_facts(), SHADOWS), recipe(), request(), receipt())
     assert made is not None
@@ -130,7 +132,7 @@ def test_a_plan_warns_of_another_pil_that_will_hide_its_own(golden: Golden) -> N
 
 def test_a_pil_in_the_working_directory_does_not_concern_a_plan() -> None:
     here = {"location": "/srv/x/PIL.py", "source": "working-directory", "entry": "/srv/x"}
-    assert make_plan(_situation({"facts": {"interpreter": {"shadows": [here]}}})).warnings == ()
+    assert plan_of(_situation({"facts": {"interpreter": {"shadows": [here]}}})).warnings == ()
 
 
 def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
@@ -139,20 +141,20 @@ def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
 
 
 def test_an_upgrade_without_anything_later_has_nothing_to_do() -> None:
-    made = make_plan(replace(_situation({"base": "healthy", "request": {"upgrade": True}}), receipt=receipt()))
+    made = plan_of(replace(_situation({"base": "healthy", "request": {"upgrade": True}}), receipt=receipt()))
     assert made.steps == ()
     assert made.summary.startswith("nothing to do")
 
 
 def test_an_upgrade_to_a_later_version_has() -> None:
     older = replace(receipt(), version="12.0.0+simd.v3")
-    made = make_plan(replace(_situation({"base": "healthy", "request": {"upgrade": True}}), receipt=older))
+    made = plan_of(replace(_situation({"base": "healthy", "request": {"upgrade": True}}), receipt=older))
     assert made.build is not None
 
 
 def test_a_restore_keeps_the_receipts_version_levels_and_request() -> None:
     older = replace(receipt(), source_version="11.3.0.post0", version="11.3.0+simd.v2", levels=("x86-64-v2",))
-    made = make_plan(replace(_situation({"restoring": True}), receipt=older))
+    made = plan_of(replace(_situation({"restoring": True}), receipt=older))
     assert made.summary.startswith(f"Put {older.distribution} ")
     build = made.build
     assert build is not None
@@ -165,7 +167,7 @@ def test_a_build_beyond_this_cpu_is_restored_at_levels_that_run() -> None:
     stronger = replace(receipt(), version="12.1.1+simd.v4", levels=("x86-64-v4",), request=request())
     flags = [flag for flag in healthy_facts().cpu.flags if not flag.startswith("avx512")]
     weaker = {"facts": {"cpu": {"flags": flags, "level": "x86-64-v3"}}}
-    made = make_plan(replace(_situation({"restoring": True, **weaker}), receipt=stronger))
+    made = plan_of(replace(_situation({"restoring": True, **weaker}), receipt=stronger))
     build = made.build
     assert build is not None
     assert "x86-64-v4" not in build.levels
@@ -173,7 +175,7 @@ def test_a_build_beyond_this_cpu_is_restored_at_levels_that_run() -> None:
 
 def test_a_foreign_build_whose_wheel_is_gone_uses_its_source() -> None:
     foreign = replace(receipt(), source_version="12.1.1+simd.v3")
-    made = make_plan(replace(_situation({"restoring": True}), receipt=foreign))
+    made = plan_of(replace(_situation({"restoring": True}), receipt=foreign))
     build = made.build
     assert build is not None
     assert (build.version, build.source is not None) == ("12.1.1+simd.v3", True)
@@ -187,7 +189,7 @@ def test_a_protected_environment_is_refused_even_with_no_work() -> None:
 
 def test_as_many_jobs_as_the_control_group_grants() -> None:
     for quota, cores, jobs in ((None, 8, 8), (2.0, 8, 2), (0.5, 8, 1), (16.0, 4, 4)):
-        made = make_plan(_situation({"facts": {"cpu": {"cores": cores, "quota": quota}}}))
+        made = plan_of(_situation({"facts": {"cpu": {"cores": cores, "quota": quota}}}))
         assert made.build is not None
         assert made.build.jobs == jobs
 
@@ -195,7 +197,7 @@ def test_as_many_jobs_as_the_control_group_grants() -> None:
 def test_fetched_headers_get_the_macro_of_a_free_threaded_python() -> None:
     for has_headers in (True, False):
         python = {"abi": "cp311t", "free_threaded": True, "has_headers": has_headers}
-        build = make_plan(_situation({"facts": {"interpreter": python}})).build
+        build = plan_of(_situation({"facts": {"interpreter": python}})).build
         assert build is not None
         assert all(("-DPy_GIL_DISABLED=1" in target.cflags) is not has_headers for target in build.targets)
 
@@ -203,14 +205,14 @@ def test_fetched_headers_get_the_macro_of_a_free_threaded_python() -> None:
 def test_only_a_remote_file_without_a_hash_is_warned_about() -> None:
     case: dict[str, Any] = {}
     situation = _situation(case)
-    assert not [each for each in make_plan(situation).warnings if "SHA-256" in each]
+    assert not [each for each in plan_of(situation).warnings if "SHA-256" in each]
     bare = tuple(replace(each, sha256="") for each in situation.releases.sources)
     releases = replace(situation.releases, sources=bare)
-    (told,) = [each for each in make_plan(replace(situation, releases=releases)).warnings if "SHA-256" in each]
+    (told,) = [each for each in plan_of(replace(situation, releases=releases)).warnings if "SHA-256" in each]
     assert "pillow_simd-12.1.1.post0.tar.gz" in told
     local = tuple(replace(each, url=f"file:///srv/{each.filename}") for each in bare)
     at_hand = replace(situation, releases=replace(releases, sources=local))
-    assert not [each for each in make_plan(at_hand).warnings if "SHA-256" in each]
+    assert not [each for each in plan_of(at_hand).warnings if "SHA-256" in each]
 
 
 def _situation(case: dict[str, Any]) -> Situation:
@@ -225,7 +227,6 @@ def _situation(case: dict[str, Any]) -> Situation:
         microarchitectures=MICROARCHITECTURES,
         create=CREATE if case.get("create") else None,
         restoring=case.get("restoring", False),
-        cached=case.get("cached"),
     )
 
 
@@ -265,7 +266,7 @@ def _refuses(case: dict[str, Any]) -> None:
     wanted = case["refusal"]
     assert set(wanted) <= {"error", "message", "hint"}
     with pytest.raises(FastinstallError) as caught:
-        make_plan(_situation(case))
+        plan_of(_situation(case), case.get("cached", ""))
     assert type(caught.value).__name__ == wanted["error"]
     assert wanted["message"] in caught.value.message
     assert wanted["hint"] in (caught.value.hint or "")

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.values.plans import plan_of
 
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Risk
-from fastinstall.setup.decide.planner import make_plan
 from fastinstall.setup.decide.saved_plan import allow_risks, list_fetched_artefacts, select_named_releases
 from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.plan import Plan, find_differences
@@ -23,12 +23,13 @@ _situation = importlib.import_module("test_planner")._situation  # what a case d
 def _planned(name: str) -> tuple[Plan, Situation]:
     case = json.loads(next(path for path in CASES if path.stem == name).read_text("utf-8"))
     situation = _situation(case)
-    return make_plan(situation), situation
+    return plan_of(situation, case.get("cached", "")), situation
 
 
 def _anew(plan: Plan, situation: Situation) -> Plan:
     """The plan that is made now, of the files that a saved one names."""
-    return make_plan(replace(situation, releases=select_named_releases(plan, situation.releases)))
+    cached = plan.build.cached if plan.build is not None else ""
+    return plan_of(replace(situation, releases=select_named_releases(plan, situation.releases)), cached)
 
 
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
@@ -105,7 +106,7 @@ def test_every_plan_of_ours_is_decided_again_as_it_was() -> None:
         if "refusal" in case:
             continue
         situation = _situation(case)
-        plan = make_plan(situation)
+        plan = plan_of(situation, case.get("cached", ""))
         if plan.steps:
             assert list(find_differences(plan, _anew(plan, situation))) == [], path.stem
 

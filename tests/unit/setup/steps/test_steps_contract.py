@@ -28,13 +28,6 @@ def _find_steps(module: str) -> list[type[Any]]:
 STEPS = [step for module in MODULES for step in _find_steps(module) if not isabstract(step)]
 
 
-def test_a_file_holds_one_step_and_is_named_like_it() -> None:
-    for step in STEPS:
-        words = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in step.__name__)
-        assert step.__module__ == f"fastinstall.setup.steps.{words[1:]}"
-    assert len(STEPS) == len(MODULES) - 1
-
-
 def test_every_step_has_its_place_in_a_plan() -> None:
     places = str(typing.get_type_hints(Plan))
     assert [step for step in STEPS if f"{step.__module__}.{step.__name__}" not in places] == []

@@ -1,13 +1,15 @@
-"""Make conda packages of the wheel, in a channel inside the environment, and link them beside it."""
+"""Change a conda environment: other packages of it, exactly as planned, and those that are made of the wheel."""
 
 from collections.abc import Iterable
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from fastinstall.conda.live_change import change_conda_packages
+from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
 from fastinstall.index.run import Run
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
+from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaStack
 from fastinstall.model.facts import Facts
 from fastinstall.setup.steps.step import SetupStep
 from fastinstall.wheelbuild.build_inputs import BuildResult
@@ -24,6 +26,55 @@ ENGINES = {
 """What a plan calls whoever installs."""
 
 _KEEPING = "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
+
+
+@immutable
+class ChangeCondaPackages(SetupStep):
+    """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
+
+    Attributes:
+        engine: the installer of conda packages that makes the change.
+        change: what comes and what goes.
+        reason: why the plan has this step, for a person.
+    """
+
+    engine: CondaInstaller
+    change: CondaChange
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        return f"change other packages by {ENGINES[self.engine]}"
+
+    def outline(self) -> Iterable[str]:
+        """Return the line of `describe`, and one for each package."""
+        return (self.describe(), *self.list_details())
+
+    def list_details(self) -> Iterable[str]:
+        """List what comes, goes and is replaced, package by package."""
+        before = {package.name: package for package in self.change.unlinked}
+        after = {package.name: package for package in self.change.linked}
+        for name in sorted({*before, *after}):
+            old, new = before.get(name), after.get(name)
+            told = [f"{each.version} {each.build}" if each is not None else "" for each in (old, new)]
+            if old is not None and new is not None:
+                yield f"{name}: {told[0]} -> {told[1]}"
+            else:
+                yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
+
+    def list_conda_packages(self) -> tuple[CondaPackage, ...]:
+        """List what comes."""
+        return self.change.linked
+
+    def change_packages(self, prefix: Path, transaction: Transaction, run: Run) -> None:
+        """Carry it out on the live environment.
+
+        Raises:
+            FailedError: there is no engine, it failed, or it did something else than was planned; the caller undoes.
+        """
+        if run.engine is None:
+            raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")
+        change_conda_packages(self.change, run.engine, transaction, prefix, run.emit)
 
 
 @immutable

@@ -7,7 +7,7 @@ import pytest
 
 from fastinstall.core.errors import FailedError
 from fastinstall.model.artefact import Artefact
-from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.prepare import PrivateHeaders
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_only_packages_that_a_system_has_are_named(
 
     header = Artefact(name="libpython3.14-dev", version="1", filename="x.deb", url="", sha256="0" * 64)
     step = PrivateHeaders(packages=(header.name,), libraries=(), python=python, artefacts=(header,), reason="")
-    monkeypatch.setattr("fastinstall.setup.steps.private_headers.find_package_manager", lambda _: "apt")
+    monkeypatch.setattr("fastinstall.setup.steps.prepare.find_package_manager", lambda _: "apt")
     run = SimpleNamespace(
         cache=tmp_path,
         index=SimpleNamespace(fetch=fetch),

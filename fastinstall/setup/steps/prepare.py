@@ -1,0 +1,248 @@
+"""Bring compiler and headers for a build: system packages, C headers in our cache, or a private prefix of conda's.
+
+Only system packages change the machine; the target stays as it is.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import field
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastinstall.compilers.compiler import TOOLCHAINS
+from fastinstall.compilers.conda import PACKAGE, PROGRAMS
+from fastinstall.core import files, sealed_trees
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.codec import digest
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.lock import lock_environment
+from fastinstall.core.messages import listing
+from fastinstall.core.secrets import public_text
+from fastinstall.core.values import immutable, tagged
+from fastinstall.index.downloads import CacheNotWritableError, find_stored_file
+from fastinstall.index.run import Run
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.recipe import BuildNeeds
+from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.setup.steps.step import ExplainedStep
+from fastinstall.wheelbuild.system_packages import may_install
+
+
+@immutable
+class FetchedInputs:
+    """What was fetched for a build.
+
+    Attributes:
+        includes: include directories to look in first.
+        headers: packages whose headers lie there.
+        variables: environment variables that name the compiler, where it is not the system's.
+    """
+
+    includes: tuple[Path, ...] = ()
+    headers: tuple[Artefact, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+class PreparingStep(ExplainedStep):
+    """Fetches what a build needs, and leaves the target as it is."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fetch(self, run: Run) -> FetchedInputs:
+        """Fetch it.
+
+        Raises:
+            FastinstallError: it cannot be had; nothing of the target is touched.
+        """
+
+
+@tagged("system-packages")
+@immutable
+class SystemPackages(PreparingStep):
+    """Install packages of the operating system.
+
+    Attributes:
+        manager: the system's package manager, "apt" or "dnf".
+        packages: names of the packages, as the manager knows them.
+        reason: why the plan has this step, for a person.
+    """
+
+    manager: str
+    packages: tuple[str, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        return f"install system packages by {self.manager}: {' '.join(self.packages)}"
+
+    def fetch(self, run: Run) -> FetchedInputs:
+        """Install them.
+
+        Raises:
+            RefusedError: not root, or a manager that we do not know.
+            FailedError: the manager failed.
+        """
+        from fastinstall.wheelbuild.system_packages import install_packages  # noqa: PLC0415 (only where it is carried out)
+
+        run.emit(Started(stage="packages", message=f"installing {' '.join(self.packages)}"))
+        install_packages(self.manager, self.packages, run.emit)
+        return FetchedInputs()
+
+
+@tagged("private-headers")
+@immutable
+class PrivateHeaders(PreparingStep):
+    """Unpack C headers of Debian's packages into our cache, on any distribution; the system stays as it is.
+
+    Attributes:
+        packages: names of the packages that hold the headers.
+        libraries: the recipe's names of the libraries that they serve.
+        python: minor version of the Python that they serve, where systems have a package of its headers ("3.12"); none
+            has one of a free-threaded Python.
+        artefacts: the packages as files of an index, with hashes.
+        reason: why the plan has this step, for a person.
+    """
+
+    packages: tuple[str, ...]
+    libraries: tuple[str, ...]
+    python: str
+    artefacts: tuple[Artefact, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        return f"fetch C headers into the cache: {' '.join(self.packages)}"
+
+    def list_artefacts(self) -> tuple[Artefact, ...]:
+        """Return the headers' packages."""
+        return self.artefacts
+
+    def fetch(self, run: Run) -> FetchedInputs:
+        """Fetch and unpack them.
+
+        Raises:
+            FailedError: they cannot be had.
+        """
+        from fastinstall.wheelbuild.headers.private import unpack_headers  # noqa: PLC0415 (only where it is carried out)
+
+        packages, architecture = self.fetch_packages(run), architecture_of(run.cpu.architecture)
+        return FetchedInputs(
+            includes=tuple(each for package in packages for each in unpack_headers(package, run.cache, architecture)),
+            headers=self.artefacts,
+        )
+
+    def fetch_packages(self, run: Run) -> tuple[Path, ...]:
+        """Fetch them, unless they are there.
+
+        Raises:
+            FailedError: they cannot be had.
+        """
+        if not all(find_stored_file(run.cache, each) for each in self.artefacts):
+            run.emit(Started(stage="headers", message=f"fetching C headers: {' '.join(self.packages)}"))
+        try:
+            return tuple(run.index.fetch(each, run.cache, run.emit) for each in self.artefacts)
+        except CacheNotWritableError:
+            raise
+        except FailedError as error:
+            raise self._explain_failure(error, run) from error
+
+    def _explain_failure(self, error: FailedError, run: Run) -> FailedError:
+        """Return the error with other ways to get the headers, for machines that reach only a package index."""
+        manager = find_package_manager(run.variables)
+        libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
+        ways = BuildNeeds(libraries=libraries, python=self.python).explain_installation(manager, allowed=may_install())
+        conda = "if conda-forge can be reached: --toolchain conda; or " if find_spec("rattler") else ""
+        return FailedError(
+            f"C headers are missing, and {listing(self.packages)} cannot be fetched: {error.message}",
+            hint=conda + ways,
+            details=error.details,
+        )
+
+
+@tagged("conda-toolchain")
+@immutable
+class CondaToolchain(PreparingStep):
+    """Make a private prefix with compiler and headers in our cache, of conda packages; the target stays as it is.
+
+    Attributes:
+        channels: where they come from, the first one preferred.
+        packages: what is installed, as conda's match specs.
+        libraries: the recipe's names of the libraries that they serve.
+        reason: why the plan has this step, for a person.
+    """
+
+    channels: tuple[str, ...]
+    packages: tuple[str, ...]
+    libraries: tuple[str, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        where, what = listing(self.channels), " ".join(self.packages)
+        return f"fetch a toolchain of conda packages from {where} into the cache: {what}"
+
+    def fetch(self, run: Run) -> FetchedInputs:
+        """Make the prefix, or take the one that was made before.
+
+        Raises:
+            RefusedError: py-rattler is not there, or no packages answer to the plan.
+            FailedError: they could not be installed, or there is no compiler among them.
+        """
+        prefix = self._make_prefix(run)
+        includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
+        return FetchedInputs(
+            includes=tuple(path for path in includes if path.is_dir()), variables=self._find_compiler(prefix)
+        )
+
+    def _make_prefix(self, run: Run) -> Path:
+        """Make it in its final place: conda packages contain their prefix, so it cannot be moved."""
+        from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (only where it is carried out)
+
+        offline = run.index.offline
+        tools = CondaTools(variables=run.variables, cache=run.cache / "conda", offline=offline)
+        addresses = channel_urls(self.channels, tools.read_channel_settings(run.cache))
+        # by addresses: the same name may be another channel's by now
+        key = digest((tuple(map(public_text, addresses)), self.packages))
+        prefix = run.cache / TOOLCHAINS / key[:16]
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        with lock_environment(prefix.parent):
+            if sealed_trees.is_intact(prefix, cache=run.cache):
+                run.emit(Noted(message=f"the toolchain in {prefix} exists already and is used again", detail=True))
+                return prefix
+            engine = open_rattler(tools)
+            run.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(self.packages)}"))
+            files.discard(prefix)
+            try:
+                engine.create(prefix, self.packages, self.channels, offline=offline)
+            except FailedError as error:
+                hint = "; or ".join(filter(None, (error.hint, self._explain_system_packages(run))))
+                raise FailedError(error.message, hint=hint, details=error.details) from error
+            sealed_trees.seal(prefix, prefix, cache=run.cache)
+        return prefix
+
+    def _explain_system_packages(self, run: Run) -> str:
+        """Return a hint on installing the same by the system's package manager."""
+        pythons = (spec.split()[1] for spec in self.packages if spec.startswith("python ") and spec.endswith(".*"))
+        needs = BuildNeeds(
+            libraries=tuple(run.recipe.libraries[name] for name in self.libraries),
+            python=next(pythons, "").removesuffix(".*"),
+            compiler=PACKAGE in self.packages,
+        )
+        return needs.explain_installation(find_package_manager(run.variables), allowed=may_install())
+
+    def _find_compiler(self, prefix: Path) -> dict[str, str]:
+        """Find the variable that names the compiler; none where only headers were asked for."""
+        if PACKAGE not in self.packages:
+            return {}
+        compilers = (path for name in PROGRAMS for path in sorted((prefix / "bin").glob(name)))
+        compiler = next(compilers, None)
+        if compiler is None:
+            raise FailedError(
+                f"{prefix}: the channel's packages contain no C compiler",
+                hint=f"name channels that have {PACKAGE}: --channel conda-forge",
+            )
+        return {"CC": str(compiler)}
