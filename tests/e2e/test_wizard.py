@@ -138,7 +138,7 @@ def test_work_can_be_interrupted_and_ends_with_changes_and_flags(sandbox: Sandbo
     before = tree_hash(stock.prefix)
     with _setup(sandbox, stock, changes=FORK) as shown:
         person = _consenting(shown)
-        person.reads("left: testing and timing")
+        person.reads("testing the build, ")
         shown.press(CTRL_C)
         assert shown.end() == 130, shown.text
         assert "interrupted; the environment is as it was before" in shown.words

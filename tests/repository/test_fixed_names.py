@@ -42,7 +42,7 @@ PYPROJECT = PACKAGE.parent / "pyproject.toml"
 
 PREPARING = "conda-toolchain private-headers system-packages"
 PINNING = "pin pin-for-pip"
-EVENTS_TOLD = "expected finished noted progressed started"
+EVENTS_TOLD = "finished noted progressed started"
 JOURNAL = """
     adding begun committed committing conceding external-change-begun external-change-ended moved moved-tree moving
     moving-tree undoing
