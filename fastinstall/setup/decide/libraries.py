@@ -61,7 +61,7 @@ def choose_libraries(
         UsageError: `--require` names a library that the recipe does not know.
         RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
     """
-    refuse_unknown(recipe, request)
+    refuse_unknown(recipe, request, facts.cpu.architecture)
     toolchain = facts.toolchain or Toolchain(compiler=None)
     from_conda = _comes_with_headers(request)
     if toolchain.named_compiler and toolchain.compiler is None and not from_conda:
