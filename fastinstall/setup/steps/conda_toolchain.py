@@ -10,6 +10,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing
+from fastinstall.core.root_commands import find_root_prefix
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.run import Run
@@ -90,7 +91,8 @@ class CondaToolchain(PreparingStep):
             python=next(pythons, "").removesuffix(".*"),
             compiler=PACKAGE in self.packages,
         )
-        return needs.explain_installation(find_package_manager(run.variables), allowed=may_install())
+        manager, as_root = find_package_manager(run.variables), find_root_prefix(run.variables)
+        return needs.explain_installation(manager, allowed=may_install(), as_root=as_root)
 
     def _find_compiler(self, prefix: Path) -> dict[str, str]:
         """Find the variable that names the compiler; none where only headers were asked for."""

@@ -7,6 +7,7 @@ from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
+from fastinstall.core.root_commands import find_root_prefix
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.downloads import CacheNotWritableError, find_stored_file
 from fastinstall.index.run import Run
@@ -78,7 +79,8 @@ class PrivateHeaders(PreparingStep):
         """Return the error with other ways to get the headers, for machines that reach only a package index."""
         manager = find_package_manager(run.variables)
         libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
-        ways = BuildNeeds(libraries=libraries, python=self.python).explain_installation(manager, allowed=may_install())
+        needs = BuildNeeds(libraries=libraries, python=self.python)
+        ways = needs.explain_installation(manager, allowed=may_install(), as_root=find_root_prefix(run.variables))
         conda = "if conda-forge can be reached: --toolchain conda; or " if find_spec("rattler") else ""
         return FailedError(
             f"C headers are missing, and {listing(self.packages)} cannot be fetched: {error.message}",

@@ -35,5 +35,5 @@ class SystemPackages(PreparingStep):
         from fastinstall.wheelbuild.system_packages import install_packages  # noqa: PLC0415 (only where it is carried out)
 
         run.emit(Started(stage="packages", message=f"installing {' '.join(self.packages)}"))
-        install_packages(self.manager, self.packages, run.emit)
+        install_packages(self.manager, self.packages, run.variables, run.emit)
         return FetchedInputs()
