@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 
 from fastinstall.cli import commands
 from fastinstall.cli.common import open_working_session, target_of, tell
-from fastinstall.cli.help import EXAMPLES, Example
+from fastinstall.cli.help import EXAMPLES
 from fastinstall.cli.main import Context, main
 from fastinstall.cli.options import add_request_options, read_request
 from fastinstall.cli.parser import VERBS, add_target_flags
@@ -17,7 +17,6 @@ from whole_proof.prove_recipe import prove_recipe
 from whole_proof.text import proof_text
 
 PROGRAM = "sh bootstrap.sh prove"
-EXAMPLE = Example(command=f"{PROGRAM} pillow-fast --version 13.0.0", says="all of it, in a quarter of an hour")
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -39,7 +38,7 @@ def add_flags(parser: ArgumentParser) -> None:
 if __name__ == "__main__":
     # main() looks up a verb by its name: flags in VERBS, examples of its help, and its code among the commands.
     VERBS["prove"] = ("build a recipe and prove it completely; installs nothing", add_flags)
-    EXAMPLES["bootstrap.sh prove"] = (EXAMPLE,)
+    EXAMPLES["bootstrap.sh prove"] = {f"{PROGRAM} pillow-fast --version 13.0.0": "all of it, in a quarter of an hour"}
     sys.modules[f"{commands.__name__}.prove"] = sys.modules[__name__]
     sys.argv[1:] = ["prove", *sys.argv[1:]]
     sys.exit(main())

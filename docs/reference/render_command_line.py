@@ -9,13 +9,13 @@ Nothing is written here; `write_reference.py` does that.
 import argparse
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from published_schemas import SCHEMAS
 from render_documents import table
 
 from fastinstall import __version__
-from fastinstall.cli.help import EXAMPLES, Example, format_argument, groups_of, usage, verb_of
+from fastinstall.cli.help import EXAMPLES, format_argument, groups_of, usage, verb_of
 from fastinstall.cli.options import REQUEST_OPTIONS, Option
 from fastinstall.cli.parser import build_parser, verbs_of
 from fastinstall.core.codec import encode
@@ -192,9 +192,9 @@ def _render_verb(name: str, verb: argparse.ArgumentParser) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _render_examples(examples: Sequence[Example]) -> str:
-    width = max(len(example.command) for example in examples)
-    return _block("text", (f"{example.command:<{width}}   # {example.says}" for example in examples))
+def _render_examples(examples: Mapping[str, str]) -> str:
+    width = max(map(len, examples))
+    return _block("text", (f"{command:<{width}}   # {purpose}" for command, purpose in examples.items()))
 
 
 def _block(language: str, lines: Iterable[str]) -> str:
@@ -319,8 +319,8 @@ def _render_items(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield from (".TP", _render_tag(name), _render_paragraph(says))
 
 
-def _render_man_examples(examples: Iterable[Example]) -> Iterator[str]:
-    yield from _render_items((f"`{example.command}`", example.says) for example in examples)
+def _render_man_examples(examples: Mapping[str, str]) -> Iterator[str]:
+    yield from _render_items((f"`{command}`", purpose) for command, purpose in examples.items())
 
 
 def _render_paragraph(markdown: str) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 
 from argcomplete import autocomplete
 from argcomplete.completers import FilesCompleter
-from argcomplete.shell_integration import shellcode
 
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.parser import VERBS, build_parser, verbs_of
@@ -20,15 +19,6 @@ from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSourc
 
 Words = Mapping[str, str]
 """Each with what it means, or with nothing."""
-
-
-def completion_script(shell: str) -> str:
-    """Return the script that a shell has to read.
-
-    Args:
-        shell: "bash", "zsh" or "fish".
-    """
-    return shellcode(["fastinstall"], shell=shell, complete_arguments=("-o", "nospace"))
 
 
 def answer_shell(variables: Mapping[str, str]) -> None:

@@ -114,9 +114,10 @@ _OURS = "|".join(dict.fromkeys(("0", *_CODES.values())))
 _ESCAPE = re.compile(
     rf"(?P<ours>\x1b\[(?:{_OURS})m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
+_PROGRAMS = r"fastinstall|(?:\S*/)?python[\d.]*t?|sudo|apt-get|dnf|zypper|pacman|apk|conda|export|unset|mv|\."
 _COMMAND = re.compile(
     r"(?:(?P<talk>.*?[:;]) |(?=fastinstall [a-z ]+ --))"
-    r"(?P<command>(?:fastinstall|(?:\S*/)?python[\d.]*t?|sudo|conda|export|unset|mv|\.) .*?)"
+    rf"(?P<command>(?:{_PROGRAMS}) .*?)"
     r"(?:; (?P<more>(?:or|then) .*))?"
 )
 

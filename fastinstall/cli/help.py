@@ -9,8 +9,6 @@ The examples of each verb are also shown in the man page and in the reference.
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 
-from fastinstall.core.values import immutable
-
 _BUILD = "--recipe --levels --wheelhouse --offline"
 SCREENS: Mapping[str, frozenset[str]] = {
     verb: frozenset(flags.split())
@@ -27,89 +25,75 @@ SCREENS: Mapping[str, frozenset[str]] = {
 """By verb, the flags (the longest spelling) of its screen."""
 
 
-@immutable
-class Example:
-    """One command line.
-
-    Attributes:
-        command: as it is typed into a shell.
-        says: what it is for, in a few words.
-    """
-
-    command: str
-    says: str
-
-
-def _make_examples(*pairs: tuple[str, str]) -> tuple[Example, ...]:
-    return tuple(Example(command=f"fastinstall {words}", says=says) for words, says in pairs)
-
-
-EXAMPLES: dict[str, tuple[Example, ...]] = {
-    "": _make_examples(
-        ("setup", "show what was found and what will change, and ask"),
-        ("doctor", "is it intact, fast, and still installed?"),
-        ("rollback", "undo: restores exactly what was there"),
-    ),
-    "setup": _make_examples(
-        ("setup", "the wizard"),
-        ("setup --yes --new-env ./fast-env", "make a new environment"),
-        ("setup --yes --wheelhouse DIR --offline", "install what build made"),
-    ),
-    "plan": _make_examples(
-        ("plan -o plan.json", "save it for: apply plan.json"),
-        ("plan --hosts FACTS", "which wheels serve all these machines?"),
-    ),
-    "apply": _make_examples(("apply plan.json", "show the plan and ask"), ("apply --yes plan.json", "no questions")),
-    "doctor": _make_examples(
-        ("doctor", "run every check"),
-        ("doctor swapped simd-active", "run two checks"),
-        ("doctor --quick --quiet --all", "a line per broken environment"),
-        ("doctor --fix", "repair what it finds, after asking"),
-    ),
-    "rollback": _make_examples(
-        ("rollback --list", "list what can be undone"),
-        ("rollback", "undo the last setup"),
-        ("rollback --to ID --yes", "undo every setup from ID on"),
-    ),
-    "guard": _make_examples(
-        ("guard install --pin", "keep other tools from replacing it"),
-        ("guard pin | git apply", "the same in a uv, Poetry or PDM project"),
-        ("guard check uv.lock", "would this file bring stock Pillow back?"),
-        ("guard accept", "keep what replaced the fast build"),
-    ),
-    "build": _make_examples(
-        ("build -o wheels", "for: setup --wheelhouse wheels"),
-        ("build -o channel --format conda", "make conda packages"),
-        ("build -o wheels --set", "for pip, without fastinstall"),
-        ("build -o wheels --hosts FACTS", "build what these machines need"),
-    ),
-    "bench": _make_examples(
-        ("bench --quick", "answer within 20 seconds"),
-        ("bench ~/images", "measure your own images"),
-        ("bench --print-code NAME", "print the code of one way to load"),
-    ),
-    "inspect": _make_examples(
-        ("inspect", "show what fastinstall sees"),
-        ("inspect --redact", "the same, safe for a bug report"),
-        ("inspect --json > facts.json", "for: plan --hosts"),
-    ),
-    "recipes": _make_examples(
-        ("recipes list", "list what can be built"),
-        ("recipes show pillow-fast", "show one, with its advisories"),
-        ("recipes check mine.toml", "check a recipe of your own"),
-    ),
-    "cache": _make_examples(
-        ("cache", "what takes how much of the disk?"),
-        ("cache clear", "remove all of it, after asking"),
-        ("cache clear toolchains", "remove a part of it"),
-    ),
-    "completion": _make_examples(
-        ("completion bash > fastinstall.bash", "then: source fastinstall.bash"),
-        ("completion zsh > _fastinstall", "in a directory of fpath"),
-        ("completion fish > fastinstall.fish", "in ~/.config/fish/completions"),
-    ),
+EXAMPLES: dict[str, Mapping[str, str]] = {
+    "": {
+        "fastinstall setup": "show what was found and what will change, and ask",
+        "fastinstall doctor": "is it intact, fast, and still installed?",
+        "fastinstall rollback": "undo: restores exactly what was there",
+    },
+    "setup": {
+        "fastinstall setup": "the wizard",
+        "fastinstall setup --yes --new-env ./fast-env": "make a new environment",
+        "fastinstall setup --yes --wheelhouse DIR --offline": "install what build made",
+    },
+    "plan": {
+        "fastinstall plan -o plan.json": "save it for: apply plan.json",
+        "fastinstall plan --hosts FACTS": "which wheels serve all these machines?",
+    },
+    "apply": {
+        "fastinstall apply plan.json": "show the plan and ask",
+        "fastinstall apply --yes plan.json": "no questions",
+    },
+    "doctor": {
+        "fastinstall doctor": "run every check",
+        "fastinstall doctor swapped simd-active": "run two checks",
+        "fastinstall doctor --quick --quiet --all": "a line per broken environment",
+        "fastinstall doctor --fix": "repair what it finds, after asking",
+    },
+    "rollback": {
+        "fastinstall rollback --list": "list what can be undone",
+        "fastinstall rollback": "undo the last setup",
+        "fastinstall rollback --to ID --yes": "undo every setup from ID on",
+    },
+    "guard": {
+        "fastinstall guard install --pin": "keep other tools from replacing it",
+        "fastinstall guard pin | git apply": "the same in a uv, Poetry or PDM project",
+        "fastinstall guard check uv.lock": "would this file bring stock Pillow back?",
+        "fastinstall guard accept": "keep what replaced the fast build",
+    },
+    "build": {
+        "fastinstall build -o wheels": "for: setup --wheelhouse wheels",
+        "fastinstall build -o channel --format conda": "make conda packages",
+        "fastinstall build -o wheels --set": "for pip, without fastinstall",
+        "fastinstall build -o wheels --hosts FACTS": "build what these machines need",
+    },
+    "bench": {
+        "fastinstall bench --quick": "answer within 20 seconds",
+        "fastinstall bench ~/images": "measure your own images",
+        "fastinstall bench --print-code NAME": "print the code of one way to load",
+    },
+    "inspect": {
+        "fastinstall inspect": "show what fastinstall sees",
+        "fastinstall inspect --redact": "the same, safe for a bug report",
+        "fastinstall inspect --json > facts.json": "for: plan --hosts",
+    },
+    "recipes": {
+        "fastinstall recipes list": "list what can be built",
+        "fastinstall recipes show pillow-fast": "show one, with its advisories",
+        "fastinstall recipes check mine.toml": "check a recipe of your own",
+    },
+    "cache": {
+        "fastinstall cache": "what takes how much of the disk?",
+        "fastinstall cache clear": "remove all of it, after asking",
+        "fastinstall cache clear toolchains": "remove a part of it",
+    },
+    "completion": {
+        "fastinstall completion bash > fastinstall.bash": "then: source fastinstall.bash",
+        "fastinstall completion zsh > _fastinstall": "in a directory of fpath",
+        "fastinstall completion fish > fastinstall.fish": "in ~/.config/fish/completions",
+    },
 }
-"""Those of each verb, and of the program itself under the empty name."""
+"""By verb, command lines with what they are for, in a few words; those of the program itself under the empty name."""
 
 
 _WIDTH = 80
@@ -201,11 +185,11 @@ def _make_rows(actions: Sequence[argparse.Action], shown: frozenset[str] | None)
             yield f"{argument:<{max(_COLUMN, len(argument) + 2)}}{action.help.partition(';')[0]}"
 
 
-def _render_examples(examples: Sequence[Example]) -> Iterator[str]:
-    width = max(len(example.command) for example in examples)
+def _render_examples(examples: Mapping[str, str]) -> Iterator[str]:
+    width = max(map(len, examples))
     yield "examples:"
-    for example in examples:
-        yield f"  {example.command:<{width}}  {example.says}"
+    for command, purpose in examples.items():
+        yield f"  {command:<{width}}  {purpose}"
 
 
 def _render_pointers(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:

@@ -57,34 +57,7 @@ class Noted:
     detail: bool = False
 
 
-@immutable
-class ExpectedPhase:
-    """A part of a run, and how long it is expected to take.
-
-    Attributes:
-        title: what is done in it, for people ("compiling Pillow").
-        stages: the stages whose beginning begins it.
-        seconds: roughly, before anything was measured.
-        download_bytes: what it downloads, in bytes.
-        is_even: whether its units take about the same time each, so that their count says how far it is.
-    """
-
-    title: str
-    stages: tuple[str, ...]
-    seconds: float
-    download_bytes: int = 0
-    is_even: bool = True
-
-
-@tagged("expected")
-@immutable
-class Expected:
-    """The phases of a run that begins, in their order; one that turns out not to be needed is passed over."""
-
-    phases: tuple[ExpectedPhase, ...]
-
-
-Event = Started | Progressed | Finished | Noted | Expected
+Event = Started | Progressed | Finished | Noted
 Emit = Callable[[Event], None]
 
 

@@ -29,6 +29,15 @@ def base_version(version: str) -> str:
     return found.base_version + "".join(map(str, found.pre or ()))
 
 
+def public_version(version: str) -> str:
+    """Return a version without its local label.
+
+    >>> public_version("12.1.1.post0+simd.v3")
+    '12.1.1.post0'
+    """
+    return version.partition("+")[0]
+
+
 def parse_version_number(version: str) -> "Version":
     """Parse a version, to be compared.
 

@@ -41,7 +41,7 @@ def plan_hosts(
         UsageError: no facts files there, or a request that the recipe does not know or that fits one machine only.
         DocumentError: a malformed recipe.
     """
-    recipe = _find_recipe(session, request, "--hosts names others")
+    recipe = _find_recipe(session, request, "", "--hosts names others")
     hosts, unread = read_hosts(place)
     if not hosts and not unread:
         hint = "on each host: fastinstall inspect --json > HOST.json"
@@ -63,7 +63,7 @@ def plan_set(session: Session, python: Path | None, request: Request, machine: s
         UndeterminedError: the named interpreter does not answer.
         UsageError: a request that the recipe does not know, or that fits this machine only.
     """
-    recipe = _find_recipe(session, request, "--set is for others")
+    recipe = _find_recipe(session, request, machine or os.uname().machine, "--set is for others")
     if request.link is not LinkMode.BUNDLE:
         raise UsageError(
             f"--link {request.link} is for the libraries of this machine, and --set is for others", hint="leave it out"
@@ -118,16 +118,23 @@ def _sort_key(python: str) -> tuple[list[int], str]:
     return [int(part) for part in python.rstrip("t").split(".")], python
 
 
-def _find_recipe(session: Session, request: Request, why: str) -> Recipe:
+def _find_recipe(session: Session, request: Request, machine: str, why: str) -> Recipe:
     """Return the recipe of a request for other machines.
+
+    Args:
+        session: where recipes are looked for.
+        request: names the recipe.
+        machine: that is built for, as the kernel names it; empty for several.
+        why: the wheels are for other machines than this one.
 
     Raises:
         UsageError: it does not know what is requested, or a level is that fits this machine alone; says why not.
     """
     recipe = recipe_named(session, request.recipe)
-    refuse_unknown(recipe, request)
+    refuse_unknown(recipe, request, machine)
     if "native" in list_requested_levels(request):
-        known = ", ".join(level.name for level in recipe.levels if level.name != "native")
+        levels = recipe.list_levels(machine) or recipe.levels
+        known = ", ".join(level.name for level in levels if level.name != "native")
         raise UsageError(f"--level native fits this machine only, and {why}", hint=f"name a level: {known}")
     return recipe
 

@@ -460,6 +460,7 @@ class Toolchain:
         libraries: the recipes' libraries, found or not.
         package_manager: "apt", "dnf", "zypper", "pacman" or "apk"; None if there is none of them.
         may_install: whether fastinstall may install system packages, as this user and with this package manager.
+        as_root: what stands before a command that needs root: nothing for root, "sudo ", or "as root: " without sudo.
         named_compiler: the value of CC; empty if unset.
         rattler: whether py-rattler (the extra "conda") is installed beside fastinstall.
         channels: conda channels that the user has configured, without credentials.
@@ -469,6 +470,7 @@ class Toolchain:
     libraries: tuple[NativeLibrary, ...] = ()
     package_manager: str | None = None
     may_install: bool = False
+    as_root: str = "sudo "
     named_compiler: str = ""
     rattler: bool = False
     channels: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """A recipe: what to build, with which flags and libraries, and what to expect and to call it. Data only."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fastinstall.core.architecture import X86_64, architecture_of, level_label
 from fastinstall.core.messages import listing
@@ -347,25 +347,27 @@ class BuildNeeds:
         names += [package for library in self.libraries for package in getattr(library, manager)]
         return tuple(dict.fromkeys(names))
 
-    def explain(self, managers: Iterable[str], *, prefix: str = "") -> str:
+    def explain(self, manager: str | None, as_root: str) -> str:
         """Return the ways to bring it, for a hint.
 
         Args:
-            managers: package managers that are there.
-            prefix: before their commands: "sudo ".
+            manager: the package manager of this machine.
+            as_root: what stands before a command that needs root.
         """
-        packages = {manager: names for manager in managers if (names := self.list_packages(manager))}
-        ways = [f"{prefix}{PACKAGE_MANAGERS[manager].install} {' '.join(names)}" for manager, names in packages.items()]
-        return "; or ".join((*ways, ELSEWHERE))
+        packages = self.list_packages(manager) if manager is not None else ()
+        if manager is None or not packages:
+            return ELSEWHERE
+        return f"{as_root}{PACKAGE_MANAGERS[manager].install} {' '.join(packages)}; or {ELSEWHERE}"
 
-    def explain_installation(self, manager: str | None, *, allowed: bool) -> str:
+    def explain_installation(self, manager: str | None, *, allowed: bool, as_root: str) -> str:
         """Return how this user brings it, for a hint.
 
         Args:
             manager: the package manager of this machine.
             allowed: whether fastinstall may install system packages here.
+            as_root: what stands before a command that needs root.
         """
         packages = self.list_packages(manager) if manager is not None and allowed else ()
         if packages:
             return f"run again with --with-system-deps to install {' '.join(packages)}"
-        return self.explain([manager] if manager else [], prefix="sudo ")
+        return self.explain(manager, as_root)

@@ -11,6 +11,7 @@ from fastinstall.compilers.system import observe_compiler
 from fastinstall.core import foreign
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.process import CommandError, run
+from fastinstall.core.root_commands import find_root_prefix
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import NativeLibrary, Toolchain
@@ -38,6 +39,7 @@ def observe_toolchain(
         libraries=tuple(observe_library(name, need, search, variables) for name, need in recipe_libraries.items()),
         package_manager=manager,
         may_install=manager in DRIVEN_MANAGERS and os.geteuid() == 0,
+        as_root=find_root_prefix(variables),
         named_compiler=variables.get("CC", ""),
         rattler=importlib.util.find_spec("rattler") is not None,
         channels=_read_conda_channels(variables),

@@ -60,7 +60,7 @@ def prove(stage: Path, subject: ProvenStack, python: Path, run: Run) -> Runtime:
     Raises:
         FailedError: an operation failed, died, or gave other pixels than the reference.
     """
-    run.emit(Started(stage="prove", message="running real operations on the staged build"))
+    run.emit(Started(stage="stage", message="running real operations on the staged build"))
     compared = subject.reference.sha256 if subject.reference is not None else ""
     is_repeatable = subject.reference is None or bool(compared)  # else the index tells no hash of what it gives
     note = run.cache / "proofs" / digest((replace(subject, reference=None), compared))

@@ -17,7 +17,7 @@ from fastinstall import __version__
 from fastinstall.conda.history_file import record_revision
 from fastinstall.core.codec import document
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.core.events import Expected, Noted, Started, ignore
+from fastinstall.core.events import Noted, Started, ignore
 from fastinstall.core.messages import fix_command, listing
 from fastinstall.core.refused_writes import explain_refusal
 from fastinstall.core.values import immutable
@@ -42,7 +42,6 @@ from fastinstall.observe.session import Session
 from fastinstall.proof.stack_operations import refuse_lost_features
 from fastinstall.proof.timing import MeasuredPil
 from fastinstall.setup.exclusive import ForeignChangeWatch, hold_environment_lock
-from fastinstall.setup.expectations import expect_phases
 from fastinstall.setup.late_interrupts import report_late_interruptions
 from fastinstall.setup.plan import Plan, SetupOutcome
 from fastinstall.setup.proven_wheel import build_and_prove, fetch_sources
@@ -97,7 +96,6 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
         EnvironmentDamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
-    session.emit(Expected(phases=expect_phases(plan, session.directories.cache)))
     with report_late_interruptions(prefix, plan.verb):
         if plan.build is None and plan.guard is not None:
             return SetupOutcome(plan=plan, receipt=renew_guard(session, plan))

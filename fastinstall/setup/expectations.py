@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.compilers import list_wheel_compilers
-from fastinstall.core.events import ExpectedPhase
 from fastinstall.core.messages import format_bytes, format_rough_duration
 from fastinstall.core.values import immutable
 from fastinstall.index.downloads import is_downloaded
@@ -27,7 +26,6 @@ _COMPARED = 25.0  # with the official wheel
 _MEASURED = 9.0
 _CHECKED = 3.0
 _CONDA = 15.0  # conda's change of an environment
-_FETCHING = ("environment", "packages", "headers", "toolchain", "download")
 
 
 def describe_expectations(session: Session, plan: Plan) -> tuple[str, ...]:
@@ -38,40 +36,26 @@ def describe_expectations(session: Session, plan: Plan) -> tuple[str, ...]:
 
 
 def estimate_seconds(plan: Plan, cache: Path) -> float:
-    """Estimate roughly how long carrying out a plan takes."""
-    return sum(phase.seconds for phase in expect_phases(plan, cache))
-
-
-def expect_phases(plan: Plan, cache: Path) -> tuple[ExpectedPhase, ...]:
-    """Return the phases of carrying out a plan, each with a rough estimate for the cores that compile.
+    """Estimate roughly how long carrying out a plan takes.
 
     Args:
         plan: to be carried out.
         cache: what lies there already is not fetched again.
     """
-    phases, download = [], estimate_cost(plan, cache).download_bytes
-    created = _CREATED if plan.create else 0.0
-    seconds = max(download / _DOWNLOADED, created) + (_UNPACKED if download else 0.0)  # at the same time
-    build = plan.build
+    download, build = estimate_cost(plan, cache).download_bytes, plan.build
+    seconds = max(download / _DOWNLOADED, _CREATED if plan.create else 0.0)  # at the same time
+    if download:
+        seconds += _UNPACKED
     if build is not None and _is_compiled(plan):
         cores = max(build.jobs, 1)
-        phases.append(ExpectedPhase(title="fetching", stages=_FETCHING, seconds=seconds, download_bytes=download))
-        if build.statics:
-            libraries = len(build.statics) * (_LIBRARY_CONFIGURED + _LIBRARY / cores)
-            phases.append(ExpectedPhase(title="compiling libraries", stages=("library",), seconds=libraries))
-        compiling = _LEVEL * len(build.targets) / cores
-        phases.append(ExpectedPhase(title="compiling Pillow", stages=("compile",), seconds=compiling))
-        phases.append(ExpectedPhase(title="assembling the wheel", stages=("bundle",), seconds=_ASSEMBLED))
-        comparing = _COMPARED / min(cores, 2)
-        phases.append(ExpectedPhase(title="comparing pixels", stages=("prove",), seconds=comparing, is_even=False))
-    elif seconds:
-        title = "fetching" if download else "making the environment"
-        phases.append(ExpectedPhase(title=title, stages=_FETCHING, seconds=seconds, download_bytes=download))
+        seconds += len(build.statics) * (_LIBRARY_CONFIGURED + _LIBRARY / cores)
+        seconds += len(build.targets) * _LEVEL / cores
+        seconds += _ASSEMBLED + _COMPARED / min(cores, 2)
     if plan.prove is not None:
-        phases.append(ExpectedPhase(title="testing and timing", stages=("stage", "measure"), seconds=_MEASURED))
-    changed = _CONDA if plan.change else 0.0
-    phases.append(ExpectedPhase(title="installing and checking", stages=("swap", "verify"), seconds=_CHECKED + changed))
-    return tuple(phases)
+        seconds += _MEASURED
+    if plan.change:
+        seconds += _CONDA
+    return seconds + _CHECKED
 
 
 def describe_expected_gain(session: Session, plan: Plan) -> str:

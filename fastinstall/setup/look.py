@@ -1,5 +1,6 @@
 """Collect what the planner must know (from cache, index, conda's solver and pip's settings), and make the plan."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
     """
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
     recipe = recipes.recipe_named(session, request.recipe)
-    refuse_unknown(recipe, request)
+    refuse_unknown(recipe, request, target.machine or os.uname().machine)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
     python = target.python or (base_python(session) if unnamed else Path(find_environment(session, target).python))
     interpreter = observe_interpreter(python)

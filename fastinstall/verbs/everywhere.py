@@ -7,6 +7,7 @@ from pathlib import Path
 from fastinstall.core.errors import FastinstallError, RefusedError
 from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
+from fastinstall.core.root_commands import has_sudo
 from fastinstall.doctor.registry import check_names, select_gravest_status
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.finding import EnvironmentReport, Status, Survey, Unobservable
@@ -56,7 +57,8 @@ def _examine_environment(
     """Return the report on one environment; None for the tool's own."""
     if stranger := find_stranger(prefix):
         problem = f"{stranger} owns files there, and root runs no code of other users; examine it as that user"
-        command = f"sudo -u {quote(stranger)} fastinstall doctor --prefix {quote(prefix)}"
+        by_sudo = f"sudo -u {quote(stranger)} " if has_sudo(session.variables) else ""
+        command = f"{by_sudo}fastinstall doctor --prefix {quote(prefix)}"
         told = f"{problem}: {command}; or trust it, and name it with --prefix"
         return Unobservable(prefix=prefix, problem=told)
     try:

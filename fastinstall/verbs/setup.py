@@ -56,7 +56,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         print(plan.summary, [step.describe() for step in plan.steps])
     """
     recipe = recipe_named(session, request.recipe)
-    refuse_unknown(recipe, request)
+    refuse_unknown(recipe, request, os.uname().machine)
     # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
     from_cache = saved is None or (saved.build is not None and bool(saved.build.cached))
     made = plan_creation(session, target)

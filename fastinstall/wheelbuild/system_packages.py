@@ -5,12 +5,14 @@ apt is driven and tested; dnf uses the same few arguments. What the packages are
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Emit, Noted
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
+from fastinstall.core.root_commands import find_root_prefix
 
 _INSTALL = {"apt": ("apt-get", "install", "--yes", "--no-install-recommends"), "dnf": ("dnf", "install", "--assumeyes")}
 _PATIENT = {
@@ -23,14 +25,19 @@ _LISTS = Path("/var/lib/apt/lists")
 _REPAIR = "apt-get update; dpkg --configure -a"
 
 
-def install_command(manager: str, packages: tuple[str, ...]) -> str:
+def install_command(manager: str, packages: tuple[str, ...], variables: Mapping[str, str]) -> str:
     """Return the command with which this user installs packages, to paste.
+
+    Args:
+        manager: the system's package manager.
+        packages: as the manager names them.
+        variables: the environment; PATH is read.
 
     Raises:
         RefusedError: the manager is neither "apt" nor "dnf".
     """
     words = (*_INSTALL[_require_known_manager(manager, packages)], *packages)
-    return shlex.join(words if may_install() else ("sudo", *words))
+    return find_root_prefix(variables) + shlex.join(words)
 
 
 def may_install() -> bool:
@@ -38,14 +45,20 @@ def may_install() -> bool:
     return os.geteuid() == 0
 
 
-def install_packages(manager: str, packages: tuple[str, ...], emit: Emit) -> None:
+def install_packages(manager: str, packages: tuple[str, ...], variables: Mapping[str, str], emit: Emit) -> None:
     """Install system packages; installed ones stay unchanged.
+
+    Args:
+        manager: the system's package manager.
+        packages: as the manager names them.
+        variables: the environment; PATH is read for the command of a hint.
+        emit: is called with an event that says what is installed.
 
     Raises:
         RefusedError: not root, or an unknown manager.
         FailedError: the manager failed; the last lines of its output are shown.
     """
-    command = install_command(manager, packages)
+    command = install_command(manager, packages, variables)
     if not may_install():
         raise RefusedError(f"only root can install {', '.join(packages)}", hint=command)
     emit(Noted(message=f"installing with {manager}: {', '.join(packages)}"))

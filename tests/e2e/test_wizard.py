@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from support.environments.interpreters import running
-from support.index.releases import NEWEST
 from support.sandbox import Sandbox, Variables, Venv, tree_hash
 from support.terminal.pseudo_terminal import COLUMNS, CTRL_C, CTRL_D, ENTER, ROWS, Terminal, terminal
 from support.terminal.wizard_person import MENU, TOPICS, WHERE, Person
@@ -105,7 +104,7 @@ def test_a_dead_end_is_explained_and_leads_back_to_the_answers(sandbox: Sandbox,
         assert shown.words.count("Change ") == 1, "the plan was shown twice"
 
 
-def test_recipes_are_compared_and_risks_accepted_only_by_name(sandbox: Sandbox) -> None:
+def test_recipes_are_offered_and_risks_accepted_only_by_name(sandbox: Sandbox) -> None:
     stock = _with_stock_pillow(sandbox)
     before = tree_hash(stock.prefix)
     with _setup(sandbox, stock) as shown:
@@ -114,10 +113,7 @@ def test_recipes_are_compared_and_risks_accepted_only_by_name(sandbox: Sandbox) 
         person.chooses(TOPICS, "Recipe")
         person.reads("Which recipe?")
         found = shown.expect("pillow-fast (recommended) the newest Pillow with SIMD kernels that compute")
-        found = shown.expect(", no known advisories; SIMD kernels on today's Pillow", after=found)
         shown.expect("pillow-simd Pillow with SIMD kernels", after=found)
-        assert re.search(rf"{NEWEST}, no known advisories; SIMD kernels on", shown.words)
-        assert re.search(r"12\.1\.1\.post0, \d+ .* \(2 critical", shown.words)
         shown.press(*person.keys("pillow-simd"), ENTER)
         person.chooses(TOPICS, "Continue")
         person.reads("risk downgrade (needs --allow downgrade): 12.1.1.post0 is older")
@@ -138,7 +134,7 @@ def test_work_can_be_interrupted_and_ends_with_changes_and_flags(sandbox: Sandbo
     before = tree_hash(stock.prefix)
     with _setup(sandbox, stock, changes=FORK) as shown:
         person = _consenting(shown)
-        person.reads("left: testing and timing")
+        person.reads("testing the build, ")
         shown.press(CTRL_C)
         assert shown.end() == 130, shown.text
         assert "interrupted; the environment is as it was before" in shown.words

@@ -25,7 +25,7 @@ def installed() -> str:
 def test_a_package_that_is_there_stays_as_it_is() -> None:
     before = installed()
 
-    install_packages("apt", ("dpkg",), ignore)
+    install_packages("apt", ("dpkg",), os.environ, ignore)
 
     assert installed() == before
 
@@ -33,7 +33,7 @@ def test_a_package_that_is_there_stays_as_it_is() -> None:
 @root_only
 def test_a_failed_installation_shows_its_last_lines_and_command() -> None:
     with pytest.raises(FailedError, match=INSTALL[-1]) as failed:
-        install_packages("apt", INSTALL[-1:], ignore)
+        install_packages("apt", INSTALL[-1:], os.environ, ignore)
 
     assert any(f"Unable to locate package {INSTALL[-1]}" in line for line in failed.value.details)
     assert shlex.join(INSTALL) in (failed.value.hint or "")
@@ -43,7 +43,7 @@ def test_whoever_is_not_root_gets_the_command_and_nothing_is_run(monkeypatch: py
     monkeypatch.setattr("os.geteuid", lambda: 1000)  # the one thing here that cannot be had as root
 
     with pytest.raises(RefusedError, match="only root can install") as refused:
-        install_packages("apt", INSTALL[-1:], ignore)
+        install_packages("apt", INSTALL[-1:], os.environ, ignore)
 
-    assert (refused.value.hint or "").startswith("sudo apt-get install ")
+    assert "apt-get install " in (refused.value.hint or "")
     assert (refused.value.hint or "").endswith(" libno-such-thing-dev")

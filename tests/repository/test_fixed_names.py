@@ -39,7 +39,7 @@ PYPROJECT = PACKAGE.parent / "pyproject.toml"
 
 PREPARING = "conda-toolchain private-headers system-packages"
 PINNING = "pin pin-for-pip"
-EVENTS_TOLD = "expected finished noted progressed started"
+EVENTS_TOLD = "finished noted progressed started"
 JOURNAL = """
     adding begun committed committing conceding external-change-begun external-change-ended moved moved-tree moving
     moving-tree undoing
@@ -91,7 +91,7 @@ SCHEMA_DIGESTS = {
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
     "doctor-all": "8f26678c4d3c121a4a46d386814b45d9f066779d9f5faec9a6dbcbf4eb577d7a",
     "doctor": "aa05bfa84060e7217ff140ffac5be3c0a0ca3e59ef656dbe92c89df777dfaabd",
-    "facts": "9d8c6fac5e7b8e1ae7ccfc9f46965b03b0c711c27589555fd99d04baafb48d48",
+    "facts": "cba1758e89e9030e034bc866e4cc9594ee9170ae36fbdb52fd46ab6a3ac20c4a",
     "fleet": "2fed64d14402105d651ba951208ea0e83672e857ca3847ef16f9768784fee9d1",
     "guard": "c42c27f0ecc71fb38356b972d5a8bfa0258fd5f1761e0e1dc619c0ee61980afd",
     "locks": "a8b4c1f624b99a520605bdf09a1653438ac814c373729d7418e61aed4a53e2e8",

@@ -11,7 +11,6 @@ from fastinstall.cli.options import read_allowed
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
-from fastinstall.observe.session import Session
 from fastinstall.setup.decide.saved_plan import PLAN_AGAIN, allow_risks, list_fetched_artefacts, open_plan
 from fastinstall.setup.expectations import describe_expectations
 from fastinstall.setup.late_interrupts import report_interruption_after_completion
@@ -24,7 +23,11 @@ def run(arguments: Namespace, context: Context) -> int:
     """Read, check, consent, carry out."""
     session = open_working_session(context)
     saved = read_plan(Path(arguments.file))
-    _refuse_another_environment(session, saved, Path(arguments.file))
+    try:
+        refuse_another_environment(session, saved)  # nothing that the plan names is run for that
+    except UndeterminedError as error:
+        message = f"{arguments.file}: environment.prefix: {error.message}"
+        raise UndeterminedError(message, hint=PLAN_AGAIN) from None
     before = identify_state(saved.environment.prefix)
     if saved.environment.prefix.is_dir():
         recover_or_report(session, saved.environment, arguments, context)
@@ -44,14 +47,6 @@ def run(arguments: Namespace, context: Context) -> int:
         outcome = confirm_empty_plan(agreed)
     with report_interruption_after_completion(agreed.environment.prefix, agreed.verb):
         return finish(session, outcome, context, before)
-
-
-def _refuse_another_environment(session: Session, saved: Plan, path: Path) -> None:
-    """Raise if the environment is not what the plan says; nothing that the plan names is run for that."""
-    try:
-        refuse_another_environment(session, saved)
-    except UndeterminedError as error:
-        raise UndeterminedError(f"{path}: environment.prefix: {error.message}", hint=PLAN_AGAIN) from None
 
 
 def read_plan(path: Path) -> Plan:

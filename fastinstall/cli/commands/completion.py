@@ -3,8 +3,9 @@
 from argparse import Namespace
 from enum import StrEnum
 
+from argcomplete.shell_integration import shellcode
+
 from fastinstall.cli.common import tell
-from fastinstall.cli.completion import completion_script
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.values import immutable
@@ -33,6 +34,7 @@ class Completion:
 
 def run(arguments: Namespace, context: Context) -> int:
     """Print the completion script of a shell; nothing is installed."""
-    made = Completion(shell=Shell(arguments.shell), script=completion_script(arguments.shell))
+    script = shellcode(["fastinstall"], shell=arguments.shell, complete_arguments=("-o", "nospace"))
+    made = Completion(shell=Shell(arguments.shell), script=script)
     tell(context, "completion", made, lambda each, _page: each.script.removesuffix("\n"))
     return ExitCode.OK

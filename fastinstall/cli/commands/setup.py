@@ -3,7 +3,6 @@
 from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 from fastinstall.cli.common import (
     identify_state,
@@ -20,7 +19,7 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
 from fastinstall.cli.text.plan_page import list_cautions, plan_text
 from fastinstall.cli.text.reports import count_passed, finding_lines, render_speed_table, report_text
-from fastinstall.core.errors import ExitCode, RefusedError
+from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
@@ -98,8 +97,7 @@ def _print_outcome(session: Session, outcome: SetupOutcome, context: Context, sa
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
     report = examine_result(session, outcome)
     if same:
-        plugin = _offer_plugin(session, receipt) if receipt.conda is not None else ""
-        console.data(render_wizard_ending(agreed, receipt, report, console.out, same=same, plugin=plugin))
+        console.data(render_wizard_ending(agreed, receipt, report, console.out, same=same))
         return
     text = outcome_text(agreed, receipt, report, console.out)
     console.data(text.partition("\n")[0] if console.quiet else text)
@@ -109,20 +107,8 @@ def _print_outcome(session: Session, outcome: SetupOutcome, context: Context, sa
         console.data(report_text(report, console.out, ()))
 
 
-def _offer_plugin(session: Session, receipt: Receipt) -> str:
-    from fastinstall.cli.wizard.plugin_offer import offer_conda_plugin  # noqa: PLC0415 (conda environments only)
-    from fastinstall.fleet.tool_wheels import find_checkout  # noqa: PLC0415 (conda environments only)
-    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (conda environments only)
-
-    try:
-        tool = find_conda(session.variables, receipt.environment.prefix)
-    except RefusedError:  # other users may write where this conda is
-        return ""
-    return offer_conda_plugin(Path(tool.root), find_checkout()) if tool is not None else ""
-
-
 def render_wizard_ending(
-    plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page, *, same: str, plugin: str = ""
+    plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page, *, same: str
 ) -> str:
     """Return the last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
 
@@ -132,14 +118,12 @@ def render_wizard_ending(
         report: doctor's report, or None if it could not be made.
         page: how lines are broken; commands never are.
         same: the command line that asks for the same plan.
-        plugin: the command that installs conda's plugin; empty without an offer.
     """
     prefix = quote(plan.environment.prefix)
     return outcome_text(plan, receipt, report, page) + join_lines(
         (
             f"check: fastinstall doctor --prefix {prefix}",
             f"your images: fastinstall bench --prefix {prefix} DIR",
-            *((f"to have conda warn before it replaces this: {plugin}",) if plugin else ()),
             "the same without questions:",
             f"  {same}",
         )

@@ -3,8 +3,8 @@
 The menu is made of the rows of `options` that have a question; what depends on the target or the recipe is asked here.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from fastinstall.cli.console import Console
@@ -12,20 +12,16 @@ from fastinstall.cli.options import REQUEST_OPTIONS, Option, Question, Reader, f
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, choose_or_go_back
 from fastinstall.compilers import list_compilers
 from fastinstall.core.errors import FastinstallError
-from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
-from fastinstall.model.advisories import count_by_severity
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe import Level
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
-from fastinstall.observe.recipes import recipe_named
+from fastinstall.observe.recipes import load_recipes, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.decide.conda import is_conda, list_available_engines
 from fastinstall.setup.decide.levels import AUTO
-from fastinstall.verbs.recipe_comparison import RecipePreview, compare_recipes
 
 
 @immutable
@@ -38,7 +34,6 @@ class WizardConversation:
         facts: of it, as they were shown.
         asker: asks by cursor or in lines, by the terminal.
         console: where to say something.
-        offers: the recipes side by side; looked up when they are first asked for.
     """
 
     session: Session
@@ -46,14 +41,6 @@ class WizardConversation:
     facts: Facts
     asker: Asker
     console: Console
-    offers: list[RecipePreview] = field(default_factory=list)
-
-    def list_previews(self, request: Request) -> list[RecipePreview]:
-        """List the recipes side by side."""
-        if not self.offers:
-            self.session.emit(Started(stage="index", message="looking up what each recipe gives here"))
-            self.offers.extend(compare_recipes(self.session, self.target, self.facts, request))
-        return self.offers
 
     def say(self, text: str) -> None:
         """Print a paragraph."""
@@ -131,17 +118,14 @@ def _ask_typed(
 
 
 def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
-    offers = talk.list_previews(request)
-    meanings, labels = offer_meanings(offers, talk.facts.cpu.architecture), offer_answers(offers)
+    recipes = load_recipes(talk.session.recipe_directories).values()
+    offered = sorted(recipes, key=lambda recipe: not recipe.recommended)  # stable: the others keep their order
+    meanings = {recipe.name: recipe.summary for recipe in offered}
+    labels = {recipe.name: f"{recipe.name} (recommended)" for recipe in offered if recipe.recommended}
     name = choose_or_go_back(talk.asker, "Which recipe?", meanings, labels=labels, default=request.recipe)
     if name is None or name == request.recipe:
         return None if name is None else request
     return replace(request, recipe=name, version=None, level="auto", levels=())  # these belong to a recipe
-
-
-def _ask_level(talk: WizardConversation, request: Request) -> Request | None:
-    levels = recipe_named(talk.session, request.recipe).list_levels(talk.facts.cpu.architecture)
-    return ask_levels(talk.asker, levels, request)
 
 
 def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
@@ -197,10 +181,40 @@ def ask_engine(talk: WizardConversation, request: Request) -> Request | None:
     return None if answer is None else replace(request, engine=CondaInstaller(answer))
 
 
+_SEVERAL = "several"
+_LEVELS = {
+    "x86-64-v4": "CPUs with AVX-512; resizes slower than x86-64-v3 (2026-11-21)",
+    "x86-64-v3": "CPUs with AVX2: Intel since 2013, AMD since 2015",
+    "x86-64-v2": "any CPU since 2011; slower than x86-64-v3",
+    "native": "CPUs like this one only; no faster than x86-64-v3",
+    "armv8-a": "every 64-bit Arm CPU; its speed is not measured",
+}
+
+
+def ask_levels(talk: WizardConversation, request: Request) -> Request | None:
+    """Ask for `Request.level` and `Request.levels`; None if the person goes back."""
+    levels = recipe_named(talk.session, request.recipe).list_levels(talk.facts.cpu.architecture)
+    usual = [level.name for level in reversed(levels) if level.automatic]
+    meanings = {
+        AUTO: f"{listing(usual)}{' in one wheel' if len(usual) > 1 else ''}; right for nearly everyone",
+        **{level.name: _LEVELS.get(level.name, "a level of this recipe") for level in levels},
+    }
+    if len(levels) > 1:
+        meanings[_SEVERAL] = "type their names; needs glibc 2.33 or later"
+    default = _SEVERAL if request.levels else request.level
+    marked = default if default in meanings else AUTO
+    answer = choose_or_go_back(talk.asker, "Which CPUs should it run on?", meanings, default=marked)
+    if answer is None or answer != _SEVERAL:
+        return None if answer is None else replace(request, level=answer, levels=())
+    written = ",".join(request.levels or usual)
+    typed = ask_text_or_go_back(talk.asker, "Levels, separated by commas", name_list, talk.say, default=written)
+    return None if typed is None else replace(request, level=AUTO, levels=name_list(typed))
+
+
 _OWN_QUESTIONS: Mapping[str, Callable[[WizardConversation, Request], Request | None]] = {
     "recipe": _ask_recipe,
     "guard": _ask_guard,
-    "level": _ask_level,
+    "level": ask_levels,
     "require": _ask_required,
     "engine": ask_engine,
     "toolchain": _ask_compiler,
@@ -229,78 +243,3 @@ def describe_value(option: Option, request: Request) -> str:
     if option.field == "level":  # one question for both
         value = request.levels or value
     return _write(value, ", ") if value else option.question.empty
-
-
-_SEVERAL = "several"
-_LEVELS = {
-    "x86-64-v4": "CPUs with AVX-512; resizes slower than x86-64-v3 (2026-11-21)",
-    "x86-64-v3": "CPUs with AVX2: Intel since 2013, AMD since 2015",
-    "x86-64-v2": "any CPU since 2011; slower than x86-64-v3",
-    "native": "CPUs like this one only; no faster than x86-64-v3",
-    "armv8-a": "every 64-bit Arm CPU; its speed is not measured",
-}
-
-
-def ask_levels(asker: Asker, levels: Sequence[Level], request: Request) -> Request | None:
-    """Ask for `Request.level` and `Request.levels`; None if the person goes back.
-
-    Args:
-        asker: asks the person.
-        levels: of the recipe, for this machine's architecture.
-        request: the answers so far.
-    """
-    usual = [level.name for level in reversed(levels) if level.automatic]
-    meanings = {
-        AUTO: f"{listing(usual)}{' in one wheel' if len(usual) > 1 else ''}; right for nearly everyone",
-        **{level.name: _LEVELS.get(level.name, "a level of this recipe") for level in levels},
-    }
-    if len(levels) > 1:
-        meanings[_SEVERAL] = "type their names; needs glibc 2.33 or later"
-    default = _SEVERAL if request.levels else request.level
-    marked = default if default in meanings else AUTO
-    answer = choose_or_go_back(asker, "Which CPUs should it run on?", meanings, default=marked)
-    if answer is None or answer != _SEVERAL:
-        return None if answer is None else replace(request, level=answer, levels=())
-    written = ",".join(request.levels or usual)
-    typed = ask_text_or_go_back(asker, "Levels, separated by commas", name_list, print, default=written)
-    return None if typed is None else replace(request, level=AUTO, levels=name_list(typed))
-
-
-def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:
-    """Name of a recipe to its label in a menu, in the order of the offers."""
-    recipes = [offer.recipe for offer in offers]
-    return {recipe.name: f"{recipe.name} (recommended)" if recipe.recommended else recipe.name for recipe in recipes}
-
-
-def offer_meanings(offers: Sequence[RecipePreview], architecture: str) -> dict[str, str]:
-    """Return what is known of each recipe on an architecture, by its name, in the order of the offers.
-
-    A menu compares: figures of this machine stand in it if every recipe with a figure was measured here, against the
-    same Pillow. Otherwise all figures are those of the machine that the recipes name.
-    """
-    baselines = {offer.speed.baseline if offer.speed else "" for offer in offers if offer.recipe.bench.measured}
-    are_comparable = len(baselines) == 1 and "" not in baselines
-    return {
-        offer.recipe.name: "; ".join(
-            (offer.recipe.summary, *_describe_offer(offer, architecture, measured_here=are_comparable))
-        )
-        for offer in offers
-    }
-
-
-def _describe_offer(offer: RecipePreview, architecture: str, *, measured_here: bool) -> Iterator[str]:
-    recipe, advisories = offer.recipe, "no known advisories"
-    if offer.advisories:
-        counted = ", ".join(f"{number} {severity}" for severity, number in count_by_severity(offer.advisories).items())
-        advisories = f"{len(offer.advisories)} known advisories ({counted})"
-    yield f"{offer.choice.version}, {advisories}" if offer.choice is not None else f"nothing fits: {offer.problem}"
-    if recipe.kernels:
-        yield "SIMD kernels on today's Pillow, the same pixels"
-    else:
-        yield "SIMD kernels of an older Pillow" if recipe.expect.symbols else "stock code, optimised"
-    if measured_here and (speed := offer.speed) is not None:
-        day = speed.measured_at.partition("T")[0]
-        yield f"measured here {day}: {speed.gain}"
-    elif recipe.bench.measured:
-        is_alike = architecture == recipe.bench.architecture
-        yield f"{'measured elsewhere: ' if is_alike else ''}{recipe.bench.measured_on(architecture)}"

@@ -113,19 +113,13 @@ class _Wizard:
             request = self.before if isinstance(wanted, str) else wanted
             if request == plan.request:
                 return plan
-            if (made := self._try_plan(request)) is not None:
-                return made
+            try:
+                return self._plan(request)
+            except (RefusedError, UsageError) as error:
+                self._tell(error_text(error, self._page()))
 
     def _plan(self, request: Request) -> Plan:
         return plan_setup(self.talk.session, self.talk.target, request)
-
-    def _try_plan(self, request: Request) -> Plan | None:
-        """Return the plan for a request, or None if there is none; the reason is told."""
-        try:
-            return self._plan(request)
-        except (RefusedError, UsageError) as error:
-            self._tell(error_text(error, self._page()))
-            return None
 
     def _ask_next(self, plan: Plan) -> str:
         cache = self.talk.session.directories.cache

@@ -22,7 +22,7 @@ has to be removed by hand, since something may rest on it.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.core.messages import listing as joined
+from fastinstall.core.messages import listing
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import describe_arrival, find_conda_package, is_registered
 from fastinstall.doctor.remedies import find_text, offer_repair, show_files, show_text, suggest_conda_reinstall
@@ -156,7 +156,7 @@ def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         arrival = describe_arrival(context.facts, holder)
         yield Finding.of(
             Status.WARNING if is_wrong else Status.HINT,
-            f"{joined(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
+            f"{listing(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
             f"and removing one package removes the other's files{next_build}",
             evidence=(*shorten_evidence(paths), *((f"{holder} was installed{arrival}",) if arrival else ())),
             expected=right,
@@ -167,9 +167,7 @@ def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 
 def _join_names(paths: _Paths) -> str:
-    names = [path.rpartition("/")[2] for path in paths]
-    rest = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return joined([*names[:_NAMED], *rest])
+    return listing((path.rpartition("/")[2] for path in paths), most=_NAMED)
 
 
 def _choose_verb(paths: _Paths) -> str:

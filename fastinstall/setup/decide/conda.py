@@ -15,6 +15,7 @@ from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import public_version
 from fastinstall.model import conda_packages, dependants
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.facts import EnvironmentKind, Facts
@@ -186,7 +187,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     if situation.restoring and before is not None:  # a restored package keeps its number
         number = _read_number(before.package)
     else:
-        here = (build.distribution, build.version.partition("+")[0])
+        here = (build.distribution, public_version(build.version))
         same = (each for each in replaced if conda_packages.is_our_package(each) and (each.name, each.version) == here)
         number = max((_read_number(each) + 1 for each in same), default=0)
     stack = conda_packages.plan_stack_package(

@@ -83,7 +83,7 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
         RefusedError: another architecture, of this CPU or of a named level, or a CPU below the lowest level.
         UsageError: the recipe does not have a named level.
     """
-    refuse_unknown_levels(recipe, request)
+    refuse_unknown_levels(recipe, request, cpu.architecture)
     here, asked = architecture_of(cpu.architecture), list_requested_levels(request)
     if not recipe.serves(cpu.architecture):
         raise RefusedError(
@@ -224,36 +224,43 @@ def _describe_lacking_features(level: Level, cpu: Cpu) -> str:
 AUTO = "auto"
 
 
-def refuse_unknown(recipe: Recipe, request: Request) -> None:
+def refuse_unknown(recipe: Recipe, request: Request, machine: str) -> None:
     """Raise if a request names a level or a library that the recipe does not have.
+
+    Args:
+        recipe: it defines the levels and the libraries.
+        request: names some of them.
+        machine: that the build is for, as the kernel names it; empty for several.
 
     Raises:
         UsageError: names the flag; the hint lists what is known.
     """
-    refuse_unknown_levels(recipe, request)
+    refuse_unknown_levels(recipe, request, machine)
     for name in request.require:
         if name not in recipe.libraries:
             known = ", ".join(recipe.libraries)
             raise UsageError(f"--require {name}: {recipe.name} has no such library", hint=f"known: {known}")
 
 
-def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
+def refuse_unknown_levels(recipe: Recipe, request: Request, machine: str) -> None:
     """Raise if a recipe lacks a requested level, or if the levels cannot be combined.
 
     Raises:
-        UsageError: the hint lists the levels.
+        UsageError: the hint lists the levels of the machine.
     """
     if request.levels and request.level != AUTO:
         raise UsageError(
             f"--level {request.level} and --levels {','.join(request.levels)} cannot be used together",
             hint="--levels puts several into one wheel, --level takes one",
         )
-    known = [level.name for level in recipe.levels]
-    asked = (("--level", (request.level,), [AUTO, *known]), ("--levels", request.levels, known))
-    for flag, names, choices in asked:
-        for name in names:
-            if name not in choices:
-                raise UsageError(f"{flag} {name}: {recipe.name} has no such level", hint=f"known: {', '.join(choices)}")
+    known = [level.name for level in recipe.list_levels(machine) or recipe.levels]
+    asked = [("--levels", name) for name in request.levels]
+    if request.level != AUTO:
+        asked = [("--level", request.level)]
+    for flag, name in asked:
+        if all(level.name != name for level in recipe.levels):
+            choices = [AUTO, *known] if flag == "--level" else known
+            raise UsageError(f"{flag} {name}: {recipe.name} has no such level", hint=f"known: {', '.join(choices)}")
     apart = [name for name in request.levels if name not in LEVELS]
     if apart and len(set(request.levels)) > 1:
         choosable = ",".join(name for name in reversed(known) if name in LEVELS)

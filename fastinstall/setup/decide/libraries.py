@@ -58,7 +58,7 @@ def choose_libraries(
         UsageError: `--require` names a library that the recipe does not know.
         RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
     """
-    refuse_unknown(recipe, request)
+    refuse_unknown(recipe, request, facts.cpu.architecture)
     toolchain = facts.toolchain or Toolchain(compiler=None)
     from_conda = _comes_with_headers(request)
     if toolchain.named_compiler and toolchain.compiler is None and not from_conda:
@@ -176,7 +176,9 @@ def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeCh
     essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.request.require]
     if essential or (need.tools and step is None):
         toolchain = need.toolchain
-        hint = need.of_system.explain_installation(toolchain.package_manager, allowed=toolchain.may_install)
+        hint = need.of_system.explain_installation(
+            toolchain.package_manager, allowed=toolchain.may_install, as_root=toolchain.as_root
+        )
         raise RefusedError(f"missing: {what}", hint=hint)
     plan_risk = PlanRisk(
         risk=Risk.FEATURE_LOSS,

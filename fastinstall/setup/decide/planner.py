@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, pin_command, quote
+from fastinstall.core.version_numbers import public_version
 from fastinstall.doctor.registry import verifying_checks
 from fastinstall.doctor.shadows import warn_about_shadows
 from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
@@ -79,7 +80,7 @@ def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
     """
     build = make_build_step(decision)
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
-    if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):
+    if request.upgrade and receipt is not None and public_version(receipt.version) == public_version(build.version):
         kept = replace(request, upgrade=False)  # nothing later than the installed version
         latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
@@ -185,10 +186,6 @@ def _warn_about_system_packages(decision: BuildDecision) -> tuple[str, ...]:
             "only root may install system packages" if manager in DRIVEN_MANAGERS else "this system has no apt or dnf"
         )
     return (f"--with-system-deps has no effect: {reason}",)
-
-
-def _public(version: str) -> str:
-    return version.partition("+")[0]
 
 
 def _summarise(decision: BuildDecision, build: Build) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import base_version, parse_version_number
+from fastinstall.core.version_numbers import base_version, parse_version_number, public_version
 from fastinstall.index.upgrades import OTHER_PYTHON, OTHER_RECIPE, Obstacle, obstacles
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Dependant, Interpreter
@@ -58,8 +58,8 @@ def choose_version(
     judged: list[tuple[Artefact, list[Obstacle]]] = []
     for artefact in _select_requested(releases, recipe, request):
         version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
-        found = [*obstacles(artefact, _public(version), interpreter, dependants)]
-        if _public(artefact.version) in request.avoid:
+        found = [*obstacles(artefact, public_version(version), interpreter, dependants)]
+        if public_version(artefact.version) in request.avoid:
             found.append(
                 Obstacle(reason="the request avoids it, as it does where a proof has failed", remedy=OTHER_RECIPE)
             )
@@ -72,7 +72,7 @@ def choose_version(
     chosen = fitting[0]
     is_source = chosen in releases.sources
     return VersionChoice(
-        version=_public(chosen.version),
+        version=public_version(chosen.version),
         source=chosen if is_source else None,
         base_wheel=_find_official(chosen, releases),
         prebuilt=None if is_source else chosen,
@@ -88,10 +88,6 @@ def _find_official(artefact: Artefact, releases: Releases) -> Artefact | None:
 
 def _parse_base_version(artefact: Artefact) -> "Version":
     return parse_version_number(base_version(artefact.version))
-
-
-def _public(version: str) -> str:
-    return version.partition("+")[0]
 
 
 def _explain_choice(chosen: Artefact, newest: Artefact, hindrances: list[Obstacle], request: Request) -> str:

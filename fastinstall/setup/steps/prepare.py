@@ -18,6 +18,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing
+from fastinstall.core.root_commands import find_root_prefix
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.downloads import CacheNotWritableError, find_stored_file
@@ -87,7 +88,7 @@ class SystemPackages(PreparingStep):
         from fastinstall.wheelbuild.system_packages import install_packages  # noqa: PLC0415 (only where it is carried out)
 
         run.emit(Started(stage="packages", message=f"installing {' '.join(self.packages)}"))
-        install_packages(self.manager, self.packages, run.emit)
+        install_packages(self.manager, self.packages, run.variables, run.emit)
         return FetchedInputs()
 
 
@@ -152,7 +153,8 @@ class PrivateHeaders(PreparingStep):
         """Return the error with other ways to get the headers, for machines that reach only a package index."""
         manager = find_package_manager(run.variables)
         libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
-        ways = BuildNeeds(libraries=libraries, python=self.python).explain_installation(manager, allowed=may_install())
+        needs = BuildNeeds(libraries=libraries, python=self.python)
+        ways = needs.explain_installation(manager, allowed=may_install(), as_root=find_root_prefix(run.variables))
         conda = "if conda-forge can be reached: --toolchain conda; or " if find_spec("rattler") else ""
         return FailedError(
             f"C headers are missing, and {listing(self.packages)} cannot be fetched: {error.message}",
@@ -232,7 +234,8 @@ class CondaToolchain(PreparingStep):
             python=next(pythons, "").removesuffix(".*"),
             compiler=PACKAGE in self.packages,
         )
-        return needs.explain_installation(find_package_manager(run.variables), allowed=may_install())
+        manager, as_root = find_package_manager(run.variables), find_root_prefix(run.variables)
+        return needs.explain_installation(manager, allowed=may_install(), as_root=as_root)
 
     def _find_compiler(self, prefix: Path) -> dict[str, str]:
         """Find the variable that names the compiler; none where only headers were asked for."""

@@ -22,6 +22,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
+from fastinstall.core.root_commands import find_root_prefix
 from fastinstall.core.values import immutable
 from fastinstall.model.recipe import BuildNeeds, NativeRequirement
 from fastinstall.observe.toolchain import find_package_manager
@@ -220,8 +221,7 @@ def missing_python_headers(request: BuildRequest) -> FailedError:
 
 def explain_packages(request: BuildRequest, needs: BuildNeeds) -> str:
     """Return the hint that names this machine's packages."""
-    manager = find_package_manager(request.variables)
-    return needs.explain([manager] if manager else [])
+    return needs.explain(find_package_manager(request.variables), find_root_prefix(request.variables))
 
 
 _ABIS = {"62": "62", "7": "70", "8": "80", "9": "90"}

@@ -53,12 +53,12 @@ def prepare(variables: Mapping[str, str]) -> int:
     manager = _find_manager(variables)
     installed = find_missing(variables, with_rarely_started=in_ci)
     if installed and manager is not None and may_install():
-        _install(manager, installed[manager])
+        _install(manager, installed[manager], variables)
     absent = find_missing(variables, with_rarely_started=True)
     if not absent:
         _say("all that the tests need is there")
         return 0
-    commands = [install_command(name, absent[name]) for name in ([manager] if manager else absent)]
+    commands = [install_command(name, absent[name], variables) for name in ([manager] if manager else absent)]
     _say(f"missing: {' '.join(absent[manager or 'apt'])}; tests that need them are skipped; to bring them:")
     _say("; or ".join(commands))
     return int(in_ci)
@@ -104,9 +104,9 @@ def _find_manager(variables: Mapping[str, str]) -> str | None:
     return manager if manager in _COMPILER else None
 
 
-def _install(manager: str, packages: tuple[str, ...]) -> None:
+def _install(manager: str, packages: tuple[str, ...], variables: Mapping[str, str]) -> None:
     try:
-        install_packages(manager, packages, _listen)
+        install_packages(manager, packages, variables, _listen)
     except FastinstallError as error:
         _say("\n".join((f"error: {error.message}", *error.details, f"  hint: {error.hint}")))
 

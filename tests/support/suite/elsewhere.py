@@ -139,7 +139,7 @@ def _make_debian(root: Path, variables: Mapping[str, str]) -> None:
     if not _is_debian_root():
         raise NotHereError("it takes root on Debian")
     if shutil.which("debootstrap") is None:
-        install_packages("apt", ("debootstrap",), lambda _event: None)
+        install_packages("apt", ("debootstrap",), os.environ, lambda _event: None)
     mirror = find_debian_mirror()
     words = ("debootstrap", "--variant=minbase", f"--include={','.join(_INCLUDED)}", SUITE, root, mirror)
     with (root.parent / "debootstrap.log").open("w+", encoding="utf-8") as log:

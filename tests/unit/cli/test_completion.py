@@ -11,7 +11,7 @@ import pytest
 from published_schemas import SCHEMAS
 
 from fastinstall.cli.commands.completion import Shell
-from fastinstall.cli.completion import add_completers, completion_script
+from fastinstall.cli.completion import add_completers
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.main import main
 from fastinstall.cli.options import read_request
@@ -53,8 +53,9 @@ OFFERED = [
 ]
 
 
-def test_zsh_finds_it_on_fpath_by_its_first_line() -> None:
-    assert completion_script("zsh").startswith("#compdef fastinstall\n")
+def test_zsh_finds_it_on_fpath_by_its_first_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "zsh"]) == ExitCode.OK
+    assert capsys.readouterr().out.startswith("#compdef fastinstall\n")
 
 
 @pytest.mark.parametrize("shell", SHELLS)

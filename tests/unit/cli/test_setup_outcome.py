@@ -147,11 +147,10 @@ def test_a_conda_setup_ends_with_what_keeps_and_what_updates_it(
     assert ("conda" in line) is guarded
 
 
-@pytest.mark.parametrize("plugin", ["/opt/conda/bin/python -m pip install /srv/fastinstall", ""])
-def test_the_wizard_ends_with_an_offer_of_condas_plugin(plugin: str) -> None:
-    done = replace(conda_receipt(), conda=conda_stack())
-    lines = render_wizard_ending(_plan(), done, None, WIDE, same="fastinstall setup", plugin=plugin).splitlines()
-    assert [line.endswith(plugin) for line in lines if "have conda warn" in line] == ([True] if plugin else [])
+def test_the_wizard_ends_with_the_same_run_as_flags() -> None:
+    same = "fastinstall setup --yes --prefix /srv/images/env --level x86-64-v3"
+    lines = render_wizard_ending(_plan(), receipt(), None, Page(width=40), same=same).splitlines()
+    assert lines[-2:] == ["the same without questions:", f"  {same}"]
 
 
 def test_a_setup_with_a_pin_ends_with_what_uv_needs_to_obey_it() -> None:

@@ -22,7 +22,6 @@ from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
-from fastinstall.verbs.recipe_comparison import RecipePreview
 
 BY_FIELD = {option.field: option for option in REQUEST_OPTIONS if option.question.title}
 BY_FIELD["levels"] = BY_FIELD["level"]
@@ -50,27 +49,17 @@ OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
 
 @pytest.fixture
 def talk(tmp_path: Path) -> WizardConversation:
-    session = a_session(tmp_path)
-    offers = [RecipePreview(recipe=recipe_named(session, name), choice=None) for name in ("pillow-fast", "pillow")]
     return WizardConversation(
-        session=session,
+        session=a_session(tmp_path),
         target=NamedTarget(prefix=tmp_path),
         facts=conda_facts(),
         asker=AskedPerson(),
         console=Console(quiet=True),
-        offers=offers,
     )
 
 
 def _asking(talk: WizardConversation, *answers: str) -> WizardConversation:
-    return WizardConversation(
-        session=talk.session,
-        target=talk.target,
-        facts=talk.facts,
-        asker=AskedPerson(*answers),
-        console=talk.console,
-        offers=talk.offers,
-    )
+    return replace(talk, asker=AskedPerson(*answers))
 
 
 def test_every_request_with_a_flag_is_customisable_except_risks() -> None:
@@ -104,6 +93,14 @@ def test_what_is_typed_can_be_made_nothing_again(talk: WizardConversation, field
 def test_another_recipe_drops_the_earlier_version_and_levels(talk: WizardConversation) -> None:
     request = ask_option(BY_FIELD["recipe"], _asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
     assert request == Request(recipe="pillow")
+
+
+def test_recipes_are_offered_with_the_recommended_one_first(talk: WizardConversation) -> None:
+    person = AskedPerson()
+    assert ask_option(BY_FIELD["recipe"], replace(talk, asker=person), Request(recipe="pillow-fast")) is not None
+    first, *_ = person.offered
+    assert first == "pillow-fast"
+    assert {name: recipe_named(talk.session, name).summary for name in person.meanings} == person.meanings
 
 
 def test_conda_options_are_asked_only_in_conda_environments() -> None:

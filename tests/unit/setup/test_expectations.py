@@ -1,7 +1,7 @@
 """What a plan is expected to take, and to bring."""
 
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 from support.values.builders import environment
@@ -9,10 +9,9 @@ from support.values.sessions import a_session
 
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.setup.expectations import describe_expected_gain, estimate_seconds, expect_phases
+from fastinstall.setup.expectations import describe_expected_gain, estimate_seconds
 from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
-from fastinstall.setup.steps.create_environment import CreateEnvironment
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.swap import Swap
 
@@ -54,23 +53,6 @@ def test_fewer_cores_and_more_levels_take_longer(tmp_path: Path) -> None:
     assert estimate(replace(two, jobs=1)) > 1.5 * estimate(replace(two, jobs=2))
     assert estimate(two) > estimate(BUILD)
     assert estimate(replace(two, jobs=64)) > 10, "what runs on one core stays"
-
-
-def test_phases_follow_the_order_of_work_and_the_plan(tmp_path: Path) -> None:
-    titles = [phase.title for phase in expect_phases(PLAN, tmp_path)]
-    assert titles == [
-        "fetching",
-        "compiling Pillow",
-        "assembling the wheel",
-        "comparing pixels",
-        "testing and timing",
-        "installing and checking",
-    ]
-    ready = replace(PLAN, build=replace(BUILD, cached="5d" * 32))
-    assert [phase.title for phase in expect_phases(ready, tmp_path)] == titles[-2:]
-    made = CreateEnvironment(prefix=PurePosixPath("/srv/env"), python=PurePosixPath("/usr/bin/python3"), reason="")
-    first, *_ = expect_phases(replace(ready, create=made), tmp_path)
-    assert first.title == "making the environment", "nothing is downloaded"
 
 
 def test_a_gain_on_another_architecture_is_none_here(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from fastinstall.setup.decide.levels import (
     explain_single_level,
     find_lacking_features,
     is_best_served,
+    refuse_unknown,
 )
 
 V2, V3, V4, V8 = "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a"
@@ -195,6 +196,16 @@ def test_an_unknown_level_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="--levels x86-64-v5") as caught:
         choose(HASWELL, levels=(V2, "x86-64-v5"))
     assert caught.value.hint == "known: x86-64-v4, x86-64-v3, x86-64-v2"
+
+
+@pytest.mark.parametrize(
+    ("machine", "known"),
+    [("x86_64", f"{V4}, {V3}, {V2}"), ("aarch64", V8), ("", f"{V4}, {V3}, {V2}, {V8}")],
+)
+def test_the_known_levels_are_those_of_the_machine(machine: str, known: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        refuse_unknown(TWO_MACHINES, Request(level="x86-64-v5"), machine)
+    assert caught.value.hint == f"known: auto, {known}"
 
 
 def test_one_level_and_several_exclude_each_other(golden: Golden) -> None:

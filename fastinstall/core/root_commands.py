@@ -1,0 +1,21 @@
+"""How a command that needs root is written, for the user who will paste it."""
+
+import os
+import shutil
+from collections.abc import Mapping
+
+
+def has_sudo(variables: Mapping[str, str]) -> bool:
+    """Return whether sudo is on PATH."""
+    return shutil.which("sudo", path=variables.get("PATH", os.defpath)) is not None
+
+
+def find_root_prefix(variables: Mapping[str, str]) -> str:
+    """Return what stands before a command that needs root: nothing for root, "sudo ", or "as root: " without sudo.
+
+    Args:
+        variables: the environment; PATH is read.
+    """
+    if os.geteuid() == 0:
+        return ""
+    return "sudo " if has_sudo(variables) else "as root: "
