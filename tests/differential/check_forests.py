@@ -4,7 +4,7 @@ A case is a process: a program, variables, and libraries that it opens one after
 are the link map, name by name in its order, which of the opens fail and over what, and to which file
 each reference is bound. As a program it does so for as many forests as wanted:
 
-    PYTHONPATH=tests python -m support.elf.check_forests FIRST LAST [RELEASE]
+    PYTHONPATH=tests python -m differential.check_forests FIRST LAST [RELEASE]
 
 A part of the programs runs on CPUs of other kinds and makers, which qemu plays. With a RELEASE of Debian, everything is
 for aarch64, and begun by the loader of that release.
@@ -18,24 +18,44 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from support.elf.forest_parts import SYMBOLS, Parts, interpreter, make_arm_parts, make_parts
-from support.elf.random_forest import Forest, fell, grow, search_entry
-from support.elf.zig import find_zig
 from support.machine.arm_root import EMULATOR as ARM_EMULATOR
 from support.machine.arm_root import arm_root, emulate, loader_of
 
-from fastinstall.core.architecture import AARCH64, X86_64
+from differential.forest_parts import SYMBOLS, Parts, interpreter, make_arm_parts, make_parts
+from differential.random_forest import Forest, fell, grow, search_entry
+from fastinstall.compilers.clang import COMPILER
+from fastinstall.core.architecture import AARCH64, X86_64, architecture_of
+from fastinstall.core.events import ignore
 from fastinstall.elf.cpu import Cpu, level_of, list_auxiliary_features, list_level_features
 from fastinstall.elf.description import MissingLibrary
 from fastinstall.elf.loader.process_settings import ProcessSettings, platform_of, usable_hwcaps
 from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, find_all_definitions, references
+from fastinstall.index.client import ask_indexes
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.observe.cpu import level_from_help, observe_cpu
+
+_VERSION = "0.17.1"
+
+
+def find_zig(cache: Path) -> Path:
+    """Return the program, out of its wheel, in a cache of fastinstall."""
+    settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
+    platform = architecture_of(os.uname().machine).wheel_platform
+    offered = ask_indexes(
+        settings,
+        (COMPILER.distribution,),
+        lambda name: f"-{_VERSION}-" in name and "manylinux_" in name and f"_{platform}." in name,
+    )
+    wheel = PackageIndex(settings=settings).fetch(offered[0], cache, ignore)
+    return COMPILER.prepare(wheel, cache, ignore).parent / "ziglang" / "zig"
+
 
 EMULATOR = shutil.which("qemu-x86_64") or ""
 HIDING = (
@@ -48,7 +68,6 @@ ARM_PACKAGES = ("libc6", "libc-bin", "libc6-dev")
 ARM_RELEASES = ("bookworm", "trixie")
 """With glibc 2.36, the last that searches the older subdirectories, and with one that does not."""
 _BINDING = re.compile(r"binding file (.*) \[0\] to (.*) \[0\]: .* symbol `(forest_\d)'")
-_REJECTED = ("cannot open shared object file", "not found", "lower than required")
 
 Bindings = dict[tuple[str, str], str]
 

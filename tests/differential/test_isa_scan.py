@@ -5,9 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.elf.isa_builds import compile_c, machine
 from support.machine.needs import require_system
 
+from differential.isa_builds import compile_c, machine
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
 from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.isa.verdict import scan_isa

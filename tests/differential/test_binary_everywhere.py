@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.elf.pyelftools_view import Truth, read_truth
 from support.suite import extent
 
+from differential.pyelftools_view import Truth, read_truth
 from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from support.elf.core_per_level import LOADER_REFUSAL
-from support.elf.isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
 from support.machine.needs import require_system
 
+from differential.isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
 from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.elf.isa.verdict import scan_isa

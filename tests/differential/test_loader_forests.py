@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.elf.check_forests import Processor, compare_forest, emulated, this_machine
 from support.elf.compiler import compile_library, runpath
 from support.elf.core_per_level import LOADER_REFUSAL
-from support.elf.forest_parts import Parts, interpreter, link, make_parts
 from support.machine.needs import require_system
 
+from differential.check_forests import Processor, compare_forest, emulated, this_machine
+from differential.forest_parts import Parts, interpreter, link, make_parts
 from fastinstall.elf.loader.process_settings import ProcessSettings, usable_hwcaps
 from fastinstall.elf.loader.simulation import start_process
 
 FORESTS, CASES = 12, 21
-"""`PYTHONPATH=tests python -m support.elf.check_forests 0 2000` compares more."""
+"""`PYTHONPATH=tests python -m differential.check_forests 0 2000` compares more."""
 
 MAKERS = {"GenuineIntel": (b"Genu", b"ntel", b"ineI"), "AuthenticAMD": (b"Auth", b"cAMD", b"enti")}
 """As a loader compares them with what CPUID says."""

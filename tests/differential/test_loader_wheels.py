@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from support.elf.check_wheels import compare_modules, unpack
+
+from differential.check_wheels import compare_modules, unpack
 
 PACKAGES = ("pillow", "psycopg2-binary", "pyzmq", "shapely", "simplejpeg")
-"""Small, and with libraries of their own; `PYTHONPATH=tests python -m support.elf.check_wheels` compares many more."""
+"""Small, and with libraries of their own; `PYTHONPATH=tests python -m differential.check_wheels` compares many more."""
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.elf.forest_parts import NAMES, SYMBOLS, VERSIONED, VERSIONS, Parts
 from support.machine.arm_root import emulate
 
+from differential.forest_parts import NAMES, SYMBOLS, VERSIONED, VERSIONS, Parts
 from fastinstall.core.architecture import AARCH64, ARCHITECTURES, X86_64
 
 DIRECTORIES = ("d0", "d1", "d2", "d3")

@@ -4,7 +4,7 @@ Each module is opened in a fresh process of an interpreter, and then all modules
 process; compared are the link maps, name by name in their order. As a program it takes the packages
 to download, or a list of its own:
 
-    PYTHONPATH=tests python -m support.elf.check_wheels [PACKAGE...]
+    PYTHONPATH=tests python -m differential.check_wheels [PACKAGE...]
 """
 
 import json

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from support.elf.check_forests import ARM_RELEASES, compare_forest, make_arm_scene
+
+from differential.check_forests import ARM_RELEASES, compare_forest, make_arm_scene
 
 FORESTS, CASES = 4, 12
-"""`PYTHONPATH=tests python -m support.elf.check_forests 0 500 bookworm` compares more."""
+"""`PYTHONPATH=tests python -m differential.check_forests 0 500 bookworm` compares more."""
 
 
 @pytest.mark.parametrize("release", ARM_RELEASES)
