@@ -5,6 +5,7 @@ import io
 import sys
 from collections.abc import Mapping
 
+from decoded import feed, read  # type: ignore[import-not-found]  # lies beside it
 from PIL import Image, ImageFile
 
 CUTS = 40
@@ -26,7 +27,7 @@ def main() -> None:
             part = data[: len(data) * cut // CUTS]
             for accepted in (False, True):
                 ImageFile.LOAD_TRUNCATED_IMAGES = accepted
-                sys.stdout.write(f"{mode} {options} {cut} {accepted} {read(part)} {feed(part)}\n")
+                sys.stdout.write(f"{mode} {options} {cut} {accepted} {read(part)} {feed(part, 5000)}\n")
 
 
 def encode(mode: str, options: Mapping[str, object]) -> bytes:
@@ -35,37 +36,6 @@ def encode(mode: str, options: Mapping[str, object]) -> bytes:
     coarse = Image.frombytes(mode, (32, 32), hashlib.shake_128(mode.encode()).digest(32 * 32 * count))
     coarse.resize((side, side), Image.Resampling.BILINEAR).save(stream, "JPEG", **options)
     return stream.getvalue()
-
-
-def read(data: bytes) -> str:
-    """The error, and the pixels that came before it."""
-    problem, picture = "", None
-    try:
-        picture = Image.open(io.BytesIO(data))
-        picture.load()
-    except OSError as error:
-        problem = str(error)
-    return f"{problem} {digest(picture) if picture else ''}"
-
-
-def feed(data: bytes) -> str:
-    """The same, in pieces."""
-    parser = ImageFile.Parser()
-    try:
-        for start in range(0, len(data), 5000):
-            parser.feed(data[start : start + 5000])
-        return digest(parser.close())
-    except OSError as error:
-        return f"{error} {digest(parser.image) if parser.image else ''}"
-
-
-def digest(picture: Image.Image) -> str:
-    """All that was decoded so far; nothing where nothing was."""
-    picture.tile = []
-    try:
-        return hashlib.sha256(picture.tobytes()).hexdigest()
-    except (OSError, ValueError):
-        return ""
 
 
 if __name__ == "__main__":

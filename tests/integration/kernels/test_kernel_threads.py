@@ -6,37 +6,22 @@ What only clang compiles is left out: the compiler that brings the sanitizer is 
 """
 
 import json
-import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.build.kernels import LEVEL, KernelsBuild, kernels_build
+from integration.kernels.builds import KernelsBuild, run_script, start_script
 from support.machine.addresses import fixed_addresses
 from support.machine.needs import require_system
 
-from fastinstall.elf.cpu import rank
-from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.runs import ProofStack
 
 pytestmark = pytest.mark.slow
-SCRIPTS = Path(__file__).parents[1] / "support/build"
 SANITIZE = "-fsanitize=thread"
 FOUND = 66
 RACE = (r"(\n +)(fi_copy_margin\()", r"\1static int calls;\1calls++;\1\2")
 """Behind the release of the GIL."""
-
-
-@pytest.fixture(scope="module")
-def build(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelsBuild]:
-    require_system(shutil.which("gcc"), "gcc")
-    require_system(find_runtime().is_absolute(), "libtsan, GCC's ThreadSanitizer")
-    cpu = observe_cpu(allowed_cores=1, tunables="")
-    require_system(rank(cpu.level) >= rank(LEVEL), f"a CPU of {LEVEL}")
-    with kernels_build(shared_cache, tmp_path_factory.mktemp("threads")) as made:
-        yield made
 
 
 def find_runtime() -> Path:
@@ -45,19 +30,15 @@ def find_runtime() -> Path:
 
 
 def run_threads(build: KernelsBuild, name: str, source: Path) -> subprocess.CompletedProcess[str]:
+    require_system(find_runtime().is_absolute(), "libtsan, GCC's ThreadSanitizer")
     stack = build.stack(name, source, flags=("-O1", "-g", "-DFI_SHARE_BYTES=1", SANITIZE), linker=(SANITIZE,))
-    variables = {
-        **os.environ,
-        **stack.variables,
-        "PYTHONPATH": str(stack.tree),
-        "FASTINSTALL_GUARD": "0",
+    options = {
         "FASTINSTALL_THREADS": "3",
         "LD_PRELOAD": str(find_runtime()),
         "TSAN_OPTIONS": f"exitcode={FOUND}",
     }
-    argv = (stack.python, SCRIPTS / "many_threads.py")
     with fixed_addresses():
-        return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
+        return start_script(stack, "many_threads.py", **options)
 
 
 def test_threads_do_not_race(build: KernelsBuild) -> None:
@@ -82,15 +63,11 @@ def test_a_race_is_found(build: KernelsBuild) -> None:
 
 def who_runs_meanwhile(stack: ProofStack) -> dict[str, bool]:
     """Return for each operation whether another thread ran."""
-    variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
-    argv = (stack.python, SCRIPTS / "runs_meanwhile.py")
-    done = subprocess.run(argv, env=variables, check=True, capture_output=True, text=True, timeout=300)
-    released: dict[str, bool] = json.loads(done.stdout)
+    released: dict[str, bool] = json.loads(run_script(stack, "runs_meanwhile.py")[0])
     return released
 
 
-def test_other_threads_run_while_large_pictures_are_combined(build: KernelsBuild) -> None:
-    ours = who_runs_meanwhile(build.stack("meanwhile", build.build_tree.source))
-    stock = who_runs_meanwhile(build.reference)
-    assert [name for name, released in ours.items() if not released] == []
+def test_other_threads_run_while_large_pictures_are_combined(build: KernelsBuild, ours: ProofStack) -> None:
+    fast, stock = who_runs_meanwhile(ours), who_runs_meanwhile(build.reference)
+    assert [name for name, released in fast.items() if not released] == []
     assert [name for name, released in stock.items() if not released] == ["blend", "add", "multiply"]

@@ -3,21 +3,14 @@
 Each build is made by the real commands; only what a test changes is compiled again.
 """
 
-import os
 import re
-import shutil
-import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from support.build.kernels import LEVEL, QUICKLY, KernelsBuild, kernels_build
-from support.machine.needs import require_system
+from integration.kernels.builds import LEVEL, QUICKLY, KernelsBuild, run_script
 from support.suite import extent
 
-from fastinstall.elf.cpu import rank
-from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.cases import ProofStatus
 from fastinstall.proof.matrix_cases import FEW_SIZES, PILLOW_13, matrix_cases
 from fastinstall.proof.quick import read_members
@@ -39,23 +32,13 @@ NO_SPARE_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "16384", "MALLOC_TRIM_THRESHOLD_": 
 """Each large block is mapped by itself, so that a limit of the address space meets it."""
 
 
-@pytest.fixture(scope="module")
-def build(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelsBuild]:
-    require_system(shutil.which("gcc"), "gcc")
-    cpu = observe_cpu(allowed_cores=1, tunables="")
-    require_system(rank(cpu.level) >= rank(LEVEL), f"a CPU of {LEVEL}")
-    with kernels_build(shared_cache, tmp_path_factory.mktemp("kernels")) as made:
-        yield made
-
-
 def cases(
     *begins: str, modes: tuple[str, ...] = ("RGB", "RGBA", "L"), sizes: tuple[tuple[int, int], ...] = FEW_SIZES
 ) -> tuple[str, ...]:
     return tuple(case for case in matrix_cases(sizes=sizes, modes=modes) if case.startswith(begins))
 
 
-def test_what_is_right_proves(build: KernelsBuild) -> None:
-    ours = build.stack("right", build.build_tree.source)
+def test_what_is_right_proves(build: KernelsBuild, ours: ProofStack) -> None:
     chosen = cases("resize/", "box-blur/", "filter-", "colour-table/", "split/", modes=("RGB", "LA", "I;16"))
     assert build.differences(ours, chosen) == ()
     quick = prove_warnings(build.build_tree, quick=True)
@@ -356,40 +339,29 @@ RETRY = {
 """What calls Pillow's own function although Python's error is set."""
 
 
-def run(stack: ProofStack, script: str, **more: str) -> list[str]:
-    """Return the lines that a script prints, with more variables in its environment."""
-    variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
-    argv = [stack.python, Path(__file__).parents[1] / "support/build" / script]
-    done = subprocess.run(argv, env=variables | more, check=True, capture_output=True, text=True, timeout=300)
-    return done.stdout.splitlines()
-
-
 @pytest.fixture(scope="module")
 def official(build: KernelsBuild) -> list[str]:
     """What the official wheel gives."""
-    return run(build.reference, WIDTHS)
+    return run_script(build.reference, WIDTHS)
 
 
 @pytest.mark.parametrize("extensions", ["avx512vnni", "avx512", "avxvnni", "none"])
-def test_each_width_of_vectors_gives_pillow_s_pixels(extensions: str, build: KernelsBuild, official: list[str]) -> None:
-    stack = build.stack(f"with-{extensions}", build.build_tree.source)
-    assert run(stack, WIDTHS, **{VARIABLE: extensions}) == official
+def test_each_width_of_vectors_gives_pillow_s_pixels(extensions: str, ours: ProofStack, official: list[str]) -> None:
+    assert run_script(ours, WIDTHS, **{VARIABLE: extensions}) == official
 
 
-def test_every_colour_gets_the_hue_or_chroma_that_pillow_gives(build: KernelsBuild) -> None:
-    ours = build.stack("colours", build.build_tree.source)
-    assert run(ours, "every_colour.py") == run(build.reference, "every_colour.py")
+def test_every_colour_gets_the_hue_or_chroma_that_pillow_gives(build: KernelsBuild, ours: ProofStack) -> None:
+    assert run_script(ours, "every_colour.py") == run_script(build.reference, "every_colour.py")
 
 
-def test_little_memory_ends_in_a_picture_or_memory_error(build: KernelsBuild) -> None:
-    ours = build.stack("little", build.build_tree.source)
-    assert run(ours, LITTLE, **NO_SPARE_MEMORY) == ["MemoryError", "picture"]
+def test_little_memory_ends_in_a_picture_or_memory_error(ours: ProofStack) -> None:
+    assert run_script(ours, LITTLE, **NO_SPARE_MEMORY) == ["MemoryError", "picture"]
 
 
 @pytest.mark.parametrize(("file", "operation"), [("reduce", "reduce"), ("filter", "filter")])
 def test_a_result_after_an_error_shows(file: str, operation: str, build: KernelsBuild) -> None:
     source = build.changed(f"late-{file}", f"{PLACE}/{file}.h", *RETRY[file])
-    endings = run(build.stack(f"late-{file}-run", source), LITTLE, **NO_SPARE_MEMORY, TRIED=operation)
+    endings = run_script(build.stack(f"late-{file}-run", source), LITTLE, **NO_SPARE_MEMORY, TRIED=operation)
     assert [each for each in endings if each.startswith(f"SystemError: {operation}/")]
 
 
@@ -397,19 +369,17 @@ def test_the_members_of_the_enumerations_are_pillow_s(build: KernelsBuild) -> No
     assert read_members(build.reference) == PILLOW_13
 
 
-def test_features_and_versions_are_the_official_ones_except_zlib(build: KernelsBuild) -> None:
-    ours, official = (
-        run(stack, "features.py") for stack in (build.stack("named", build.build_tree.source), build.reference)
-    )
-    assert "libjpeg_turbo: True 3.2.0" in ours
-    differing = [line for line in ours if line not in official]
-    assert (len(ours), [line.partition(":")[0] for line in differing]) == (len(official), ["zlib"])
+def test_features_and_versions_are_the_official_ones_except_zlib(build: KernelsBuild, ours: ProofStack) -> None:
+    fast, official = (run_script(stack, "features.py") for stack in (ours, build.reference))
+    assert "libjpeg_turbo: True 3.2.0" in fast
+    differing = [line for line in fast if line not in official]
+    assert (len(fast), [line.partition(":")[0] for line in differing]) == (len(official), ["zlib"])
     assert differing[0].endswith(".zlib-ng")  # linked into the core; the official wheel reports the machine's
 
 
-def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBuild) -> None:
-    ours, official = (run(stack, PEAK) for stack in (build.stack("peak", build.build_tree.source), build.reference))
-    assert int(ours[0]) <= int(official[0]) + 2  # megabytes
+def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBuild, ours: ProofStack) -> None:
+    fast, official = (run_script(stack, PEAK) for stack in (ours, build.reference))
+    assert int(fast[0]) <= int(official[0]) + 2  # megabytes
 
 
 @pytest.mark.parametrize(
@@ -425,7 +395,7 @@ def test_a_fault_of_strips_or_rings_shows(
     pattern: str, replacement: str, build: KernelsBuild, official: list[str], tmp_path: Path
 ) -> None:
     source = build.changed(tmp_path.name, f"{PLACE}/resize-loops.h", pattern, replacement)
-    assert run(build.stack(f"{tmp_path.name}-run", source), WIDTHS, **{VARIABLE: "none"}) != official
+    assert run_script(build.stack(f"{tmp_path.name}-run", source), WIDTHS, **{VARIABLE: "none"}) != official
 
 
 def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: KernelsBuild) -> None:
@@ -485,7 +455,7 @@ def test_a_build_without_optimisation_is_refused(build: KernelsBuild) -> None:
     assert f"expected at least {BOUND:g}" in speed.summary
 
 
-def test_the_kernels_are_fast_enough_to_be_told(build: KernelsBuild) -> None:
+def test_the_kernels_are_fast_enough_to_be_told(build: KernelsBuild, ours: ProofStack) -> None:
     assert QUICKLY == ("-O1",)
-    speed = prove_speed(build.stack("fast", build.build_tree.source), build.reference)
+    speed = prove_speed(ours, build.reference)
     assert speed.status is ProofStatus.OK, speed.details

@@ -1,7 +1,5 @@
 """Runs with one PIL: what becomes of PNG files, whole, cut and wrong; a line for each, read at once and in pieces."""
 
-import hashlib
-import io
 import random
 import struct
 import sys
@@ -9,7 +7,8 @@ import zlib
 from collections.abc import Iterator
 from itertools import product
 
-from PIL import Image, ImageFile
+from decoded import feed, read  # type: ignore[import-not-found]  # lies beside it
+from PIL import ImageFile
 
 KINDS = (
     *(("1", 0, 1), ("2", 0, 2), ("4", 0, 4), ("L", 0, 8), ("L16", 0, 16), ("RGB", 2, 8), ("RGB16", 2, 16)),
@@ -105,37 +104,6 @@ def write(colour: int, depth: int, size: tuple[int, int], packed: bytes, block: 
         for kind, content in chunks
     ]
     return b"\x89PNG\r\n\x1a\n" + b"".join(written)
-
-
-def read(content: bytes) -> str:
-    """The error, and the pixels that came before it."""
-    problem, picture = "", None
-    try:
-        picture = Image.open(io.BytesIO(content))
-        picture.load()
-    except (OSError, SyntaxError, ValueError) as error:
-        problem = f"{type(error).__name__} {error}".partition(" at 0x")[0]
-    return f"{problem} {digest(picture) if picture else ''}"
-
-
-def feed(content: bytes, size: int) -> str:
-    """The same, in pieces."""
-    parser = ImageFile.Parser()
-    try:
-        for start in range(0, len(content), size):
-            parser.feed(content[start : start + size])
-        return digest(parser.close())
-    except (OSError, SyntaxError, ValueError) as error:
-        return f"{type(error).__name__} {error} {digest(parser.image) if parser.image else ''}".partition(" at 0x")[0]
-
-
-def digest(picture: Image.Image) -> str:
-    """All that was decoded so far; nothing where nothing was."""
-    picture.tile = []
-    try:
-        return hashlib.sha256(picture.tobytes()).hexdigest()[:16]
-    except (OSError, ValueError):
-        return ""
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Needs a package index, GCC and the headers of the libraries. FASTINSTALL_TEST_CA
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,9 @@ LEVEL = "x86-64-v3"
 QUICKLY = ("-O1",)
 SWITCHES = (TEST_SWITCHES,)
 """Compiled in, so that a test can do without extensions of the CPU."""
+
+THREADS = "FASTINSTALL_THREADS"
+_SCRIPTS = Path(__file__).with_name("scripts")
 _INCLUDES = re.compile(r'#\s*include\s+"([^"]+)"')
 
 
@@ -121,6 +125,21 @@ def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
     core = compile_core(build_tree.steps, SanitizedVariant(source=build_tree.source, flags=flags), scratch / "core")
     yield KernelsBuild(build_tree=build_tree, core=core, scratch=scratch)
     shutil.rmtree(scratch)
+
+
+def start_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """Run one of `scripts/` with the PIL of a stack; `more` are variables of its environment."""
+    inherited = {name: value for name, value in os.environ.items() if name != THREADS}
+    variables = {**inherited, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0", **more}
+    argv: tuple[str | Path, ...] = (stack.python, _SCRIPTS / script, *arguments)
+    return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
+
+
+def run_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> list[str]:
+    """Return the lines that a script prints, which has to end well."""
+    done = start_script(stack, script, *arguments, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:

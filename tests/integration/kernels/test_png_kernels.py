@@ -1,38 +1,16 @@
 """PNG files are read by our own kernels as by Pillow, cut or wrong ones too, and written with the same rows."""
 
 import json
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.build.kernels import LEVEL, KernelsBuild, kernels_build
+from integration.kernels.builds import KernelsBuild, run_script
 from support.machine.addresses import fixed_addresses
-from support.machine.needs import require_system
 from support.suite import extent
 
-from fastinstall.elf.cpu import rank
-from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.runs import ProofStack
 
-SCRIPTS = Path(__file__).parents[1] / "support/build"
 PLACE = "src/libImaging"
-
-
-@pytest.fixture(scope="module")
-def build(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelsBuild]:
-    require_system(shutil.which("gcc"), "gcc")
-    cpu = observe_cpu(allowed_cores=1, tunables="")
-    require_system(rank(cpu.level) >= rank(LEVEL), f"a CPU of {LEVEL}")
-    with kernels_build(shared_cache, tmp_path_factory.mktemp("png")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def ours(build: KernelsBuild) -> ProofStack:
-    return build.stack("ours", build.build_tree.source)
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +27,7 @@ def loaded(build: KernelsBuild) -> list[str]:
 
 def run(stack: ProofStack, script: str, *arguments: str) -> list[str]:
     """Return the lines that a script prints."""
-    variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
-    variables |= {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1"}
-    argv: list[str | Path] = [stack.python, SCRIPTS / script, *arguments]
-    done = subprocess.run(argv, env=variables, check=True, capture_output=True, text=True, timeout=300)
-    return done.stdout.splitlines()
+    return run_script(stack, script, *arguments, ASAN_OPTIONS="detect_leaks=0", UBSAN_OPTIONS="halt_on_error=1")
 
 
 def test_saved_rows_are_those_of_pillow(ours: ProofStack, saved: list[str]) -> None:

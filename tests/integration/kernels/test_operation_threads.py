@@ -4,24 +4,14 @@ The box blur, which only clang compiles, is not in this build. Its check by `mak
 """
 
 import json
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from support.build.kernels import LEVEL, QUICKLY, KernelsBuild, kernels_build
-from support.machine.needs import require_system
+from integration.kernels.builds import QUICKLY, THREADS, KernelsBuild, run_script
 
-from fastinstall.elf.cpu import rank
-from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.matrix_cases import matrix_cases
 from fastinstall.proof.runs import ProofStack
 
 pytestmark = pytest.mark.slow
-SCRIPT = Path(__file__).parents[1] / "support/build/operation_threads.py"
-THREADS = "FASTINSTALL_THREADS"
 SPLIT = "-DFI_SHARE_BYTES=1"
 """Pictures of any size are split."""
 BEGINS = (
@@ -32,33 +22,15 @@ WRONG = (r"\.first = \(int\)next\}", ".first = (int)next + (i > 1)}")
 """The third share leaves out its first row."""
 
 
-@pytest.fixture(scope="module")
-def build(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelsBuild]:
-    require_system(shutil.which("gcc"), "gcc")
-    cpu = observe_cpu(allowed_cores=1, tunables="")
-    require_system(rank(cpu.level) >= rank(LEVEL), f"a CPU of {LEVEL}")
-    with kernels_build(shared_cache, tmp_path_factory.mktemp("shares")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def ours(build: KernelsBuild) -> ProofStack:
-    return build.stack("ours", build.build_tree.source)
-
-
 def split(build: KernelsBuild, name: str, pattern: str, replacement: str) -> ProofStack:
     """A build that splits pictures of any size. What includes threads.h, which is changed, is compiled again."""
     source = build.changed(name, "src/libImaging/threads.h", pattern, replacement)
     return build.stack(f"stack-{name}", source, flags=(*QUICKLY, SPLIT)).with_variables({THREADS: "3"})
 
 
-def run(stack: ProofStack, word: str, **variables: str) -> object:
-    inherited = {name: value for name, value in os.environ.items() if name != THREADS}
-    environment = {**inherited, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0", **variables}
-    argv = (stack.python, "-W", "ignore::DeprecationWarning", SCRIPT, word)  # of a fork where threads run
-    done = subprocess.run(argv, env=environment, check=False, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def run(ours: ProofStack, word: str, **variables: str) -> object:
+    variables["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of a fork where threads run
+    return json.loads(run_script(ours, "operation_threads.py", word, **variables)[0])
 
 
 def test_shares_of_any_size_give_what_pillow_gives(build: KernelsBuild) -> None:
