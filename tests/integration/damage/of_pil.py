@@ -4,9 +4,9 @@ import os
 import shutil
 import sys
 
-from support.damage.scene import Scene, Variables
+from integration.damage.scene import Scene, Variables
 from support.elf.linked_pillow import SUFFIX
-from support.index.wheels_of_files import write_files_wheel
+from support.index.wheels import write_files_wheel
 from support.sandbox import Result, run
 
 _PIL_OF_RUST = ("Image.py", "ImageShow.py", "__init__.py")
@@ -56,7 +56,7 @@ def drop_in_replacement(scene: Scene) -> Variables:
     """A package that replaces some of PIL's modules by its own, and names no relation to Pillow: pillow-rs."""
     modules = {f"PIL/{name}": (scene.site / "PIL" / name).read_bytes() + b"# by another\n" for name in _PIL_OF_RUST}
     own = {"pillow_rs/__init__.py": b"", "pillow_rs/image.py": b"", "pillow_rs/_core.abi3.so": b"no ELF file"}
-    wheel = write_files_wheel(scene.sandbox.root / "wheels", "pillow-rs", "12.2.3", {**modules, **own})
+    wheel = write_files_wheel(scene.root / "wheels", "pillow-rs", "12.2.3", {**modules, **own})
     _succeeds(scene.venv.pip("install", "--quiet", "--no-deps", str(wheel)))
     return {}
 
@@ -70,14 +70,14 @@ def dangling(scene: Scene) -> Variables:
 
 def mixed_core(scene: Scene) -> Variables:
     """The core of another version."""
-    shutil.copy2(scene.parts.other_version() / "PIL" / scene.core.name, scene.core)
+    shutil.copy2(scene.environments.other_version() / "PIL" / scene.core.name, scene.core)
     return {}
 
 
 def mixed_module(scene: Scene) -> Variables:
     """The WebP module of another version."""
     name = f"PIL/_webp{SUFFIX}"
-    shutil.copy2(scene.parts.other_version() / name, scene.site / name)
+    shutil.copy2(scene.environments.other_version() / name, scene.site / name)
     return {}
 
 
@@ -145,7 +145,7 @@ def library_missing(scene: Scene) -> Variables:
 
 
 def _killed_pip(scene: Scene, place: str) -> None:
-    hook = scene.sandbox.root / "hook"
+    hook = scene.root / "hook"
     hook.mkdir(exist_ok=True)
     (hook / "sitecustomize.py").write_text(_KILLER)
     variables = {**scene.venv.variables, "PYTHONPATH": str(hook), "KILLED_AT": place}
