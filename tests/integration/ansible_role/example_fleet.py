@@ -3,7 +3,7 @@
 What is simulated: a CPU below the floor by GLIBC_TUNABLES, which hides its features from the host's real loader, and by
 another /proc/cpuinfo; the 32-bit host by setarch(8), under which the kernel calls itself i686; the Arm host, and the
 one that was looked at long ago, by their facts files. All else is real: disks that are full, a Python that is not
-there, a lock that another process holds, nobody who listens. On web3 nobody logs in as root: Ansible becomes root by
+there, a lock that another process holds. On web3 nobody logs in as root: Ansible becomes root by
 sudo.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.ansible.fleet import Changes
-from support.ansible.machines import Machine
+from integration.ansible_role.fleet import Changes
+from integration.ansible_role.machines import Machine
 
 HEALTHY = ("web1", "web2", "web3")
 PERSON = "kim"
@@ -58,7 +58,7 @@ def machines(directory: Path) -> list[Machine]:
         Machine(name="web1"),
         Machine(name="arm"),
         Machine(name="busy"),
-        Machine(name="gone", sshd=False),
+        Machine(name="gone", is_reachable=False),
         Machine(name="narrow", environment_megabytes=12),
         Machine(name="no-python", has_python=False),
         Machine(name="old-cpu", variables=_OLD_CPU, covered={"/proc/cpuinfo": str(cpuinfo)}),

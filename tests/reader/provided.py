@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from support.docs import conda as docs_conda
-from support.docs.hosts import hosts
+from integration.ansible_role.machines import Machine, network
 from support.docs.pages import ROOT
 from support.projects.tools import made_project_tools, programs
 from support.sandbox import Sandbox, run
 
 from fastinstall.fleet.tool_wheels import make_tool_wheel
+from reader import conda as docs_conda
 
 _PROGRAMS = {"pipx": ("pipx==1.18.4",), "pre-commit": ("pre-commit==4.7.0",)}
 _NOT_OF_THE_REPOSITORY = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "node_modules")
@@ -105,7 +105,10 @@ def _settings(key: Path) -> tuple[tuple[str, str], ...]:
 
 
 def _hosts(desk: Desk) -> str:
-    return hosts(desk.sandbox, desk.work, desk.until_read)
+    """Three machines, and an inventory of them; in the shell, `disk web1` prints the directory that is /media there."""
+    running = desk.until_read.enter_context(network([Machine(name=f"web{n}") for n in (1, 2, 3)], desk.sandbox))
+    shutil.copyfile(running.inventory, desk.work / "inventory.yml")
+    return f"disk() {{ echo {running.disk('web1').parent}/$1; }}"
 
 
 BRINGERS: Mapping[str, Callable[[Desk], str]] = {

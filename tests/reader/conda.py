@@ -78,7 +78,7 @@ def rattler_build(sandbox: Sandbox) -> str:
     The checkout has no variants for Pythons that the channel lacks. The wheels are the official one with our labels.
     """
     for program, words in {
-        "bin/rattler-build": f'"{sys.executable}" -P "{ROOT}/tests/support/docs/rattler_build.py"',
+        "bin/rattler-build": f'"{sys.executable}" -P "{ROOT}/tests/reader/rattler_build.py"',
         "opt/fastinstall/bin/python": f'"{sys.executable}" -P',
     }.items():
         file = sandbox.root / program

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from support.ansible.fleet import Fleet, build_fleet
-from support.ansible.machines import Machine, Network, network
-from support.ansible.plays import Controller
+from integration.ansible_role.fleet import Fleet, build_fleet
+from integration.ansible_role.machines import Machine, Network, network
+from integration.ansible_role.plays import Controller
 from support.environments.interpreters import of_version
 from support.machine.needs import require_system
 from support.sandbox import NewSandbox

@@ -1,15 +1,15 @@
 """Makes machines out of namespaces, as the first process of a process namespace of its own.
 
-It is a program for `ansible_machines`, which starts it and ends it; with it ends everything that it has made: all
-processes, networks and mounts of the machines, and their disks, which are in memory.
+It is a program for `machines`, which starts it and ends it; with it ends everything that it has made: all processes and
+mounts of the machines, and their disks, which are in memory.
 
-    python ansible_inside.py SPECIFICATION.json     the first process; prints its number as its caller sees it
-    python ansible_inside.py SPECIFICATION.json N   machine N, in its own namespaces
+    python inside.py SPECIFICATION.json       the first process; prints its number as its caller sees it
+    python inside.py SPECIFICATION.json N     machine N, in its own namespaces
 """
 
 import json
 import os
-import shutil
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,8 +19,12 @@ from typing import Any
 
 DISKS = Path("/media")
 """Where each machine has its disk, seen by all; a machine itself sees its own disk here."""
+PROCESSES = Path("/run")
+"""Where the first process has a file for each machine that is on, with the number of its process."""
 USER = 54321
 """The number of a machine's ordinary user, and of their group; nobody else has it."""
+LOGIN = DISKS / "etc/login"
+"""On a machine, runs its argument as the shell of who logs in does."""
 
 _COMPILERS = ("cc", "gcc", "c++", "g++", "clang", "tcc")
 _SECONDS = 120.0
@@ -29,25 +33,23 @@ _SECONDS = 120.0
 def keep(specification: Path) -> None:
     """Make all machines, say so, and stay until somebody ends us."""
     seen_outside = Path("/proc/self").readlink()  # /proc is still that of the caller
-    document = json.loads(specification.read_text(encoding="utf-8"))
+    machines = json.loads(specification.read_text(encoding="utf-8"))
     _call("mount", "--make-rprivate", "/")
     _call("mount", "-t", "proc", "proc", "/proc")
-    for directory in (DISKS, Path("/run")):
+    for directory in (DISKS, PROCESSES):
         _call("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", directory)
-    _call(document["ip"], "link", "set", "lo", "up")
-    for number in range(len(document["machines"])):
-        _start(document, number, specification)
-    _wait_for(document["machines"])
+    started = [_start(machine, number, specification) for number, machine in enumerate(machines)]
+    for machine, process in zip(machines, started, strict=True):
+        _wait_for(machine, process)
     print(seen_outside, flush=True)  # noqa: T201 (its caller reads it)
     _reap_forever()
 
 
-def be(document: dict[str, Any], number: int) -> None:
-    """Become a machine, in a network and with mounts of its own: in the end sshd."""
-    machine = document["machines"][number]
+def be(machine: dict[str, Any]) -> None:
+    """Become a machine, with mounts of its own, that waits for who logs in."""
     disk = DISKS / machine["name"]
-    home, empty = disk / "home", disk / "etc" / "empty"
-    for directory in (home, disk / "tmp", disk / "etc"):
+    empty = disk / "etc" / "empty"
+    for directory in (disk / "home", disk / "tmp", disk / "etc"):
         directory.mkdir()
     (disk / "tmp").chmod(0o1777)
     empty.touch()
@@ -55,8 +57,7 @@ def be(document: dict[str, Any], number: int) -> None:
     # Not one file over another: that ends when the system's own is replaced, by apt for one.
     _lay_over(Path("/etc"), disk)
     Path("/etc/passwd").write_text(_passwd(machine["user"]), encoding="utf-8")
-    shutil.copy(document["authorized_keys"], disk / "etc" / "authorized_keys")  # sshd reads it as who logs in
-    (disk / "etc" / "sshd_config").write_text(_sshd_config(document, machine), encoding="utf-8")
+    (disk / "etc/login").write_text(_login(machine), encoding="utf-8")
     _make_environment(machine, disk / "env")
     for source, target in _covered(machine, disk):
         _call("mount", "--bind", source, target)
@@ -66,16 +67,8 @@ def be(document: dict[str, Any], number: int) -> None:
         _admit(machine, disk)
     _call("hostname", machine["name"])
     _call("mount", "--rbind", disk, DISKS)
-    _call("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
-    Path("/run/sshd").mkdir()
     (DISKS / "ready").touch()
-    if not machine["sshd"]:
-        signal.pause()
-    server = (document["sshd"], "-D", "-e", "-f", str(DISKS / "etc" / "sshd_config"))
-    argv = (*machine["wrapper"], *server)
-    program = shutil.which(argv[0])
-    assert program is not None, f"{argv[0]} is missing"
-    os.execvpe(program, argv, {**os.environ, **document["variables"]})  # noqa: S606 (there is no shell here to avoid)
+    signal.pause()
 
 
 def _make_environment(machine: dict[str, Any], prefix: Path) -> None:
@@ -87,39 +80,26 @@ def _make_environment(machine: dict[str, Any], prefix: Path) -> None:
     _call(machine["python"], "-m", "venv", "--without-pip", prefix)
 
 
-def _start(document: dict[str, Any], number: int, specification: Path) -> None:
-    """Lay a cable to a machine, and switch it on."""
-    machine = document["machines"][number]
-    name, disk = machine["name"], DISKS / machine["name"]
+def _start(machine: dict[str, Any], number: int, specification: Path) -> "subprocess.Popen[bytes]":
+    """Switch a machine on."""
+    disk = DISKS / machine["name"]
     disk.mkdir()
     _call("mount", "-t", "tmpfs", "-o", f"mode=755,size={machine['megabytes']}m", "tmpfs", disk)
-    (disk / "log").touch()
-    for words in (
-        f"netns add {name}",
-        f"link add cable{number} type veth peer name eth0 netns {name}",
-        f"address add {machine['gateway']}/30 dev cable{number}",
-        f"link set cable{number} up",
-        f"-n {name} address add {machine['address']}/30 dev eth0",
-        f"-n {name} link set eth0 up",
-        f"-n {name} link set lo up",
-    ):
-        _call(document["ip"], *words.split())
-    inside = ("nsenter", f"--net=/run/netns/{name}", "unshare", "--mount", "--uts")
-    argv = (*inside, sys.executable, __file__, str(specification), str(number))
+    argv = ("unshare", "--mount", "--uts", sys.executable, __file__, specification, str(number))
     with (disk / "log").open("w") as log:
-        subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
-def _wait_for(machines: list[dict[str, Any]]) -> None:
-    """Until every sshd listens; the log of one that does not is the message."""
+def _wait_for(machine: dict[str, Any], process: "subprocess.Popen[bytes]") -> None:
+    """Until it is ready; the log of one that does not start is the message."""
     deadline = time.monotonic() + _SECONDS
-    for machine in machines:
-        log = DISKS / machine["name"] / "log"
-        heard = "Server listening" if machine["sshd"] else ""
-        while not ((DISKS / machine["name"] / "ready").exists() and heard in log.read_text(encoding="utf-8")):
-            if time.monotonic() > deadline:
-                sys.exit(f"{machine['name']} does not start: {log.read_text(encoding='utf-8')}")
-            time.sleep(0.01)
+    disk = DISKS / machine["name"]
+    while not (disk / "ready").exists():
+        if time.monotonic() > deadline:
+            sys.exit(f"{machine['name']} does not start: {(disk / 'log').read_text(encoding='utf-8')}")
+        time.sleep(0.01)
+    if machine["is_reachable"]:
+        (PROCESSES / machine["name"]).write_text(str(process.pid))
 
 
 def _covered(machine: dict[str, Any], disk: Path) -> list[tuple[str | Path, str | Path]]:
@@ -178,31 +158,22 @@ def _programs(name: str) -> list[Path]:
 
 def _passwd(user: str) -> str:
     ordinary = f"{user}:*:{USER}:{USER}::{DISKS}/{user}:/bin/sh\n" if user else ""
-    return (
-        f"root:x:0:0:root:{DISKS}/home:/bin/sh\n{ordinary}"
-        "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
-    )
+    return f"root:x:0:0:root:{DISKS}/home:/bin/sh\n{ordinary}nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
 
 
-def _sshd_config(document: dict[str, Any], machine: dict[str, Any]) -> str:
-    path = "/usr/bin:/bin:/usr/sbin:/sbin"
-    variables = {"PATH": path, "TMPDIR": str(DISKS / "tmp"), **machine["variables"]}
-    words = " ".join(f'"{name}={value}"' for name, value in variables.items())
-    lines = (
-        f"ListenAddress {machine['address']}",
-        f"HostKey {machine['host_key']}",
-        f"AuthorizedKeysFile {DISKS}/etc/authorized_keys",
-        f"PidFile {DISKS}/sshd.pid",
-        "PermitRootLogin prohibit-password",
-        "PasswordAuthentication no",
-        "KbdInteractiveAuthentication no",
-        "StrictModes no",
-        "UseDNS no",
-        "Subsystem sftp internal-sftp",
-        f"SetEnv {words}",
-        *document["server_options"],
-    )
-    return "\n".join(lines) + "\n"
+def _login(machine: dict[str, Any]) -> str:
+    home = DISKS / (machine["user"] or "home")
+    variables = {
+        "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+        "HOME": home,
+        "USER": machine["user"] or "root",
+        "SHELL": "/bin/sh",
+        "TMPDIR": DISKS / "tmp",
+        **machine["variables"],
+    }
+    user = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups") if machine["user"] else ()
+    words = ("env", "-i", *(f"{name}={value}" for name, value in variables.items()), *machine["wrapper"], *user)
+    return f'umask 022\ncd {home}\nexec {shlex.join(words)} /bin/sh -c "$1"\n'
 
 
 def _reap_forever() -> None:
@@ -215,11 +186,12 @@ def _reap_forever() -> None:
 
 
 def _call(*argv: str | Path) -> None:
-    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        be(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), int(sys.argv[2]))
-    else:
+    os.umask(0o022)
+    if len(sys.argv) == 2:
         keep(Path(sys.argv[1]))
+    else:
+        be(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))[int(sys.argv[2])])

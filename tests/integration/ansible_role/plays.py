@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from support.ansible.machines import Network
+from integration.ansible_role.machines import Network
 from support.ansible.needs import require_ansible
 
 COLLECTION = Path(__file__).resolve().parents[3] / "integrations" / "ansible"
+CALLBACKS = Path(__file__).resolve().parents[2] / "support" / "ansible" / "callbacks"
 _PROGRAM = Path(sys.executable).with_name("ansible-playbook")
 
 
@@ -115,11 +116,9 @@ class Controller:
         return {
             "ANSIBLE_COLLECTIONS_PATH": str(directory / "collections"),
             "ANSIBLE_HOME": str(directory / "ansible"),
-            "ANSIBLE_SSH_CONTROL_PATH_DIR": "/run/ansible",
             "ANSIBLE_PIPELINING": "1",
             "ANSIBLE_FORKS": "12",
-            "ANSIBLE_TIMEOUT": "60",  # all forks log in at once
-            "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callbacks"),
+            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
             "ANSIBLE_CALLBACKS_ENABLED": "recorded",
             "ANSIBLE_LOCALHOST_WARNING": "0",
             "FASTINSTALL_TEST_RECORD": str(record),

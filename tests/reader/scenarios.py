@@ -22,7 +22,7 @@ for `## Poetry`. Keys:
     exit = 3                          how it ends, where that is not 0
     excuse = "root"                   not run; a name of excuses.toml, which says why and for which commands
     instead = "..."                   run in its place
-    brings = ["poetry"]               what tests/support/docs/provided.py has there, from this command on
+    brings = ["poetry"]               what tests/reader/provided.py has there, from this command on
     before = "...", after = "..."     run before it and after it
     answer = "--new-env ./fork"       further words behind `fastinstall VERB`; what asks at the terminal gets `--yes`
     long = "a reason"                 run with --every-row only

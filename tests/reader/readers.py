@@ -11,16 +11,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.docs.output import lines_missing
 from support.docs.pages import ROOT, Block, Command, blocks_of, commands_of
-from support.docs.provided import Desk
-from support.docs.scenarios import Expected, Scenario
-from support.docs.shell import Shell, opened
 from support.environments.interpreters import running
 from support.sandbox import AS_INSTALLED, Result, Sandbox, run
 from support.suite import extent
 
 from fastinstall import __version__
+from reader.output import lines_missing
+from reader.provided import Desk
+from reader.scenarios import Expected, Scenario
+from reader.shell import Shell, opened
 
 ALL_ROWS = extent.every_row
 SECONDS = 1800.0 if ALL_ROWS else 1200.0

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from support.ansible.example_fleet import CHANGES, HEALTHY, PERSON, TOLD, held, machines
-from support.ansible.fleet import Fleet, build_fleet
-from support.ansible.inside import USER
-from support.ansible.machines import network
-from support.ansible.plays import Controller, Played
+from integration.ansible_role.example_fleet import CHANGES, HEALTHY, PERSON, TOLD, held, machines
+from integration.ansible_role.fleet import Fleet, build_fleet
+from integration.ansible_role.inside import USER
+from integration.ansible_role.machines import network
+from integration.ansible_role.plays import Controller, Played
 from support.sandbox import NewSandbox, tree_hash
 from support.suite import extent
 
@@ -21,7 +21,7 @@ KEEP_FACTS, SHIP, SET_UP = "Write the facts for the build", "Ship what this host
 WHEELS = "home/.local/share/fastinstall/wheelhouse"
 ALL = extent.every_row
 _NOT_OURS = ("home/.ansible", "log", "etc/")
-"""What Ansible and sshd themselves leave on a disk."""
+"""What Ansible, and the machine itself, leave on a disk."""
 
 Trees = Mapping[str, dict[str, str]]
 
