@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from run_unstable_python import NoUnstablePythonError, unpack_unstable_python
 from support.index.settings import settings_of_person, shared_settings
 from support.machine.debian_mirror import NoMirrorError, find_debian_mirror
-from support.machine.unstable_python import NoUnstablePythonError, unpack_unstable_python
 from support.suite.run_counts import VARIABLE
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[1]
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 SUITE = "trixie"
 _INCLUDED = ("python3", "python3-venv", "ca-certificates")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from support.machine.debian_mirror import find_debian_mirror
 
-PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
+PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _MINOR = re.compile(r"^python3\.(\d+)$", re.MULTILINE)
 _SUPPORTED = re.compile(r'"Programming Language :: Python :: 3\.(\d+)"')
