@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.index.handwritten_wheels import write_wheel
+from support.index.wheels import write_wheel
 from support.sandbox import NOBODY_LISTENS, Sandbox
 
 from fastinstall.core.errors import FailedError

@@ -1,23 +1,62 @@
 """Makes the page of the swap matrix, by playing it:
 
-PYTHONPATH=tests python -m support.matrix.page docs/explanation/swap-matrix.md
+PYTHONPATH=tests python -m e2e.swap_matrix.page docs/explanation/swap-matrix.md
 """
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-FILES = ("tests/e2e/test_swap_matrix.py", "tests/e2e/test_swap_matrix_projects.py")
+from e2e.swap_matrix.cells import Outcome, Row
+from e2e.swap_matrix.scene import PIP, Column, Scene
+from support.projects.tools import REQUIREMENTS
+
+_TOLD = {"end": "at its end", "during": "while it runs", "import": "at the next import"}
+
+
+def record(scene: Scene, row: Row, column: Column) -> None:
+    """Append a cell that came out as expected to the file that FASTINSTALL_SWAP_MATRIX names, if it does."""
+    kept = os.environ.get("FASTINSTALL_SWAP_MATRIX")
+    if not kept:
+        return
+    versions = scene.published.versions
+    cell = {
+        "row": row.command.format(**versions, site="SITE-PACKAGES"),
+        "column": column,
+        "outcome": _described(row.expected(column), column).format(**versions),
+        "versions": {**versions, **_tools()},
+    }
+    with Path(kept).open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(cell) + "\n")
+
+
+def _described(outcome: Outcome, column: Column) -> str:
+    if not outcome.change:
+        return "refused" if outcome.refused else "kept"
+    change = outcome.change.removeprefix("was ").removeprefix("replaced with ")
+    told = f"{outcome.tool or 'told'}, {_TOLD[outcome.told]}" if column is not Column.UNGUARDED else "silent"
+    return f"{change}; {told}; {'accepted' if outcome.required else 'repaired'}"
+
+
+def _tools() -> Mapping[str, str]:
+    pinned = (requirement.partition("==") for requirement in (PIP, *REQUIREMENTS))
+    found = {name.partition("[")[0]: number for name, _, number in pinned}
+    return {**found, "uv": version("uv"), "python": platform.python_version()}
+
+
+FILES = ("tests/e2e/swap_matrix/test_swap_matrix.py", "tests/e2e/swap_matrix/test_swap_matrix_projects.py")
 _PAGE = """\
 # Which command replaces the fast build, who notices, and what repairs it
 
-Written on {date} by `PYTHONPATH=tests python -m support.matrix.page docs/explanation/swap-matrix.md`. It plays
+Written on {date} by `PYTHONPATH=tests python -m e2e.swap_matrix.page docs/explanation/swap-matrix.md`. It plays
 {files}:
 real commands in a real environment with the fast build of Pillow {same}. Tried with CPython {python}, pip {pip}, uv
 {uv}, poetry {poetry} and pdm {pdm}. A local index has the official wheels of Pillow {older} and {same}, and one that

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from support.matrix.scene import Column, Scene
+from e2e.swap_matrix.scene import Column, Scene
 from support.sandbox import Result, tree_hash
 from support.suite import extent
 from support.terminal.pseudo_terminal import Terminal, python_in_terminal

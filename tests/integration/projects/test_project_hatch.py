@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from support.projects.pinned import OURS, STOCK, Galleries, Gallery, galleries
+from integration.projects.pinned import OURS, STOCK, Galleries, Gallery, galleries
 from support.projects.tools import ProjectTools, programs
 from support.sandbox import Sandbox, run
 

@@ -12,15 +12,34 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from e2e.swap_matrix.index import OLDER, Pillows, offer, pillows
+from e2e.swap_matrix.mirrored_tree import mirror
 from support.environments.interpreters import running
 from support.index.server import SimpleIndex
-from support.journal.mirrored_tree import mirror
-from support.matrix.index import OLDER, Pillows, offer, pillows
-from support.matrix.projects import LOCK, MANIFESTS, write_manifest
-from support.projects.tools import ProjectTools
+from support.projects.tools import OF_PDM, OF_POETRY, ProjectTools
 from support.sandbox import AS_INSTALLED, UV, Result, Sandbox, Venv, run
 
 from fastinstall.core.files import sha256
+
+_MANIFEST = """\
+[project]
+name = "gallery"
+version = "0.1.0"
+requires-python = ">={python}"
+dependencies = ["frame>=1", "pillow>=8"]
+"""
+MANIFESTS = {"uv": _MANIFEST, "poetry": _MANIFEST + OF_POETRY, "pdm": _MANIFEST + OF_PDM}
+"""By manager; the directory has nothing of a package to build."""
+
+LOCK = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock"}
+"""The name of the lock, by manager."""
+
+
+def write_manifest(manager: str, directory: Path, url: str) -> None:
+    """Write pyproject.toml; `url` is the index."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    (directory / "pyproject.toml").write_text(MANIFESTS[manager].format(python=python, url=url))
+
 
 PIP = "pip==26.3"
 """Of the environment: newer than the one that an interpreter brings, and stricter about who imports what when."""

@@ -7,10 +7,10 @@ What uv, poetry and pdm do stands in test_swap_matrix_projects.py.
 from collections.abc import Iterator
 
 import pytest
+from e2e.swap_matrix.cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
+from e2e.swap_matrix.page import record
+from e2e.swap_matrix.scene import Column, Scene, make_scene
 from support.index.server import serving
-from support.matrix.cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
-from support.matrix.record import record
-from support.matrix.scene import Column, Scene, make_scene
 from support.sandbox import NewSandbox
 
 LATER = Outcome(change="was replaced with Pillow {newer}", tool="pip", told="end")

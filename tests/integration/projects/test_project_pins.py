@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.projects.pinned import MANIFEST, OURS, STOCK, Galleries, galleries
+from integration.projects.pinned import MANIFEST, OURS, STOCK, Galleries, galleries
 from support.projects.tools import ProjectTools
 from support.projects.tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
 from support.sandbox import UV, NewSandbox, run, tree_hash

@@ -1,19 +1,15 @@
 """Projects of uv, poetry and pdm on a local index, with a Pillow that is one text file, to pin and to lock."""
 
-import base64
-import hashlib
 import json
 import platform
 import sys
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 from support.index.server import SimpleIndex, serving
-from support.matrix.index import stub_wheel
+from support.index.wheels import PURE, pack_files, stub_wheel
 from support.projects.tools import OF_PDM, OF_POETRY, ProjectTools
 from support.sandbox import UV, Result, Sandbox, Venv, run
 from support.values.builders import changed, receipt
@@ -212,23 +208,8 @@ def _offer(index: SimpleIndex) -> None:
 
 
 def _stock(version: str) -> tuple[str, bytes]:
-    return f"pillow-{version}-py3-none-any.whl", _pillow(version, "py3-none-any")
+    return f"pillow-{version}-{PURE}.whl", _pillow(version)
 
 
-def _pillow(version: str, tag: str) -> bytes:
-    metadata = f"pillow-{version}.dist-info"
-    members = {
-        "PIL.py": f"# {version}\n",
-        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: pillow\nVersion: {version}\n",
-        f"{metadata}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tag}\n",
-    }
-    lines = [f"{name},sha256={_digest(text)},{len(text)}" for name, text in members.items()]
-    stream = BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, text in {**members, f"{metadata}/RECORD": "\n".join([*lines, f"{metadata}/RECORD,,", ""])}.items():
-            archive.writestr(zipfile.ZipInfo(name), text)
-    return stream.getvalue()
-
-
-def _digest(text: str) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+def _pillow(version: str, tag: str = PURE) -> bytes:
+    return pack_files("pillow", version, {"PIL.py": f"# {version}\n".encode()}, tag=tag)

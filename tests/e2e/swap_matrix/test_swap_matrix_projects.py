@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from e2e.swap_matrix.cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
+from e2e.swap_matrix.page import record
+from e2e.swap_matrix.scene import Column, Scene, make_scene
 from support.index.server import serving
-from support.matrix.cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
-from support.matrix.record import record
-from support.matrix.scene import Column, Scene, make_scene
 from support.projects.tools import ProjectTools
 from support.projects.tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
 from support.sandbox import NewSandbox

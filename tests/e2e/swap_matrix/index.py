@@ -1,6 +1,5 @@
 """What the swap matrix installs: Pillow as published, in three versions, and small packages that require it."""
 
-import base64
 import hashlib
 import sys
 import zipfile
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from support.index.cached_files import fetched
 from support.index.server import SimpleIndex, content_answer
+from support.index.wheels import pack_members, stub_wheel
 
 OLDER = "12.1.1"
 _PLATFORM = "manylinux_2_27_x86_64.manylinux_2_28_x86_64"
@@ -67,7 +67,7 @@ def offer(index: SimpleIndex, published: Pillows, *versions: str) -> None:
     """Serve Pillow in these versions, and what requires it; later calls replace what earlier ones served."""
     _offer(index, "pillow", published.offered(*versions))
     for name, releases in _requiring(published.newer).items():
-        _offer(index, name, dict(stub_wheel(name, version, requires) for version, requires in releases.items()))
+        _offer(index, name, dict(stub_wheel(name, version, *requires) for version, requires in releases.items()))
 
 
 def _offer(index: SimpleIndex, name: str, wheels: dict[str, bytes]) -> None:
@@ -80,26 +80,14 @@ def _offer(index: SimpleIndex, name: str, wheels: dict[str, bytes]) -> None:
         index.answers[f"/files/{filename}.metadata"] = content_answer(content, "application/octet-stream")
 
 
-def _requiring(newer: str) -> dict[str, dict[str, str]]:
-    """Distributions that require Pillow: name, version, requirement."""
+def _requiring(newer: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Distributions that require Pillow: name, version, requirements."""
     return {
-        "frame": {"1.0": "pillow>=8", "2.0": "pillow>=8"},
-        "easel": {"1.0": "pillow>=8"},
-        "demanding": {"1.0": f"pillow>={newer}"},
-        "unrelated": {"1.0": ""},
+        "frame": {"1.0": ("pillow>=8",), "2.0": ("pillow>=8",)},
+        "easel": {"1.0": ("pillow>=8",)},
+        "demanding": {"1.0": (f"pillow>={newer}",)},
+        "unrelated": {"1.0": ()},
     }
-
-
-def stub_wheel(name: str, version: str, requires: str = "") -> tuple[str, bytes]:
-    """The file name and the content of a wheel with one empty module."""
-    metadata = f"{name}-{version}.dist-info"
-    requirement = f"Requires-Dist: {requires}\n" if requires else ""
-    members = {
-        f"{name}.py": b"",
-        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requirement}".encode(),
-        f"{metadata}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    return f"{name}-{version}-py3-none-any.whl", _archive(members, metadata)
 
 
 def renumbered(wheel: bytes, version: str, other: str) -> bytes:
@@ -114,23 +102,8 @@ def renumbered(wheel: bytes, version: str, other: str) -> bytes:
         else content
         for name, content in contents.items()
     }
-    return _archive(members, f"pillow-{other}.dist-info")
+    return pack_members(members, f"pillow-{other}.dist-info")
 
 
 def _numbered(name: str) -> bool:
     return name.endswith(("/METADATA", "PIL/_version.py")) or name.startswith("PIL/_imaging.")
-
-
-def _archive(members: dict[str, bytes], metadata: str) -> bytes:
-    """A wheel of these files and a RECORD of them, not compressed: it is installed often."""
-    lines = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in members.items()]
-    record = "\n".join([*lines, f"{metadata}/RECORD,,", ""]).encode()
-    stream = BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, content in {**members, f"{metadata}/RECORD": record}.items():
-            archive.writestr(zipfile.ZipInfo(name), content)  # the time of its zero, so that its digest stays
-    return stream.getvalue()
-
-
-def _digest(content: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
