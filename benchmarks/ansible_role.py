@@ -1,4 +1,4 @@
-"""The role on hosts against copying the wheel and Ansible's own pip module, over real ssh, in turn.
+"""The role on hosts against copying the wheel and Ansible's own pip module, in turn.
 
     python benchmarks/ansible_role.py [--hosts 3] [--rounds 5] [--cache DIR]
 
@@ -11,7 +11,8 @@ does not in a fleet. The wheelhouse is built before. Each round times, on hosts 
     second    the role where all is in place
 
 `first` and `later` also prove the build, put in the guard and examine it, as pip does not. Printed are medians in
-seconds, and the medians of the ratios to `pip` of the same round. Needs root, ansible-core, and sshd or apt.
+seconds, and the medians of the ratios to `pip` of the same round. Needs root and ansible-core. A script
+stands for ssh: there is no network, and no encryption.
 """
 
 import argparse
@@ -25,9 +26,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from support.ansible.fleet import ENVIRONMENT, Fleet, build_fleet
-from support.ansible.machines import Machine, network
-from support.ansible.plays import Controller
+from integration.ansible_role.fleet import ENVIRONMENT, Fleet, build_fleet
+from integration.ansible_role.machines import Machine, network
+from integration.ansible_role.plays import Controller
 from support.sandbox import Sandbox
 
 ROLE = "- hosts: fleet\n  gather_facts: false\n  roles: [fastinstall.stack.stack]\n"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.suite.elsewhere import Elsewhere, by_ordinary_user, in_bare_debian
+from run_elsewhere import Elsewhere, by_ordinary_user, in_bare_debian
 from support.suite.run_counts import VARIABLE, closing_line, read_counts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -124,7 +124,7 @@ def _side_by_side(space: Path, *words: str) -> Part:
 
 
 def _system_packages(_name: str, _environment: dict[str, str]) -> int:
-    from support.machine.system_packages import prepare
+    from run_system_packages import prepare
 
     return prepare(os.environ)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from e2e.swap_matrix.scene import Scene, make_scene
 from support.index.server import serving
-from support.matrix.scene import Scene, make_scene
 from support.sandbox import NewSandbox, tree_hash
 
 OURS = ("fastinstall: ", "hint: ", "Traceback", "Exception ignored", "Error processing line")

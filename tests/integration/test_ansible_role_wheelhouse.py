@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure  # type: ignore[import-untyped]  # Ansible tells nothing of its types
-from support.ansible.plays import COLLECTION
+from integration.ansible_role.plays import COLLECTION
 
 _SPECIFICATION = importlib.util.spec_from_file_location(
     "shipping", COLLECTION / "plugins" / "action" / "fastinstall_wheelhouse.py"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from support.bench.adapters import way_named
-from support.matrix.index import stub_wheel
+from support.index.wheels import stub_wheel
 from support.sandbox import Sandbox
 
 from fastinstall.bench.candidates import plan_candidates
@@ -114,8 +114,8 @@ def wheelhouse(tmp_path: Path) -> Path:
     """A package with one that it requires."""
     directory = tmp_path / "wheelhouse"
     directory.mkdir()
-    for name, requires in (("outerpart", "innerpart"), ("innerpart", "")):
-        file, content = stub_wheel(name, "1.0", requires)
+    for name, *requires in (("outerpart", "innerpart"), ("innerpart",)):
+        file, content = stub_wheel(name, "1.0", *requires)
         (directory / file).write_bytes(content)
     return directory
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.elf.isa_builds import compile_c
+from differential.isa_builds import compile_c
 from support.environments.real import Environments
 
 from fastinstall.core import process

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.index.handwritten_wheels import write_wheel
+from support.index.wheels import write_wheel
 from support.sandbox import NewSandbox, Result, Sandbox, run
 from support.terminal.pseudo_terminal import python_in_terminal
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.environments.interpreters import running
 from support.environments.real import Environments
-from support.index.wheels_of_files import write_files_wheel
+from support.index.wheels import write_files_wheel
 from support.sandbox import UNREACHABLE, UV, Sandbox, Venv, run, tree_hash
 
 from fastinstall.core.errors import RefusedError

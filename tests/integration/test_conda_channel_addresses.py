@@ -13,7 +13,6 @@ import pytest
 from support.conda.channel import local_channel
 from support.conda.packages import CondaPackage, Entry
 from support.conda.real_conda import RealConda
-from support.conda.settings import CASES, CHANNELS
 from support.index.static_server import serving_files
 from support.sandbox import Sandbox, run
 
@@ -28,6 +27,40 @@ from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.setup.steps.prepare import CondaToolchain
+
+PRIVATE = """\
+channel_alias: https://me:pw@conda.example.org/t/tk-1/api
+channels: [forge, https://files.example.org/t/tk-2/tools, plain]
+custom_channels:
+  team: https://team.example.org:8443/conda
+  deep/er: https://u:p@deep.example.org/t/tk-3/x/
+  relative: team.example.org
+  local-files: file:///srv/channels
+custom_multichannels:
+  bundle:
+    - https://one.example.org/a/b
+    - two
+    - https://conda.example.org/api/three
+"""
+MIRRORED = """\
+default_channels:
+  - https://mirror.example.org/pkgs/main  # the first
+  - https://$USER:${PASSWORD}@mirror.example.org/pkgs/extra
+"""
+CASES = {
+    "private": PRIVATE,
+    "mirrored": MIRRORED,
+    "both": PRIVATE + MIRRORED,
+    "flow": "{channel_alias: 'https://conda.example.org', custom_channels: {team: https://t.example.org}}",
+    "anchors": "x: &x https://conda.example.org/a\nchannel_alias: *x\ncustom_channels: {team: *x}\n",
+}
+CHANNELS = (
+    *("forge", "forge/label/dev", "team", "team/sub", "teams", "deep/er", "deep/er/sub", "deep", "relative", "plain"),
+    *("local-files", "bundle", "two", "a/b", "https://team.example.org:8443/conda/team"),
+    *("https://conda.example.org/api/forge", "https://conda.example.org/api/forge/noarch"),
+    *("https://elsewhere.example.org/forge", "https://deep.example.org/x/deep/er/more", "file:///srv/other"),
+)
+
 
 pytest_plugins = ("support.conda.fixtures",)
 

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from reader.readers import ALL_ROWS, Prepared, read
+from reader.scenarios import Part, page_parts, scenario_of
 from support.docs.pages import Command, blocks_of, commands_of
-from support.docs.readers import ALL_ROWS, Prepared, read
-from support.docs.scenarios import Part, page_parts, scenario_of
 from support.machine.needs import require_system
 from support.sandbox import NewSandbox, Sandbox
 

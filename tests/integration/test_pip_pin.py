@@ -1,26 +1,170 @@
 """Pins of virtual environments, with real pip and real uv."""
 
+import hashlib
 import shutil
-from collections.abc import Iterator
-from dataclasses import replace
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from support.environments.pinned import REQUIREMENT, STOCK, VERSION, Pinned, dependant, make_pinned, offer, pillow
 from support.index.server import SimpleIndex, serving
-from support.sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
+from support.index.wheels import stub_wheel, write_files_wheel
+from support.sandbox import UNREACHABLE, UV, NewSandbox, Result, Sandbox, run, tree_hash
+from support.values.builders import changed, receipt
 
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Event
 from fastinstall.guard.pinning import PipPin, write_pip_pin
 from fastinstall.guard.status import Guards
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
+from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.pip_pins import DIRECTORY, read_pinned_settings, remove_pin_block
+from fastinstall.observe.session import Session, open_session
 from fastinstall.verbs.guard_install import guards_of, install_guard, remove_guard
 from fastinstall.verbs.history import history
 from fastinstall.verbs.rollback import roll_back
+from fastinstall.wheelbuild.wheel_cache import store_wheel
+
+VERSION = "13.0.0+simd.v2.v3"
+REQUIREMENT = f"pillow=={VERSION}"
+STOCK = "99.0.0"
+Argv = tuple[str | Path, ...]
+_CORE = f"PIL/_imaging{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pinned:
+    """An environment with our stack and no pip of its own, what it is worked on with, and what was said.
+
+    Attributes:
+        prefix: where it is.
+        variables: of the shell.
+        said: messages of the session, as they come.
+    """
+
+    prefix: Path
+    variables: Mapping[str, str]
+    said: list[str]
+
+    @property
+    def environment(self) -> Environment:
+        return Environment(prefix=self.prefix, kind=EnvironmentKind.VENV, python=self.prefix / "bin/python")
+
+    @property
+    def session(self) -> Session:
+        """A session whose messages are kept."""
+
+        def hear(event: Event) -> None:
+            self.said.append(getattr(event, "message", ""))
+
+        return open_session(self.variables).listening(hear)
+
+    @property
+    def configuration(self) -> Path:
+        return self.prefix / "pip.conf"
+
+    @property
+    def site(self) -> Path:
+        return next(self.prefix.glob("lib/python3*/site-packages"))
+
+    def installed(self) -> list[str]:
+        """Distributions, by their metadata directories."""
+        return sorted(path.name.removesuffix(".dist-info") for path in self.site.glob("*.dist-info"))
+
+    def pip(self, *words: str) -> Result:
+        """Run the pip of the tests on it."""
+        argv: Argv = (sys.executable, "-m", "pip", "--python", self.prefix / "bin/python", *words)
+        return run(argv, self.variables)
+
+    def uv(self, *words: str, sourced: bool = True) -> Result:
+        """Run `uv pip` on it, in a shell that has read environment.sh or has not."""
+        script = '. "$1"; shift; exec "$@"' if sourced else 'shift; exec "$@"'
+        exports = self.prefix / "share/fastinstall/pin/environment.sh"
+        argv: Argv = ("sh", "-ec", script, "sh", exports, UV, "pip", *words, "--python", self.prefix / "bin/python")
+        return run(argv, self.variables)
+
+    def put(self, wheel: Path) -> None:
+        """Unpack a wheel, as an installer does."""
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(self.site)
+
+
+def make_pinned(sandbox: Sandbox, index: SimpleIndex, *, name: str = "env") -> Pinned:
+    """An environment with our stack of `VERSION`, its receipt, and its wheel in a cache of the sandbox's own."""
+    prefix, cache = sandbox.root / name, sandbox.root / "cache"
+    variables = sandbox.variables(
+        {
+            "FASTINSTALL_CACHE_DIR": str(cache),
+            "XDG_CONFIG_DIRS": str(sandbox.root / "shared"),
+            "PIP_INDEX_URL": index.url,
+            "PIP_EXTRA_INDEX_URL": None,
+            "PIP_FIND_LINKS": None,
+            "PIP_NO_INDEX": None,
+            "PIP_CONSTRAINT": None,
+            "UV_DEFAULT_INDEX": index.url,
+            "UV_INDEX": None,
+            "UV_INDEX_URL": None,
+            "UV_EXTRA_INDEX_URL": None,
+            "UV_FIND_LINKS": None,
+        }
+    )
+    made = run((sys.executable, "-m", "venv", "--without-pip", prefix), variables)
+    assert made.exit_code == 0, made.text
+    pinned = Pinned(prefix=prefix, variables=variables, said=[])
+    wheel = pillow(sandbox.root, VERSION)
+    pinned.put(wheel)
+    entry = store_wheel(cache, {"of": name}, wheel, {})
+    _leave_receipt(pinned, entry.wheel, entry.sha256)
+    return pinned
+
+
+def pillow(directory: Path, version: str) -> Path:
+    """A wheel of a Pillow that can be imported and does nothing; its core is never loaded."""
+    files = {
+        "PIL/__init__.py": b"from ._version import __version__\n",
+        "PIL/_version.py": f'__version__ = "{version}"\n'.encode(),
+        _CORE: f"\x7fELF core of {version}".encode(),
+    }
+    return write_files_wheel(directory, "pillow", version, files)
+
+
+def dependant(directory: Path, *release: str) -> Path:
+    """A wheel of nothing: its name, its version, and what it requires."""
+    name, content = stub_wheel(*release)
+    (directory / name).write_bytes(content)
+    return directory / name
+
+
+def offer(index: SimpleIndex, *wheels: Path) -> None:
+    """Serve wheels of one distribution."""
+    index.offer(wheels[0].name.partition("-")[0], {wheel.name: wheel.read_bytes() for wheel in wheels})
+
+
+def _leave_receipt(pinned: Pinned, wheel: str, sha256: str) -> None:
+    core = pinned.site / _CORE
+    status = core.stat()
+    built = {"path": _CORE, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
+    changes = {
+        "core": {**built, "sha256": hashlib.sha256(core.read_bytes()).hexdigest()},
+        "environment": {"prefix": str(pinned.prefix), "python": str(pinned.prefix / "bin/python")},
+        "metadata": f"pillow-{VERSION}.dist-info",
+        "version": VERSION,
+        "stack_version": VERSION,
+        "wheel": wheel,
+        "wheel_sha256": sha256,
+    }
+    file = pinned.prefix / RECEIPT
+    file.parent.mkdir(parents=True)
+    file.write_text(dump(document("receipt", changed(receipt(), changes))))
+
 
 USERS = b"# of the user's\n[global]\ntimeout = 30\n\n[install] ; theirs\n# why\nno-compile = true\n"
 

@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from support.environments.guarded import make_wheel
 from support.environments.interpreters import of_version, running
 from support.environments.real import OTHER_VERSION, Environments
 from support.environments.verdicts import alarms, examined
+from support.index.wheels import stub_wheel
 from support.sandbox import UNREACHABLE, Result, Sandbox, Venv, run, tree_hash
 
 from fastinstall.doctor.intent import InstallRequest, read_install_request
@@ -214,17 +214,9 @@ def _asked(venv: Venv) -> dict[str, InstallRequest]:
 
 def _dependant(directory: Path) -> Path:
     """A wheel of something that requires Pillow."""
-    metadata = "viewer-1.0.dist-info"
-    contents = {
-        f"{metadata}/METADATA": "Metadata-Version: 2.1\nName: viewer\nVersion: 1.0\nRequires-Dist: pillow\n",
-        f"{metadata}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{metadata}/RECORD": f"{metadata}/METADATA,,\n{metadata}/WHEEL,,\n{metadata}/RECORD,,\n",
-    }
-    wheel = directory / "viewer-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, content in contents.items():
-            archive.writestr(name, content)
-    return wheel
+    name, content = stub_wheel("viewer", "1.0", "pillow")
+    (directory / name).write_bytes(content)
+    return directory / name
 
 
 def _pretend_an_earlier_setup(venv: Venv) -> None:

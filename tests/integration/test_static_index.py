@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.index.handwritten_wheels import BUILT, write_wheel
 from support.index.static_server import StaticServer, serving_files
+from support.index.wheels import BUILT, write_wheel
 from support.sandbox import UV, Result, Sandbox, run
 
 from fastinstall.core.directories import recipes_directory

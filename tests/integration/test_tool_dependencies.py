@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.index.handwritten_wheels import write_wheel
+from support.index.wheels import write_wheel
 from support.sandbox import NOBODY_LISTENS, Sandbox
 
 from fastinstall.core.errors import FailedError

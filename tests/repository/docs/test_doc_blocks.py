@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import pytest
+from reader.provided import BRINGERS
+from reader.scenarios import CASES, Part, excuses, page_parts, scenario_file, scenario_of
 from support.docs.pages import LANGUAGES, Block, Command, blocks_of, commands_of, section_of, slug, without_code
-from support.docs.provided import BRINGERS
-from support.docs.scenarios import CASES, Part, excuses, page_parts, scenario_file, scenario_of
 
 from fastinstall.cli.parser import VERBS, build_parser
 from fastinstall.core.errors import UsageError

@@ -1,8 +1,8 @@
 """What a page shows of a command's output is compared as far as it is stable."""
 
 import pytest
-from support.docs.output import lines_missing
-from support.docs.readers import consented
+from reader.output import lines_missing
+from reader.readers import consented
 
 
 def test_figures_paths_times_and_spaces_are_any() -> None:

@@ -13,9 +13,8 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from support.damage.scene import rerecord
-from support.elf.jpeg_libraries import patchelf
-from support.elf.linked_pillow import LIKE_CONDA
+from support.elf.linked_pillow import LIKE_CONDA, plain_name, relink
+from support.environments.site_packages import rerecord
 from support.machine.needs import require_plain_python
 from support.sandbox import Sandbox, Venv
 
@@ -65,14 +64,13 @@ def add_pillow(venv: Venv, version: str) -> None:
     assert done.exit_code == 0, done.text
     site, library = venv.site_packages, venv.prefix / "lib"
     (metadata,) = site.glob("pillow-*.dist-info")
-    names = {path.name: _unhashed(path.name) for path in sorted((site / "pillow.libs").iterdir())}
+    names = {path.name: plain_name(path.name) for path in sorted((site / "pillow.libs").iterdir())}
     for old, plain in names.items():
         shutil.move(site / "pillow.libs" / old, library / plain)
-        _rename(library / plain, names, "$ORIGIN")
-        patchelf("--set-soname", plain, library / plain)
+        relink(library / plain, names, "$ORIGIN", "--set-soname", plain)
     (site / "pillow.libs").rmdir()
     for module in site.glob("PIL/*.so"):
-        _rename(module, names, LIKE_CONDA)
+        relink(module, names, LIKE_CONDA)
     _rewrite(site, metadata)
     add_package(venv.prefix, "pillow", version, (*_members(site / "PIL"), *_members(metadata)))
     jpeg = [library / plain for plain in names.values() if plain.startswith("libjpeg")]
@@ -82,17 +80,6 @@ def add_pillow(venv: Venv, version: str) -> None:
     )
 
 
-def _unhashed(name: str) -> str:
-    """The soname out of a name that auditwheel gave: "libjpeg.so.62" of "libjpeg-6dc8d115.so.62.4.0"."""
-    stem, _, version = name.partition(".so.")
-    return f"{stem.rpartition('-')[0]}.so.{version.partition('.')[0]}"
-
-
-def _rename(file: Path, names: dict[str, str], search: str) -> None:
-    words = [word for old, plain in names.items() for word in ("--replace-needed", old, plain)]
-    patchelf(*words, "--force-rpath", "--set-rpath", search, file)
-
-
 def _rewrite(site: Path, metadata: Path) -> None:
     """RECORD and INSTALLER as conda-build leaves them."""
     (metadata / "INSTALLER").write_text("conda\n")
@@ -100,7 +87,7 @@ def _rewrite(site: Path, metadata: Path) -> None:
     kept = [line for line in lines if not line.startswith("pillow.libs/")]
     (metadata / "RECORD").write_text("\n".join((*kept, "")))
     for changed in (*site.glob("PIL/*.so"), metadata / "INSTALLER"):
-        rerecord(site, metadata, changed)
+        rerecord(metadata, changed)
 
 
 def _digest(path: Path) -> str:

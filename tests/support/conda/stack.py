@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.conda.packages import CondaPackage, Entry, text_entry, wheel_entries
-from support.elf.jpeg_libraries import linked_by_name, patchelf
-from support.elf.linked_pillow import LIKE_CONDA
+from support.elf.jpeg_libraries import linked_by_name
+from support.elf.linked_pillow import LIKE_CONDA, plain_name, relink
 from support.index.cached_files import fetched
 
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -27,7 +27,6 @@ OLD_TURBO = "2.1.5.1"
 
 _DIGITS = f"{sys.version_info.major}{sys.version_info.minor}"
 BUILD = f"py{_DIGITS}h1234567_0"
-_OTHER_SONAMES = {"libopenjp2": "7"}  # their version and their ABI are counted apart
 _LIBRARIES = ("libjpeg-turbo >=3.1,<4.0a0", "libtiff >=4.7,<4.8.0a0", "openjpeg >=2.5,<3.0a0", "libxcb >=1.17,<2.0a0")
 _PACKERS = ("libzlib", "liblzma")
 _XCB_HEADERS = ("xcb.h", "xproto.h", "xcbext.h", "bigreq.h", "xc_misc.h")
@@ -158,13 +157,13 @@ def _xcb_headers() -> dict[str, Entry]:
 def _linked(wheel: Path, directory: Path) -> Linked:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(directory)
-    names = {path.name: _unhashed(path.name) for path in sorted((directory / "pillow.libs").iterdir())}
+    names = {path.name: plain_name(path.name) for path in sorted((directory / "pillow.libs").iterdir())}
     libraries = {plain: directory / plain for plain in names.values()}
     for old, plain in names.items():
         shutil.copy(directory / "pillow.libs" / old, libraries[plain])
-        _rename(libraries[plain], names, "$ORIGIN", "--set-soname", plain)
+        relink(libraries[plain], names, "$ORIGIN", "--set-soname", plain)
     for module in directory.glob("PIL/*.so"):
-        _rename(module, names, LIKE_CONDA)
+        relink(module, names, LIKE_CONDA)
     files = {path: entry for path, entry in wheel_entries(wheel, "").items() if ".libs/" not in path}
     pillow = {f"{SITE}{path}": _relinked(directory, path, entry) for path, entry in files.items()}
     return Linked(pillow=pillow, libraries=libraries)
@@ -178,15 +177,3 @@ def _relinked(directory: Path, path: str, entry: Entry) -> Entry:
         lines = entry.data.decode().splitlines(keepends=True)
         return text_entry("".join(line for line in lines if ".libs/" not in line))
     return entry
-
-
-def _rename(file: Path, names: Mapping[str, str], search: str, *words: str) -> None:
-    renaming = [word for old, plain in names.items() for word in ("--replace-needed", old, plain)]
-    patchelf(*words, *renaming, "--force-rpath", "--set-rpath", search, file)
-
-
-def _unhashed(name: str) -> str:
-    """The soname out of a name that auditwheel gave: "libjpeg.so.62" of "libjpeg-6dc8d115.so.62.4.0"."""
-    stem, _, version = name.partition(".so.")
-    plain = stem.rpartition("-")[0]
-    return f"{plain}.so.{_OTHER_SONAMES.get(plain) or version.partition('.')[0]}"

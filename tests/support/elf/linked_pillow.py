@@ -7,11 +7,11 @@ import re
 import shlex
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.elf.jpeg_libraries import compile_all, gcc
+from support.elf.jpeg_libraries import compile_all, gcc, patchelf
 
 from fastinstall.wheelbuild.prepare import extract_source
 
@@ -25,6 +25,7 @@ SYSTEM_TIFF = "-ltiff"
 
 _ABIS = {"62": "62", "7": "70", "8": "80"}
 _DEPENDENT = ("_imaging", "decode", "encode", "JpegDecode", "JpegEncode", "TiffDecode")
+_OTHER_SONAMES = {"libopenjp2": "7"}  # their version and their ABI are counted apart
 _LEFT_OUT = ("_avif", "_imagingcms", "_imagingft", "_imagingmath", "_imagingmorph", "_imagingtk", "_webp")
 
 
@@ -71,6 +72,19 @@ def pillow_source(sdist: Path, directory: Path, *flags: str) -> PillowSource:
     usual = (*flags, *include, "-DHAVE_LIBZ", f'-DPILLOW_VERSION="{version}"', *_parsed_once(root, *flags, *include))
     objects = compile_all(sources, root / "independent", *usual)
     return PillowSource(directory=root, flags=usual, objects=tuple(objects))
+
+
+def plain_name(name: str) -> str:
+    """The soname out of a name that auditwheel gave: "libjpeg.so.62" of "libjpeg-6dc8d115.so.62.4.0"."""
+    stem, _, version = name.partition(".so.")
+    plain = stem.rpartition("-")[0]
+    return f"{plain}.so.{_OTHER_SONAMES.get(plain) or version.partition('.')[0]}"
+
+
+def relink(file: Path, names: Mapping[str, str], search: str, *words: str) -> None:
+    """Have a file ask for libraries by other names, and look for them elsewhere; `words` are more for patchelf."""
+    renaming = [word for old, plain in names.items() for word in ("--replace-needed", old, plain)]
+    patchelf(*words, *renaming, "--force-rpath", "--set-rpath", search, file)
 
 
 def _parsed_once(root: Path, *flags: str) -> tuple[str, str]:

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from support.environments.interpreters import of_version
 from support.environments.with_pip import add_pip
+from support.index.wheels import write_files_wheel
 
 from fastinstall.core import files
 from fastinstall.core.messages import PROGRAM
@@ -157,16 +157,5 @@ def make_wheel(
     directory: Path, version: str, *, stack: str = "", core: bytes = b"\x7fELF stock core", more: int = 0
 ) -> Path:
     """A wheel of a Pillow, small enough to be installed in no time and without a network; `more` files make it last."""
-    metadata = f"pillow-{version}.dist-info"
-    contents = {
-        **pil_files(stack or version, core),
-        **{f"PIL/file_{number}.py": b"pass\n" for number in range(more)},
-        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: pillow\nVersion: {version}\n".encode(),
-        f"{metadata}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = "".join(f"{name},,\n" for name in [*contents, f"{metadata}/RECORD"])
-    wheel = directory / f"pillow-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, content in {**contents, f"{metadata}/RECORD": record.encode()}.items():
-            archive.writestr(name, content)
-    return wheel
+    files = {**pil_files(stack or version, core), **{f"PIL/file_{number}.py": b"pass\n" for number in range(more)}}
+    return write_files_wheel(directory, "pillow", version, files)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from support.conda.prefix import add_pillow, conda_prefix
-from support.damage.scene import Scene, rerecord
 from support.elf.jpeg_libraries import JpegLibraries, conda_library, jpeg_libraries
 from support.elf.linked_pillow import BY_RUNPATH, PillowSource, pillow_source
 from support.environments.interpreters import running
+from support.environments.site_packages import rerecord
 from support.index.cached_files import fetched
 from support.machine.needs import require_system
 from support.sandbox import FORK, ONE_LEVEL, Result, Sandbox, Venv
@@ -100,13 +100,12 @@ class Environments:
 
     def _linked(self) -> Venv:
         """A core that was built against a libjpeg-turbo in the environment's `lib`, and finds it by DT_RUNPATH."""
-        scene = Scene(sandbox=self.sandbox, venv=self.copy("stock"), parts=self)
-        venv = Venv(prefix=scene.venv.prefix.rename(self.sandbox.root / "linked"), variables=scene.venv.variables)
-        scene = Scene(sandbox=self.sandbox, venv=venv, parts=self)
-        jpeg = venv.prefix / "lib/libjpeg.so.8"
+        prefix = self.copy("stock").prefix.rename(self.sandbox.root / "linked")
+        venv = Venv(prefix=prefix, variables=self.sandbox.variables())
+        jpeg = prefix / "lib/libjpeg.so.8"
         shutil.copy2(self.jpegs().conda, jpeg)
-        self.source().link(scene.core, jpeg, linker=BY_RUNPATH)
-        rerecord(scene.site, scene.metadata, scene.core)
+        self.source().link(venv.core, jpeg, linker=BY_RUNPATH)
+        rerecord(next(venv.site_packages.glob("pillow-*.dist-info")), venv.core)
         return venv
 
     def _conda(self) -> Venv:

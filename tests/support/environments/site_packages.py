@@ -39,6 +39,14 @@ def install(
     return site_packages / metadata
 
 
+def rerecord(metadata: Path, changed: Path) -> None:
+    """Make the RECORD of a distribution speak of a file as it is, as the one who built it would have."""
+    name = changed.relative_to(metadata.parent).as_posix()
+    lines = (metadata / "RECORD").read_text().splitlines()
+    kept = [line for line in lines if not line.startswith(f"{name},")]
+    (metadata / "RECORD").write_text("\n".join((*kept, record_line(name, changed.read_bytes()), "")))
+
+
 def record_line(path: str, content: bytes) -> str:
     """One line of RECORD."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

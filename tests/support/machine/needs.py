@@ -21,9 +21,7 @@ def require_system(present: object, what: str) -> None:
     if present:
         return
     if os.environ.get("CI"):
-        pytest.fail(
-            f"{what} is missing, and in CI everything has to be there: support/machine/system_packages.py brings it"
-        )
+        pytest.fail(f"{what} is missing, and in CI everything has to be there: tests/run_system_packages.py brings it")
     pytest.skip(f"{what} is missing; in a checkout: sh bootstrap.sh test brings it or names the command")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.environments.interpreters import running
-from support.index.handwritten_wheels import write_wheel
+from support.index.wheels import write_wheel
 from support.values.sessions import a_session
 
 from fastinstall.cli.commands import build

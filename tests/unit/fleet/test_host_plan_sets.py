@@ -5,7 +5,7 @@ from pathlib import Path, PurePath
 
 import pytest
 from support.environments.interpreters import running
-from support.index.handwritten_wheels import write_wheel
+from support.index.wheels import write_wheel
 from support.suite.golden import Golden
 from support.values.sessions import a_session
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.index.handwritten_wheels import write_wheel
+from support.index.wheels import write_wheel
 
 from fastinstall.core.errors import DocumentError, FailedError, FastinstallError
 from fastinstall.core.files import sha256

@@ -1,0 +1,191 @@
+"""The simulated process against the real one: the same files, from the same places, in the same order."""
+
+import os
+import shutil
+from collections.abc import Collection
+from pathlib import Path, PurePath
+
+import pytest
+from support.elf.compiler import compile_library
+from support.elf.core_per_level import split_core
+from support.environments.guarded import python_at_hand
+from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
+from support.values.builders import recipe
+
+from fastinstall.core.values import immutable
+from fastinstall.doctor.checks.libraries_resolve import trace_askers
+from fastinstall.elf.description import Linkage, LoadedFile
+from fastinstall.model.facts import Facts, Runtime
+from fastinstall.observe.environments import locate
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
+from fastinstall.observe.session import open_session
+
+
+@immutable
+class Disagreement:
+    """One library of which simulation and process say different things; at least one of the two paths is there.
+
+    Attributes:
+        name: the library, as it is asked for ("libjpeg.so.62"); a file's name where nobody asks for it.
+        simulated: the file according to the loader's rules, or None if they find none.
+        mapped: the file in the process, or None if it has none of that name.
+    """
+
+    name: str
+    simulated: PurePath | None
+    mapped: PurePath | None
+
+
+def find_disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disagreement, ...]:
+    """Hold what a process has mapped against what it should have, in the simulation's order.
+
+    What only a module needs that the process has not opened is not missed. Where the process does not even have
+    the core under the name that the simulation gives it, names cannot be compared, and nothing is said.
+
+    Args:
+        linkage: what the loader was simulated to load.
+        mapped: `Runtime.mapped_by_import` or `Runtime.mapped`: the loader's own names.
+
+    Returns:
+        Nothing where they agree, where there is no simulation, and where nothing was mapped.
+    """
+    if linkage.problem or not linkage.modules or linkage.modules[0] not in mapped:
+        return ()
+    present, simulated = set(mapped), {file.path for file in linkage.files}
+    absent = [file for file in linkage.files if file.path not in present]
+    unexplained = [path for path in mapped if path not in simulated]
+    for file, path in [(file, path) for file in absent for path in unexplained if _is_link(file, path)]:
+        absent = [other for other in absent if other is not file]
+        unexplained = [other for other in unexplained if other != path]
+    opened = {file.path for file in linkage.files if file.needed_by is None} - {file.path for file in absent}
+    found = []
+    for file in absent:
+        if trace_askers(linkage, file)[-1] in opened:
+            instead = next((path for path in unexplained if _is_named_by(path, _list_names(file))), None)
+            unexplained = [path for path in unexplained if path != instead]
+            found.append(Disagreement(name=file.name.rpartition("/")[2], simulated=file.path, mapped=instead))
+    spoken_of = {name for file in linkage.files for name in _list_names(file)}
+    spoken_of.update(missing.name for missing in linkage.missing)
+    own = _list_own_directories(linkage) - {module.parent for module in linkage.modules}
+    surplus = (path for path in unexplained if _is_named_by(path, spoken_of) or path.parent in own)
+    return (*found, *(Disagreement(name=path.name, simulated=None, mapped=path) for path in surplus))
+
+
+def _list_own_directories(linkage: Linkage) -> set[PurePath]:
+    """List where PIL's modules lie, and the directories in the same site-packages that its libraries come from."""
+    packages = {module.parent for module in linkage.modules}
+    sites = {package.parent for package in packages}
+    return packages | {file.path.parent for file in linkage.files if sites.intersection(file.path.parents)}
+
+
+def _list_names(file: LoadedFile) -> set[str]:
+    """List what a file goes by: what was asked for, its soname, its file's name."""
+    return {file.name.rpartition("/")[2], file.soname, file.path.name} - {""}
+
+
+def _is_named_by(path: PurePath, names: Collection[str]) -> bool:
+    """Tell whether a file bears one of the names, or one with more of a version ("libz.so.1.2.13" for "libz.so.1")."""
+    return any(path.name == name or (".so." in name and path.name.startswith(name + ".")) for name in names)
+
+
+def _is_link(file: LoadedFile, path: PurePath) -> bool:
+    """Tell whether the kernel's name for a file is plainly that of what the loader's name is a link to.
+
+    "/lib/x86_64-linux-gnu/libz.so.1" is "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13" where /lib is a link into /usr; the
+    loader itself goes by a name that programs have built in, wherever it lies.
+    """
+    together = _strip_merged_usr(path.parent) == _strip_merged_usr(file.path.parent) or path.name.startswith("ld-")
+    return together and _is_named_by(path, _list_names(file))
+
+
+def _strip_merged_usr(directory: PurePath) -> PurePath:
+    is_merged = directory.is_relative_to("/usr") and directory.parts[2:] and directory.parts[2].startswith("lib")
+    return PurePath("/") / directory.relative_to("/usr") if is_merged else directory
+
+
+REQUEST = ObservationRequest(recipe=recipe(), runtime=True, binaries=Binaries.LINKED)
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with stock Pillow."""
+    python = python_at_hand("3.11")
+    if python is None:
+        pytest.skip("no Python 3.11 here")
+    made = make_environment(tmp_path_factory.mktemp("stock") / "env", python)
+    install_wheel(made, f"pillow=={PILLOW}")
+    return made
+
+
+@pytest.fixture(scope="module")
+def levelled(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a core in two copies behind a stub."""
+    made = make_environment(tmp_path_factory.mktemp("levelled") / "env", stock)
+    shutil.copytree(site_packages(stock), site_packages(made), dirs_exist_ok=True)
+    split_core(site_packages(made), f"pillow-{PILLOW}.dist-info")
+    return made
+
+
+@pytest.fixture(scope="module")
+def zlib(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a library of zlib's name before the system's, which it needs and so brings in too."""
+    directory = tmp_path_factory.mktemp("hpc")
+    shutil.copy("/lib/x86_64-linux-gnu/libz.so.1", directory)
+    compile_library(directory / "libhook.so", "int hook(void) { return 7; }")
+    return directory
+
+
+def observed(python: Path, **variables: str) -> tuple[Linkage, Runtime]:
+    facts = _observe(python, {**os.environ, **variables})
+    assert facts.linkage is not None
+    assert facts.runtime is not None
+    assert (facts.linkage.problem, facts.runtime.error) == ("", "")
+    return facts.linkage, facts.runtime
+
+
+@pytest.mark.parametrize("name", ["stock", "levelled"])
+@pytest.mark.parametrize("variables", [(), ("LD_LIBRARY_PATH", "LD_PRELOAD")])
+def test_simulation_and_process_agree(
+    request: pytest.FixtureRequest, zlib: Path, name: str, variables: tuple[str, ...]
+) -> None:
+    values = {"LD_LIBRARY_PATH": str(zlib), "LD_PRELOAD": str(zlib / "libhook.so")}
+    python: Path = request.getfixturevalue(name)
+    linkage, runtime = observed(python, **{variable: values[variable] for variable in variables})
+    assert find_disagreements(linkage, runtime.mapped_by_import) == ()
+    assert find_disagreements(linkage, runtime.mapped) == ()
+    assert runtime.mapped[0] == linkage.files[0].path
+    assert _own(linkage, runtime.mapped_by_import) == _own(linkage, _simulated(linkage))
+    assert (zlib / "libz.so.1" in runtime.mapped) is ("LD_LIBRARY_PATH" in variables)
+    assert (zlib / "libhook.so" in _simulated(linkage)) is ("LD_PRELOAD" in variables)
+
+
+def test_every_module_is_simulated_and_mapped(stock: Path) -> None:
+    linkage, runtime = observed(stock)
+    imported = {path.name.partition(".")[0] for path in runtime.mapped if path in linkage.modules}
+    assert {"_imaging", "_webp", "_avif", "_imagingft", "_imagingcms", "_imagingmath", "_imagingmorph"} <= imported
+
+
+def test_a_library_that_a_process_got_from_elsewhere_is_named(stock: Path, zlib: Path) -> None:
+    linkage, _runtime = observed(stock)
+    _linkage, misled = observed(stock, LD_LIBRARY_PATH=str(zlib))
+    (found,) = find_disagreements(linkage, misled.mapped)
+    assert (found.name, found.mapped) == ("libz.so.1", zlib / "libz.so.1")
+    assert found.simulated is not None
+    assert found.simulated.name == "libz.so.1"
+
+
+def _observe(python: Path, variables: dict[str, str]) -> Facts:
+    environment = locate(None, python, variables, Path("/nonexistent"))
+    return facts_of(open_session(variables), environment, REQUEST)
+
+
+def _simulated(linkage: Linkage) -> tuple[PurePath, ...]:
+    return tuple(file.path for file in linkage.files)
+
+
+def _own(linkage: Linkage, mapped: tuple[PurePath, ...]) -> list[PurePath]:
+    """The core and what is bundled for it, in order; the interpreter's modules may bring the others in before."""
+    files = _simulated(linkage)
+    second = next(index for index, path in enumerate(files) if path in linkage.modules[1:])
+    packages = linkage.modules[0].parent.parent
+    return [path for path in mapped if path in files[:second] and path.is_relative_to(packages)]

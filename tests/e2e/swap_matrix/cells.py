@@ -1,0 +1,220 @@
+"""One cell of the swap matrix: a command, what it does to the stack, who tells of it, and the printed way back."""
+
+import re
+import shlex
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from e2e.swap_matrix.scene import Column, Scene
+from support.sandbox import Result, tree_hash
+from support.suite import extent
+from support.terminal.pseudo_terminal import Terminal, python_in_terminal
+
+REMOVED = "was removed"
+"""The change that leaves no witness: only a guard at the end of a pip knows who it was."""
+
+WARNING = "fastinstall: "
+_QUESTION = re.compile(r"\(\s*[Yy]\s*/\s*[Nn]\s*\)$")
+_TREE = """
+import importlib.util, subprocess, sys
+if importlib.util.find_spec("PIL"):
+    import PIL.Image
+if len(sys.argv) == 1:
+    sys.exit(subprocess.run([sys.executable, __file__, "a child"]).returncode)
+"""
+_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a command does to the stack.
+
+    Attributes:
+        change: what the guard says of it, with the versions by their words; empty if the stack is kept.
+        tool: who is named; empty where nothing is left that tells.
+        told: where the guard says it: at the "end" of the command, "during" it, or at the next "import".
+        refused: the command fails.
+        required: what is there now is required by something, so that the way back is to accept it.
+    """
+
+    change: str = ""
+    tool: str = ""
+    told: str = ""
+    refused: bool = False
+    required: bool = False
+
+    def __str__(self) -> str:
+        """In a few words, for the table."""
+        if not self.change:
+            return "kept, refused" if self.refused else "kept"
+        way = "accepted" if self.required else "repaired"
+        return f"{self.change.removeprefix('was ')}; {way}"
+
+
+KEPT = Outcome()
+REFUSED = Outcome(refused=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A command, as it is typed.
+
+    Attributes:
+        command: the versions stand there by their words: "{older}".
+        unpinned: what it does where nothing pins the stack.
+        pinned: what it does where it is pinned.
+        manager: whose set-up it meets: "pip" and "uv-pip" find an environment, the others a project.
+        activated: the environment is.
+        alike: another row shows the same by the same way; it is played where all are asked for.
+    """
+
+    command: str
+    unpinned: Outcome
+    pinned: Outcome
+    manager: str = "pip"
+    activated: bool = True
+    alike: bool = False
+
+    def expected(self, column: Column) -> Outcome:
+        """What it does in a column."""
+        return self.pinned if column is Column.PINNED else self.unpinned
+
+
+def played(rows: Iterable[Row]) -> list[tuple[Row, Column]]:
+    """The cells of a run: with --every-row all of them, as the published page has them.
+
+    What happens where nothing guards the stack is otherwise played for every sixth row: it is the tools' doing alone.
+    """
+    if extent.every_row:
+        return [(row, column) for row in rows for column in Column]
+    usual = [row for row in rows if not row.alike]
+    return [(row, column) for row in usual for column in Column if column is not Column.UNGUARDED or row in usual[::6]]
+
+
+def called(cell: Row | Column) -> str:
+    """The name of a cell's row, or of its column, in a test's."""
+    return cell.command if isinstance(cell, Row) else str(cell)
+
+
+def play(scene: Scene, row: Row, column: Column) -> None:
+    """Run the command on a stack that is in order, and assert the whole story to its end."""
+    scene.put_back(row.manager, column)
+    expected = row.expected(column)
+    done = scene.shell(_command(scene, row, column), activated=row.activated)
+    assert (done.exit_code != 0) is expected.refused, done.text
+    if not expected.change:
+        assert _warnings(done) == []
+        assert_in_order(scene)
+        return
+    assert not scene.is_ours
+    hint = _discovered(scene, expected, done) if column is Column.UNGUARDED else _told(scene, expected, done)
+    state = _state(scene, column, hint, expected.required)
+    if state not in scene.repaired:
+        _follow(scene, hint, expected)
+        assert_in_order(scene, ours=not expected.required)
+        scene.repaired.add(state)
+
+
+def assert_in_order(scene: Scene, *, ours: bool = True) -> None:
+    """The core is ours, `doctor` has nothing to say, and neither has the guard at an import."""
+    assert scene.is_ours is ours
+    examined = scene.shell("fastinstall doctor --quick --prefix .venv")
+    assert examined.exit_code == 0, examined.text
+    imported = _import(scene)
+    assert (imported.exit_code, imported.text) == (0, "")
+
+
+def _command(scene: Scene, row: Row, column: Column) -> str:
+    """The command line; a pin for uv is in variables, which its users set as the file says."""
+    site = scene.venv.site_packages.relative_to(scene.project)
+    command = row.command.format(**scene.published.versions, site=site)
+    pinned_by_variables = column is Column.PINNED and row.manager == "uv-pip"
+    return f". .venv/share/fastinstall/pin/environment.sh && {command}" if pinned_by_variables else command
+
+
+def _discovered(scene: Scene, expected: Outcome, done: Result) -> str:
+    """Without a guard nothing is said until somebody asks `doctor`; the command that it prints is returned."""
+    assert _warnings(done) == _warnings(_import(scene)) == []
+    examined = scene.shell("fastinstall doctor --quick --prefix .venv")
+    assert examined.exit_code == 3, examined.text
+    (line,) = (line for line in examined.stdout.splitlines() if re.match(r"\s*error\s+swapped\s", line))
+    assert expected.change == REMOVED or expected.tool in line, line
+    return _hint(examined.stdout)
+
+
+def _told(scene: Scene, expected: Outcome, done: Result) -> str:
+    """The guard says it once, by the right name; the command that it prints is returned."""
+    at_once = _warnings(done)
+    speaking = done if expected.told != "import" else _import(scene)
+    if expected.told == "import":
+        assert at_once == []
+    assert len(_warnings(speaking)) == 1, f"told {len(_warnings(speaking))} times by:\n{speaking.text}"
+    (warning,) = _warnings(speaking)
+    by = f" by {expected.tool}" if expected.tool else ""
+    change = expected.change.format(**scene.published.versions)
+    story = f"{WARNING}the fast Pillow {scene.published.same} in {scene.venv.prefix} {change}{by}"
+    when = "" if expected.told == "end" or not by else r", \d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.fullmatch(re.escape(story) + when, warning), warning
+    return _hint(speaking.stderr)
+
+
+def _state(scene: Scene, column: Column, *more: object) -> str:
+    """What stands in the place of the stack, byte by byte: a repair takes seconds, and several rows end in one state.
+
+    Bytecode has times inside, and RECORD has its names: neither counts.
+    """
+    paths = tree_hash(scene.venv.site_packages).items()
+    there = sorted(item for item in paths if item[0].lower().startswith(("pil/", "pillow")))
+    return str((column, more, [item for item in there if not item[0].endswith((".pyc", "/RECORD"))]))
+
+
+def _follow(scene: Scene, command: str, expected: Outcome) -> None:
+    """Paste the command into a terminal and say yes; where it is refused, the command that is printed then."""
+    code, text = _pasted(scene, command)
+    if expected.required:
+        assert code == 5, text
+        code, text = _pasted(scene, _accepting(text))
+    assert code == 0, text
+
+
+def _pasted(scene: Scene, command: str) -> tuple[int, str]:
+    argv = ("-c", "import os, sys; os.execv('/bin/sh', ['sh', '-c', sys.argv[1]])", command)
+    with python_in_terminal(*argv, variables=scene.variables(), directory=scene.project) as shown:
+        _say_yes(shown)
+        return shown.end(), shown.raw.decode()
+
+
+def _say_yes(shown: Terminal) -> None:
+    """Answer each question as it comes, until the program ends."""
+    answered, deadline = "", time.monotonic() + _SECONDS
+    while shown._read(deadline):
+        assert time.monotonic() < deadline, shown.text
+        if shown.words != answered and _QUESTION.search(shown.words):
+            answered = shown.words
+            shown.press("y")
+
+
+def _accepting(text: str) -> str:
+    """The command among the words of a refusal that accepts what is there."""
+    found = re.search(r"fastinstall guard accept [^\r\n`;]+", text)
+    assert found, text
+    return found.group().strip()
+
+
+def _import(scene: Scene) -> Result:
+    """A program that imports PIL, and so does its child."""
+    program = scene.sandbox.root / "program.py"
+    program.write_text(_TREE)
+    return scene.shell(shlex.join([".venv/bin/python", str(program)]))
+
+
+def _warnings(result: Result) -> list[str]:
+    return [line for line in result.text.splitlines() if line.startswith(WARNING)]
+
+
+def _hint(text: str) -> str:
+    """The command to paste, as it stands: the guard has it on the line of its hint, `doctor` at the end."""
+    found = re.search(r"^(?:\s*hint:|.*\)\. Fix [a-z0-9 ]+:) (fastinstall .*)$", text, re.MULTILINE)
+    assert found, text
+    return found.group(1)

@@ -1,0 +1,115 @@
+"""Makes the page of the swap matrix, by playing it:
+
+PYTHONPATH=tests python -m e2e.swap_matrix.page docs/explanation/swap-matrix.md
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from e2e.swap_matrix.cells import Outcome, Row
+from e2e.swap_matrix.scene import PIP, Column, Scene
+from support.projects.tools import REQUIREMENTS
+
+_TOLD = {"end": "at its end", "during": "while it runs", "import": "at the next import"}
+
+
+def record(scene: Scene, row: Row, column: Column) -> None:
+    """Append a cell that came out as expected to the file that FASTINSTALL_SWAP_MATRIX names, if it does."""
+    kept = os.environ.get("FASTINSTALL_SWAP_MATRIX")
+    if not kept:
+        return
+    versions = scene.published.versions
+    cell = {
+        "row": row.command.format(**versions, site="SITE-PACKAGES"),
+        "column": column,
+        "outcome": _described(row.expected(column), column).format(**versions),
+        "versions": {**versions, **_tools()},
+    }
+    with Path(kept).open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(cell) + "\n")
+
+
+def _described(outcome: Outcome, column: Column) -> str:
+    if not outcome.change:
+        return "refused" if outcome.refused else "kept"
+    change = outcome.change.removeprefix("was ").removeprefix("replaced with ")
+    told = f"{outcome.tool or 'told'}, {_TOLD[outcome.told]}" if column is not Column.UNGUARDED else "silent"
+    return f"{change}; {told}; {'accepted' if outcome.required else 'repaired'}"
+
+
+def _tools() -> Mapping[str, str]:
+    pinned = (requirement.partition("==") for requirement in (PIP, *REQUIREMENTS))
+    found = {name.partition("[")[0]: number for name, _, number in pinned}
+    return {**found, "uv": version("uv"), "python": platform.python_version()}
+
+
+FILES = ("tests/e2e/swap_matrix/test_swap_matrix.py", "tests/e2e/swap_matrix/test_swap_matrix_projects.py")
+_PAGE = """\
+# Which command replaces the fast build, who notices, and what repairs it
+
+Written on {date} by `PYTHONPATH=tests python -m e2e.swap_matrix.page docs/explanation/swap-matrix.md`. It plays
+{files}:
+real commands in a real environment with the fast build of Pillow {same}. Tried with CPython {python}, pip {pip}, uv
+{uv}, poetry {poetry} and pdm {pdm}. A local index has the official wheels of Pillow {older} and {same}, and one that
+calls itself {newer}. `frame`, `easel` and `demanding` are small packages that require pillow, the last one that newest.
+[Guards](guards.md) says how each is noticed, and [pins](../how-to/pin.md) how it is prevented.
+
+- **kept**: the command ends well, and the stack is what was set up. **refused**: the pin makes the command fail.
+- **silent**: nobody says anything. `fastinstall doctor` names it afterwards, with the tool where one left its name.
+- **pip, at its end**: the guard says it once, by that name, at that moment.
+- **repaired**: the printed command was pasted into a terminal as it stood, and its questions were answered with yes.
+  Afterwards the fast build was in place, and neither `doctor --quick` nor an import had a warning. Where several
+  rows of a column leave the same files, the first of them was repaired.
+- **accepted**: another package requires that Pillow. The repair refuses to break it, and prints the command that
+  accepts it, which was pasted too.
+
+| command | {columns} |
+|---|{lines}
+{rows}
+"""
+
+
+def page(cells: Iterable[dict[str, Any]], date: str) -> str:
+    """The page of all cells."""
+    table: dict[str, dict[str, str]] = {}
+    versions: dict[str, str] = {}
+    for cell in cells:
+        table.setdefault(cell["row"], {})[cell["column"]] = cell["outcome"]
+        versions = cell["versions"]
+    columns = next(iter(table.values()))
+    in_order = sorted(table, key=lambda row: not row.startswith("pip "))
+    return _PAGE.format(
+        date=date,
+        files=" and ".join(f"`{name}`" for name in FILES),
+        columns=" | ".join(columns),
+        lines="---|" * len(columns),
+        rows="\n".join(f"| `{row}` | {' | '.join(table[row][name] for name in columns)} |" for row in in_order),
+        **versions,
+    )
+
+
+def main(target: Path) -> int:
+    """Play the matrix, and write its page where all of it came out as expected; pytest's exit code is returned."""
+    with tempfile.TemporaryDirectory() as directory:
+        kept = Path(directory, "cells")
+        side_by_side = ("--numprocesses", "2", "--dist", "loadfile")
+        command = (sys.executable, "-m", "pytest", "-q", "--every-row", *side_by_side, *FILES)
+        variables = {**os.environ, "FASTINSTALL_SWAP_MATRIX": str(kept)}
+        code = subprocess.run(command, env=variables, check=False).returncode
+        if code == 0:
+            cells = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+            target.write_text(page(cells, time.strftime("%Y-%m-%d")), encoding="utf-8")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,150 @@
+"""Machines for Ansible: each has mounts, a disk, a home and a name of its own, all of them gone with the test.
+
+What is real: separate file systems with a size, users and their rights, and Ansible's plugin for ssh. What is not: its
+ssh is a script that enters the namespaces of a machine. The kernel and /usr are shared, and machines see the processes
+of each other. They have no network. Only root can make them.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pytest
+from integration.ansible_role.inside import DISKS, LOGIN, PROCESSES
+from support.machine.needs import require_system
+from support.sandbox import Result, Sandbox, run
+
+_NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--uts", "--fork", "--kill-child=KILL")
+_SSH = f"""\
+#!/bin/sh
+# ssh [OPTION...] MACHINE COMMAND
+while [ $# -gt 2 ]; do shift; done
+number=$(cat "/proc/@/root{PROCESSES}/$1" 2>/dev/null) || {{
+  echo "ssh: connect to host $1 port 22: Connection refused" >&2
+  exit 255
+}}
+own=/proc/@/root/proc/$number/ns
+exec nsenter --net=/proc/@/ns/net --pid=/proc/@/ns/pid --mount="$own/mnt" --uts="$own/uts" sh {LOGIN} "$2"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What a machine is to be like.
+
+    Attributes:
+        name: in the inventory, and its hostname.
+        megabytes: the size of its disk.
+        environment_megabytes: of the disk that its environment has for itself; None for the same one.
+        is_reachable: whether anybody can log in.
+        has_python: whether one is on PATH.
+        python: the interpreter of its environment, and of Ansible's modules unless the inventory says otherwise.
+        variables: what a login finds in its environment.
+        covered: files that lie over others: the one seen, by its path.
+        wrapper: words before what a login runs, `setarch` for one.
+        inventory: variables in the inventory.
+        user: the name of an ordinary user, who may become root by sudo; Ansible logs in as them. Empty for root.
+    """
+
+    name: str
+    megabytes: int = 250
+    environment_megabytes: int | None = None
+    is_reachable: bool = True
+    has_python: bool = True
+    python: str = sys.executable
+    variables: Mapping[str, str] = field(default_factory=dict)
+    covered: Mapping[str, str] = field(default_factory=dict)
+    wrapper: tuple[str, ...] = ()
+    inventory: Mapping[str, object] = field(default_factory=dict)
+    user: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Machines that run.
+
+    Attributes:
+        process: the number of the process that keeps them.
+        directory: of the controller.
+        sandbox: where the controller works.
+    """
+
+    process: int
+    directory: Path
+    sandbox: Sandbox
+
+    @property
+    def inventory(self) -> Path:
+        """For `ansible-playbook -i`."""
+        return self.directory / "inventory.json"
+
+    @property
+    def ssh(self) -> Path:
+        """The program by which the controller reaches them."""
+        return self.directory / "ssh"
+
+    def disk(self, name: str) -> Path:
+        """A machine's disk, seen from here."""
+        return Path(f"/proc/{self.process}/root{DISKS}/{name}")
+
+    def run(self, *argv: str | Path, env: Mapping[str, str | None] | None = None) -> Result:
+        """Run a command of the controller's."""
+        return run(argv, self.sandbox.variables(env), directory=self.directory)
+
+
+@contextmanager
+def network(machines: Sequence[Machine], sandbox: Sandbox) -> Iterator[Network]:
+    """Switch machines on; the test is skipped where that is forbidden.
+
+    The first process of theirs dies with us (prctl(2), PR_SET_PDEATHSIG), and all others with it (pid_namespaces(7)).
+    """
+    _require_namespaces()
+    require_system(not any(each.user for each in machines) or bool(shutil.which("sudo")), "sudo")
+    directory = sandbox.root / "controller"
+    directory.mkdir()
+    specification = directory / "machines.json"
+    specification.write_text(json.dumps([asdict(machine) for machine in machines]), encoding="utf-8")
+    program = Path(__file__).with_name("inside.py")
+    argv = ("setpriv", "--pdeathsig", "KILL", *_NAMESPACES, sys.executable, program, specification)
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as kept:
+        try:
+            said = kept.stdout.readline().strip() if kept.stdout is not None else ""
+            assert said.isdigit(), "the machines do not start"
+            running = Network(process=int(said), directory=directory, sandbox=sandbox)
+            running.ssh.write_text(_SSH.replace("@", said), encoding="utf-8")
+            running.ssh.chmod(0o755)
+            _write_inventory(machines, running)
+            yield running
+        finally:
+            kept.kill()
+
+
+def _require_namespaces() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make machines out of namespaces")
+    tried = subprocess.run((*_NAMESPACES, "true"), capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"this machine forbids namespaces: {tried.stderr.strip()}")
+
+
+def _write_inventory(machines: Sequence[Machine], running: Network) -> None:
+    common = {
+        "ansible_user": "root",
+        "ansible_ssh_executable": str(running.ssh),
+        "ansible_ssh_transfer_method": "piped",  # sftp would ask for a subsystem of sshd
+    }
+    hosts = {machine.name: _host_variables(machine) for machine in machines}
+    inventory = {"all": {"vars": common, "children": {"fleet": {"hosts": hosts}}}}
+    running.inventory.write_text(json.dumps(inventory, indent=2), encoding="utf-8")
+
+
+def _host_variables(machine: Machine) -> dict[str, object]:
+    interpreter = {"ansible_python_interpreter": machine.python} if machine.has_python else {}
+    user = {"ansible_user": machine.user} if machine.user else {}
+    return {**interpreter, **user, **machine.inventory}

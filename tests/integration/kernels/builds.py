@@ -1,0 +1,158 @@
+"""A build with our kernels taken apart, whose core is compiled once; a test compiles again what it changes.
+
+Needs a package index, GCC and the headers of the libraries. FASTINSTALL_TEST_CACHE keeps what is downloaded.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from support.machine.addresses import fixed_addresses
+
+from fastinstall.model.request import Request, ToolchainSource
+from fastinstall.observe.environments import NamedTarget
+from fastinstall.observe.session import open_session
+from fastinstall.proof.cases import CaseDifference
+from fastinstall.proof.quick import prove_matrix
+from fastinstall.proof.runs import ProofStack, Results, Work
+from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.proven_wheel import fetch_inputs
+from fastinstall.setup.tools import open_run
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from whole_proof.build_tree import BuildTree, open_build_tree
+from whole_proof.extensions import TEST_SWITCHES
+from whole_proof.sanitizers import FLAGS, LINKER, faults, preload_sanitizers
+from whole_proof.variant import CompiledCore, SanitizedVariant, compile_core, install_core_in_copy
+
+VERSION = "13.0.0"
+LEVEL = "x86-64-v3"
+QUICKLY = ("-O1",)
+SWITCHES = (TEST_SWITCHES,)
+"""Compiled in, so that a test can do without extensions of the CPU."""
+
+THREADS = "FASTINSTALL_THREADS"
+_SCRIPTS = Path(__file__).with_name("scripts")
+_INCLUDES = re.compile(r'#\s*include\s+"([^"]+)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelsBuild:
+    """The build, and its core as it has to be.
+
+    Attributes:
+        build_tree: the build, taken apart.
+        core: compiled of the source with the kernels.
+        scratch: for what tests make.
+    """
+
+    build_tree: BuildTree
+    core: CompiledCore
+    scratch: Path
+
+    @property
+    def request(self) -> BuildRequest:
+        """How it is built."""
+        return self.build_tree.work.request
+
+    @property
+    def reference(self) -> ProofStack:
+        """The official wheel."""
+        python = Path(self.request.interpreter.executable)
+        return ProofStack(
+            label="the official wheel", python=python, tree=self.build_tree.base_wheel.root, variables=self._variables
+        )
+
+    @property
+    def _variables(self) -> dict[str, str]:
+        return dict(self.request.variables)
+
+    def stack(
+        self, name: str, source: Path, *, flags: tuple[str, ...] = QUICKLY, linker: tuple[str, ...] = ()
+    ) -> ProofStack:
+        """The build with the files compiled again that are not as in the right source."""
+        objects = self._unchanged(source)
+        variant = SanitizedVariant(source=source, flags=(*flags, *SWITCHES), linker=linker, objects=objects)
+        core = compile_core(self.build_tree.steps, variant, self.scratch / name / "objects")
+        tree = install_core_in_copy(self.build_tree.base_wheel, core.path, source, self.scratch / name / "tree")
+        return replace(self.reference, label=name, tree=tree)
+
+    def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
+        """A copy of the source with a fault in it; the pattern must be there."""
+        source = self.scratch / name / self.build_tree.source.name
+        shutil.copytree(self.build_tree.source / "src", source / "src")
+        text = (source / file).read_text(encoding="utf-8")
+        wrong, count = re.subn(pattern, replacement, text)
+        assert count, f"{pattern} is not in {file}"
+        (source / file).write_text(wrong, encoding="utf-8")
+        return source
+
+    def differences(self, ours: ProofStack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
+        """What the matrix says of some cases."""
+        assert cases
+        with Results() as results:
+            return prove_matrix(ours, self.reference, Work(cases=cases), results, exact=True)
+
+    def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
+        """What the sanitizers say of some cases, in the files that are not as in the right source."""
+        sanitized = self.sanitized(name, source)
+        with fixed_addresses():
+            return faults(sanitized, (Work(cases=cases),), lambda: self.reference)
+
+    def sanitized(self, name: str, source: Path) -> ProofStack:
+        """The build with sanitizers in the files that are not as in the right source."""
+        stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
+        return preload_sanitizers(
+            stack, self.build_tree.steps, stack.tree / "PIL" / self.build_tree.base_wheel.core.name
+        )
+
+    def _unchanged(self, source: Path) -> dict[str, Path]:
+        return {file: made for file, made in self.core.objects.items() if _same(file, source, self.build_tree.source)}
+
+
+@contextmanager
+def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
+    """Put the kernels into the source, learn how the core is compiled, and compile it, with little optimisation."""
+    request = _request(cache, scratch)
+    build_tree = open_build_tree(request, LEVEL, scratch / "build_tree")
+    assert build_tree is not None
+    flags = (*QUICKLY, *SWITCHES)
+    core = compile_core(build_tree.steps, SanitizedVariant(source=build_tree.source, flags=flags), scratch / "core")
+    yield KernelsBuild(build_tree=build_tree, core=core, scratch=scratch)
+    shutil.rmtree(scratch)
+
+
+def start_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """Run one of `scripts/` with the PIL of a stack; `more` are variables of its environment."""
+    inherited = {name: value for name, value in os.environ.items() if name != THREADS}
+    variables = {**inherited, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0", **more}
+    argv: tuple[str | Path, ...] = (stack.python, _SCRIPTS / script, *arguments)
+    return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
+
+
+def run_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> list[str]:
+    """Return the lines that a script prints, which has to end well."""
+    done = start_script(stack, script, *arguments, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def _request(cache: Path, scratch: Path) -> BuildRequest:
+    session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
+    levels = ("x86-64-v2", LEVEL)  # by GCC, whose sanitizers the variants are built with
+    request = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
+    plan = look_for_wheel(session, NamedTarget(python=Path(sys.executable)), request)
+    context = open_run(session, plan.request, Path(sys.executable))
+    return plan.build.request_build(plan.interpreter, fetch_inputs(plan.prepare, context), context)
+
+
+def _same(file: str, one: Path, other: Path) -> bool:
+    """Whether a C file, and what it includes from beside it, is the same in two source trees."""
+    ours, theirs = ((tree / file).read_text("utf-8", "replace") for tree in (one, other))
+    beside = {str(Path(file).parent / name) for name in _INCLUDES.findall(ours)} - {file}
+    return ours == theirs and all(_same(name, one, other) for name in beside if (one / name).is_file())

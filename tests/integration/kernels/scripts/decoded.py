@@ -1,0 +1,41 @@
+"""What Pillow makes of a file, read at once and in pieces: the error, and a digest of the pixels before it."""
+
+import hashlib
+import io
+
+from PIL import Image, ImageFile
+
+
+def read(content: bytes) -> str:
+    """Return the error, and the digest of what was decoded before it."""
+    problem, picture = "", None
+    try:
+        picture = Image.open(io.BytesIO(content))
+        picture.load()
+    except (OSError, SyntaxError, ValueError) as error:
+        problem = _describe(error)
+    return f"{problem} {_digest(picture) if picture else ''}"
+
+
+def feed(content: bytes, size: int) -> str:
+    """Return the same of a file that comes in pieces of this size."""
+    parser = ImageFile.Parser()
+    try:
+        for start in range(0, len(content), size):
+            parser.feed(content[start : start + size])
+        return _digest(parser.close())
+    except (OSError, SyntaxError, ValueError) as error:
+        return f"{_describe(error)} {_digest(parser.image) if parser.image else ''}"
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".partition(" at 0x")[0]
+
+
+def _digest(picture: Image.Image) -> str:
+    """Return the digest of all that was decoded so far; nothing if nothing was."""
+    picture.tile = []
+    try:
+        return hashlib.sha256(picture.tobytes()).hexdigest()[:16]
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,1 @@
+"""A reader of the documentation, who does what its pages say."""
