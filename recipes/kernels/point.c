@@ -107,6 +107,10 @@ static void fi_point_row_by_rules(UINT8 *restrict out, const UINT8 *restrict in,
     }
 }
 
+/* Tables of so many bands are looked up faster than by Pillow. Shuffles of 16 bytes are so for one band alone: for
+   three, they take up to twice as long. */
+static int fi_point_most_bands = 0;
+
 #if defined(__SSSE3__)
 /* The different tables of a picture, and for each byte of a pixel the index of its table: -1 for a byte that its mode
    does not use. */
@@ -314,18 +318,9 @@ FI_POINT_VBMI static void fi_point_by_permutations(Imaging out, Imaging in, cons
 static void (*fi_point_look_up_chosen)(Imaging out, Imaging in, const fi_point_lookup *lookup);
 
 FI_AT_LOAD(fi_choose_point) {
-    fi_point_look_up_chosen = fi_cpu_has(FI_AVX512_VBMI) ? fi_point_by_permutations : fi_point_by_shuffles;
-}
-
-/* Whether tables of so many bands are looked up faster than by Pillow. Shuffles of 16 bytes are so for one band alone:
-   for three, they take up to twice as long. */
-static int fi_point_looks_up(int bands) {
-    return FI_POINT_BYTES > 16 || bands == 1 || fi_point_look_up_chosen == fi_point_by_permutations;
-}
-#else
-static int fi_point_looks_up(int bands) {
-    (void)bands;
-    return 0;
+    int has_permutations = fi_cpu_has(FI_AVX512_VBMI);
+    fi_point_look_up_chosen = has_permutations ? fi_point_by_permutations : fi_point_by_shuffles;
+    fi_point_most_bands = has_permutations || FI_POINT_BYTES > 16 ? 4 : 1;
 }
 #endif
 
@@ -349,7 +344,7 @@ Imaging ImagingPoint(Imaging imIn, ModeID mode, const void *table) {
     for (int byte = 0; byte < 4 && has_rules; byte++) {
         has_rules = band_of[byte] < 0 || fi_point_find_rule((const UINT8 *)table + 256 * band_of[byte], byte, &rules);
     }
-    if (!has_rules && !fi_point_looks_up(imIn->bands)) {
+    if (!has_rules && imIn->bands > fi_point_most_bands) {
         return ImagingPoint__source(imIn, mode, table);
     }
     Imaging out = ImagingNewDirty(imIn->mode, imIn->xsize, imIn->ysize);
