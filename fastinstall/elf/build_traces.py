@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def describe_making(core: ImagingCore) -> ImagingCore:
-    """Add build traces to a core, for information only; without changes if its file cannot be read."""
+    """Return a core with its build traces added, or unchanged if its file cannot be read."""
     code = next((copy.path for copy in core.levels if copy.loaded), core.path)
     try:
         return replace(core, build_traces=read_details(Path(code)))
@@ -49,7 +49,7 @@ def read_details(path: Path) -> BuildTraces:
             is for a 32-bit or big-endian machine.
         OSError: the file cannot be opened.
     """
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (the import takes ten times doctor's time for a file)
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
 
     names = [name for versions in read_versions(path).needed.values() for name in versions]
     required = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
@@ -91,7 +91,7 @@ class _Stream:
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most `size` bytes, or all bytes up to the file's end if it is negative."""
+        """Read at most `size` bytes, or all bytes up to the file's end if `size` is negative."""
         rest = max(0, self._image.size - self._position)
         size = min(size, rest) if size >= 0 else rest
         self._reads_left -= 1
@@ -104,7 +104,7 @@ class _Stream:
 
 
 def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
-    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (the import takes ten times doctor's time for a file)
+    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
 
     for segment in image.of_kind(NOTE):
         for note in iter_notes(elf, segment.offset, segment.size):

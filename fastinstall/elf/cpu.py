@@ -73,7 +73,7 @@ _RANKS = {
     for name in (level.name, *level.aliases)
 }
 _FAMILIES = {level.name: architecture.levels for architecture in ARCHITECTURES for level in architecture.levels}
-LOADER_WITH_LEVELS = (2, 33)  # of glibc
+LOADER_WITH_LEVELS = (2, 33)  # version of glibc
 
 
 def rank(level: str | None) -> int:

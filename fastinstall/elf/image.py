@@ -222,7 +222,7 @@ def open_image(path: Path) -> Iterator[ElfImage]:
     """Open an ELF file for reading, without blocking on a FIFO or device.
 
     Raises:
-        ElfError: it is not a regular file, or not an ELF file that can be read here.
+        ElfError: the file is not a regular file, or not an ELF file that can be read here.
         OSError: the file cannot be opened.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -236,7 +236,7 @@ def read_file_bytes(path: Path) -> bytes:
     """Read the content of a file, for a scan of its bytes.
 
     Raises:
-        ElfError: it is not a regular file, or implausibly large for a library.
+        ElfError: the file is not a regular file, or implausibly large for a library.
         OSError: the file cannot be read.
     """
     status = path.stat()

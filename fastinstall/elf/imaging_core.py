@@ -172,7 +172,7 @@ def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tu
     if loaded is not None:  # the baseline is beside the level directories, or is this copy itself
         above = loaded.parent.parent
         home = above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
-    else:  # the baseline belongs into the first directory that the stub names
+    else:  # the baseline belongs in the first directory that the stub names
         first = (stub.file.runpath or stub.file.rpath or "$ORIGIN").partition(":")[0]
         origin = str(stub.path.parent.absolute())
         home = Path(os.path.normpath(first.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)))

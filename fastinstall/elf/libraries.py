@@ -154,7 +154,7 @@ _TURBO_OF_YEAR = {
 }
 """libjpeg-turbo's version by copyright year, for files without the version string, which is in the compressor from 1.5.
 
-Betas are not in the table.
+The years identify releases, not betas.
 """
 
 _IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane")

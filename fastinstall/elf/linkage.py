@@ -89,8 +89,8 @@ def _bind_references(
 def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
     """Return a file's references to the libraries behind the codecs.
 
-    The symbol table is read only if the file's strings contain one of the names; in most files they do not. A linker
-    may store a name as the tail of a longer one.
+    The symbol table is read only if the file's strings contain one of the names, which is rare. A linker may store a
+    name as the tail of a longer one.
     """
     try:
         with open_image(user.place) as image:

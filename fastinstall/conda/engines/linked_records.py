@@ -48,7 +48,7 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
             if entry.get("prefix_placeholder") and bytes(scratch) in (scratch / entry["_path"]).read_bytes():
                 raise FailedError(f"{entry['_path']}: contains {scratch}, where it was linked temporarily")
         file = local_path(package.url)
-        if file is not None:  # the engine's temporary unpacked copy is gone
+        if file is not None:  # the engine recorded its temporary package cache: record permanent paths
             unpacked = str(file.with_name(package.dist))
             document["package_tarball_full_path"], document["extracted_package_dir"] = str(file), unpacked
             document["link"] = {"source": unpacked, "type": 1}  # hard-linked

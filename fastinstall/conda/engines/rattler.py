@@ -82,7 +82,7 @@ class Rattler:
         linked_records.finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
-        """Install the environment's packages anew, without the removed ones and with the added ones."""
+        """Remove and install packages, then add a revision to the history as conda would."""
         failures.refuse_protected(prefix)
         before = linked_records.read_linked_records(prefix)
         texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
@@ -93,7 +93,7 @@ class Rattler:
             discard(prefix / _TAG)
         linked_records.give_files_to_later(prefix, [each.record for each in change.linked], texts)
         linked_records.finalize_changed_records(prefix, change, before)
-        # conda would have added this revision to the history.
+        # py-rattler writes no history.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
         history = prefix / "conda-meta" / "history"
         at = datetime.now()  # noqa: DTZ005 (conda writes local time)

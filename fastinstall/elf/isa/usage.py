@@ -3,9 +3,9 @@
 The second result is an estimate from references between functions. A function that asks the CPU (with CPUID,
 `__cpu_model` or as an IFUNC's resolver) is a dispatcher, and so are its callers and the functions that read the
 variables it sets. A function that only dispatchers refer to counts as chosen by them; any other function that can be
-reached from outside runs unasked. A dispatcher that receives the CPU's answer as an argument is not recognised, so
-the functions that it chooses count as unasked. Sources for entries from outside: x86-64 psABI, chapter 4.4,
-"Relocation"; generic ABI, "RELR Relative Relocations".
+reached from outside runs "unasked", without a check of the CPU. A dispatcher that receives the CPU's answer as an
+argument is not recognised, so the functions that it chooses count as unasked. Sources for entries from outside: x86-64
+psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
 
 Source: Linux Standard Base, core specification, chapter 10.6, ".eh_frame_hdr".
 """
@@ -103,7 +103,7 @@ def map_code(image: ElfImage) -> CodeMap:
 
 
 def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
-    """Cut a piece at the sorted addresses `starts`, at which other code enters it."""
+    """Cut a piece at the addresses `starts`, where other code enters it; they must be sorted."""
     for start, end in pairwise([piece.start, *starts, piece.end]):
         content = piece.content[start - piece.start : end - piece.start]
         yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
@@ -286,7 +286,7 @@ class Function:
 
     @property
     def is_code(self) -> bool:
-        """Whether nearly all of the stretch decodes to valid instructions, which constants would not."""
+        """Whether nearly all of the stretch decodes to valid instructions; constants in the code section do not."""
         return self.wrong <= 1 or self.wrong < _DATA * self.instructions
 
 
