@@ -1,11 +1,11 @@
-"""What conda's plugin does when conda calls it: run fastinstall, check the prefix, warn about a swap.
+"""The actions of conda's plugin: run fastinstall, check an environment, and warn if conda replaces the stack.
 
-Of conda it uses `context`, `locate_prefix_by_name` and the attributes of records. What it says goes to stderr; its part
-of `conda doctor`, doctor's quick checks and the repair after conda's own consent, to stdout as conda's own checks do,
-or to stderr where conda was asked for JSON.
+Of conda's internals, only `context`, `locate_prefix_by_name` and the attributes of records are used. Warnings go to
+stderr. The health check and repair for `conda doctor` write to stdout like conda's own checks; if conda prints JSON,
+the check writes to stderr.
 
-How the stack stands, which each command asks, is no examination: one file is compared, by size and time, and read only
-where these differ.
+Every conda command asks for the stack's state, so this look is quick: the core's size and time are compared, and its
+content only if the times differ.
 """
 
 import atexit
@@ -38,17 +38,17 @@ _NAME, _PREFIX = ("-n", "--name"), ("-p", "--prefix")
 
 _foreseen: set[str] = set()
 _unsolved: list[StackStatus] = []
-"""The stack that a solver works on, while it does, if the guard package keeps it."""
+"""The state of the stack while a solver runs, if the stack has the guard package; else empty."""
 
 
 def run_conda_command(words: Sequence[str]) -> int:
-    """Run `conda fastinstall WORDS`: the command line, with the environment that conda means as the target.
+    """Run `conda fastinstall WORDS` on the environment that a conda command would use.
 
-    `-n NAME` and `-p DIR` are read as conda reads them. Without them it is the active environment, by the variable of
-    `--prefix`, so that every flag of ours that names a target goes before it; never conda's own, unless it is active.
+    `-n NAME` and `-p DIR` are read as conda reads them. Without them, the variable FASTINSTALL_PREFIX names the active
+    environment, so that fastinstall's own target flags override it. conda's base environment is never chosen this way.
 
     Returns:
-        Its exit code.
+        The exit code.
     """
     from fastinstall.cli.main import main  # noqa: PLC0415 (no other hook needs it)
 
@@ -63,7 +63,7 @@ def run_conda_command(words: Sequence[str]) -> int:
 
 
 def await_solution() -> None:
-    """Before the solver begins, arrange that conda's end explains a failure: no hook is called after one."""
+    """Register an explanation for a failing solver, printed when conda exits: conda calls no hook after a failure."""
     status = _observe_stack_status()
     if status is None or not status.guarded:
         return
@@ -78,7 +78,7 @@ def _explain_failure() -> None:
 
 
 def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> None:
-    """Warn of what the solver has decided about the stack."""
+    """Warn if the solver's decision affects the stack."""
     if _unsolved:
         _unsolved.clear()
         atexit.unregister(_explain_failure)
@@ -93,9 +93,10 @@ def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> No
 
 
 def look_back(command: str) -> None:
-    """Warn where the stack is not in place after a command.
+    """Warn after a conda command if the stack is not in place.
 
-    After `conda doctor`, which has a check of ours, only if it has replaced the stack.
+    `conda doctor` itself runs fastinstall's health check. After it, warn only if its solver was about to replace the
+    stack.
     """
     if command == "doctor" and not _foreseen:
         return
@@ -108,7 +109,7 @@ def look_back(command: str) -> None:
 
 
 def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
-    """Return the words without conda's flags for an environment, and the prefix that the last of these means."""
+    """Return the words without conda's flags `-n` and `-p`, and the prefix that the last of these flags names."""
     kept: list[str] = []
     prefix = None
     rest = iter(words)
@@ -119,14 +120,14 @@ def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
             continue
         prefix = value if joined else next(rest, "")
         if flag in _NAME:
-            from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (with -n only)
+            from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (only needed for -n)
 
             prefix = str(locate_prefix_by_name(prefix))
     return tuple(kept), prefix
 
 
 def _observe_stack_status() -> StackStatus | None:
-    """Read the stack's status in the prefix that conda works on, or return None if there is nothing to watch."""
+    """Return the stack's state in conda's target environment, or None without a setup or with FASTINSTALL_GUARD=0."""
     return None if os.environ.get(_OFF) == "0" else read_stack_status(Path(_get_context().target_prefix))
 
 
@@ -147,33 +148,34 @@ def _warn(sentence: str, hint: str) -> None:
 
 
 def _make_harmless(text: str) -> str:
-    from fastinstall.cli.console import strip_control_characters  # noqa: PLC0415 (only where there is something to say)
+    from fastinstall.cli.console import strip_control_characters  # noqa: PLC0415 (only needed for warnings)
 
     return strip_control_characters(text)
 
 
 def _get_context() -> Any:  # noqa: ANN401 (conda's Context)
-    from conda.base.context import context  # noqa: PLC0415 (conda has it by then)
+    from conda.base.context import context  # noqa: PLC0415 (conda has imported it before it calls a hook)
 
     return context
 
 
 def report_quick_checks(prefix: str, *, verbose: bool) -> None:
-    """Write what doctor's quick checks find, if there is a setup."""
+    """Run and print doctor's quick checks, if the environment has a setup."""
     if Path(prefix, RECEIPT).is_file():
-        # stdout is conda's document where it was asked for JSON
+        # with --json, stdout must contain only conda's document
         with contextlib.redirect_stdout(sys.stderr if _get_context().json else sys.stdout):
             run_conda_command(("doctor", "--quick", *(("--verbose",) if verbose else ()), "--prefix", prefix))
 
 
 def fix(prefix: str, confirm: Callable[[str], None]) -> int:
-    """Restore what was set up, if the quick checks find an error.
+    """Restore the stack if the quick checks find an error.
 
     Args:
-        confirm: asks; raises, by conda's means, where the answer is no or nothing is to be changed.
+        prefix: the environment.
+        confirm: conda's function that asks the user; raises if the answer is no or this is a dry run.
 
     Returns:
-        The exit code of the repair; 0 where there is nothing to repair.
+        The exit code of the repair; 0 if no repair is needed.
     """
     words = ("--prefix", prefix)
     if not Path(prefix, RECEIPT).is_file() or run_conda_command(("doctor", "--quick", *words)) == ExitCode.OK:
@@ -183,17 +185,17 @@ def fix(prefix: str, confirm: Callable[[str], None]) -> int:
 
 
 _PARTS = 3
-"""Of a record's name: NAME-VERSION-BUILD."""
+"""The number of parts in a record's name: NAME-VERSION-BUILD."""
 
 _SECOND = 10**9
 
 
 def read_stack_status(prefix: Path) -> StackStatus | None:
-    """Read the stack's status, or return None if the environment has no setup or is gone.
+    """Return the stack's state, or None if the environment has no setup or does not exist.
 
     Raises:
-        DocumentError: its receipt is malformed.
-        OSError: a file of it cannot be read.
+        DocumentError: the setup's receipt is malformed.
+        OSError: a file of the setup cannot be read.
     """
     receipt = read_receipt(prefix) if (prefix / "conda-meta/history").is_file() else None
     if receipt is None:
@@ -217,14 +219,14 @@ def _find_core_status(prefix: Path, receipt: Receipt) -> CoreStatus:
     status = core.stat()
     if status.st_size != receipt.core.size:
         return CoreStatus.OTHER
-    # In whole seconds, because archives keep no more.
+    # Compare whole seconds, because archives store no fractions.
     if status.st_mtime_ns // _SECOND == receipt.core.mtime_ns // _SECOND:
         return CoreStatus.INTACT
     return CoreStatus.INTACT if sha256(core) == receipt.core.sha256 else CoreStatus.OTHER
 
 
 def _read_records(prefix: Path) -> list[CondaPackage]:
-    """Return the packages that provide PIL, by the names of their records."""
+    """Return the packages that provide PIL, from the file names of their records alone."""
     found = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
     named = (parts for parts in found if parts[0] in PROVIDERS and len(parts) == _PARTS)
     return [CondaPackage(name=name, version=version, build=build) for name, version, build in named]

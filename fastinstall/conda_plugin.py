@@ -1,12 +1,11 @@
-"""conda's plugin: `conda fastinstall`, a health check for `conda doctor`, and warnings before and after a swap.
+"""The conda plugin: `conda fastinstall`, a health check for `conda doctor`, and warnings if conda replaces the stack.
 
-conda imports this file at every command, through the entry point of the group `conda`; so nothing of ours is imported
-here, and what a hook does (conda_hooks.py) when it is called. A bug of ours must not be one of conda's: whatever goes
-wrong in a hook is caught and logged, and nothing is ever written to stdout but by `conda fastinstall` and by a health
-check that was asked for.
+conda imports this file at every command, through the entry point group `conda`. To stay fast, it imports nothing of
+fastinstall until a hook is called (conda_hooks.py). A bug in a hook must not break conda: errors are caught and logged.
+Only `conda fastinstall` and the health check write to stdout.
 
-Source: conda's documentation of its plugin hooks; each is known since 24.7 at the latest, and what an older conda does
-not know is left out.
+Source: conda's documentation of its plugin hooks. conda 24.7 and later have all of them; hooks that an older conda
+lacks are not registered.
 """
 
 import importlib
@@ -20,7 +19,7 @@ from conda import plugins
 from conda.plugins import types
 
 _CHANGING = frozenset({"install", "update", "remove", "create", "rename", "env_update", "env_create", "doctor"})
-"""conda's commands after which the stack may be another, as `conda_post_commands` names them."""
+"""conda's commands that may replace the stack, as `conda_post_commands` names them."""
 
 _Hook = TypeVar("_Hook", bound=Callable[..., object])
 
@@ -36,7 +35,7 @@ def conda_subcommands() -> Iterable[object]:
 
 @hookimpl
 def conda_health_checks() -> Iterable[object]:
-    """Return our part of `conda doctor`, and of `conda doctor --fix` if conda has that."""
+    """Return the health check for `conda doctor`, and its repair for `conda doctor --fix` if conda supports that."""
     check = {"name": "fastinstall", "action": _run_health_check}
     fixes = {
         "fixer": _run_fix,
@@ -48,19 +47,19 @@ def conda_health_checks() -> Iterable[object]:
 
 @hookimpl
 def conda_pre_solves() -> Iterable[object]:
-    """Name the guard package at conda's end if its solver found no solution: solvers do not name it."""
+    """Return the hook that prepares to explain a failing solve: the solver would not name the guard package."""
     return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": _await_solution})
 
 
 @hookimpl
 def conda_post_solves() -> Iterable[object]:
-    """Warn before the stack is replaced."""
+    """Return the hook that warns before the stack is replaced."""
     return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": _foresee_solve})
 
 
 @hookimpl
 def conda_post_commands() -> Iterable[object]:
-    """Warn after the stack was replaced."""
+    """Return the hook that warns after the stack was replaced."""
     fields = {"name": "fastinstall", "action": _look_back_at_command, "run_for": set(_CHANGING)}
     return _make_plugin("CondaPostCommand", fields)
 
@@ -68,7 +67,13 @@ def conda_post_commands() -> Iterable[object]:
 def _make_plugin(
     kind: str, fields: Mapping[str, object], further: Mapping[str, object] | None = None
 ) -> tuple[object, ...]:
-    """Return a plugin of a kind, with the fields that this conda knows; nothing if it does not know the kind."""
+    """Return a plugin object with as many of the fields as this conda supports; empty if it lacks the kind.
+
+    Args:
+        kind: the name of the class in `conda.plugins.types`.
+        fields: the required fields.
+        further: fields that older versions of conda do not have.
+    """
     make = getattr(types, kind, None)
     for known in ({**fields, **(further or {})}, fields):
         try:
@@ -88,12 +93,12 @@ def _run_subcommand(words: tuple[str, ...]) -> int:
 
 
 def _run_health_check(prefix: str, verbose: object) -> None:
-    # What fails here conda catches, and names.
+    # conda catches and reports errors of a health check.
     _import_hooks().report_quick_checks(prefix, verbose=bool(verbose))
 
 
 def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
-    # What fails here conda catches, and it is told so where a person declines.
+    # conda catches errors of a repair; `confirm` raises one if the user declines.
     return int(_import_hooks().fix(prefix, confirm))
 
 
@@ -110,9 +115,9 @@ def _look_back_at_command(command: str) -> None:
 
 
 def _run_quietly(hook: str, *arguments: object) -> None:
-    """Run a hook; if it fails, leave the error to `conda -vvv`."""
+    """Run a hook; if it fails, log the error, which `conda -vvv` shows."""
     try:
         getattr(_import_hooks(), hook)(*arguments)
     except (Exception, SystemExit):
-        # Whatever is wrong with a plugin, conda goes on.
+        # No error in the plugin may stop conda.
         logging.getLogger("conda.fastinstall").debug("the hook %s of fastinstall failed", hook, exc_info=True)

@@ -1,6 +1,6 @@
-"""Where a C compiler can come from: one module each, named after its word for `--toolchain`, its class as `COMPILER`.
+"""The sources of C compilers: one module per value of `--toolchain`, with an instance of its class as `COMPILER`.
 
-To add one, write its module here as `fastinstall.compilers.compiler` says, and its word in
+To add a source, write a module here with a subclass from `fastinstall.compilers.compiler`, and add the value to
 `fastinstall.model.request.ToolchainSource`.
 """
 
@@ -14,18 +14,18 @@ from fastinstall.model.request import ToolchainSource
 
 @cache
 def list_compilers() -> tuple[CompilerSource, ...]:
-    """Return all of them, in the order of their words."""
+    """Return all compiler sources, in the order of `ToolchainSource`."""
     words = (each for each in ToolchainSource if each is not ToolchainSource.AUTO)
     return tuple(import_module(f"{__name__}.{word}").COMPILER for word in words)
 
 
 def find_compiler(word: ToolchainSource) -> CompilerSource | None:
-    """Return the one that a word asks for; None where the choice is left to us."""
+    """Return the compiler source for a value of `--toolchain`; None for "auto"."""
     return next((each for each in list_compilers() if each.word is word), None)
 
 
 def list_wheel_compilers() -> dict[str, WheelCompiler]:
-    """Return those that come in a wheel of the package index, by the distribution's name."""
+    """Return the compilers that come in a wheel of the package index, by the distribution's name."""
     return {each.distribution: each for each in list_compilers() if isinstance(each, WheelCompiler)}
 
 
@@ -33,7 +33,7 @@ def get_wheel_compiler(distribution: str) -> WheelCompiler:
     """Return the compiler in a distribution's wheels.
 
     Raises:
-        RefusedError: they have none that is known.
+        RefusedError: no compiler is known for this distribution.
     """
     found = list_wheel_compilers().get(distribution)
     if found is None:

@@ -1,8 +1,8 @@
-"""clang from the Zig wheel, unpacked into our cache, with a wrapper that accepts other compilers' options.
+"""clang from the Zig wheel, unpacked into fastinstall's cache, with a wrapper that accepts other compilers' options.
 
-`zig cc` is clang with the headers and the symbol versions of every glibc: it needs nothing of the machine and produces
-the same bytes everywhere. Some options differ from other compilers; the wrapper translates them. Zig's own run-time
-libraries are left out (`-nostdlib`): a core needs none of them, and compiling them takes 17 s.
+`zig cc` is clang with the headers and symbol versions of every glibc. It needs no files of the machine and produces the
+same bytes everywhere. Some of its options differ from those of other compilers; the wrapper translates them. Zig's
+run-time libraries are not linked (`-nostdlib`): a core needs none of them, and compiling them takes 17 s.
 Source: https://andrewkelley.me/post/zig-cc-powerful-drop-in-replacement-gcc-clang.html
 """
 
@@ -21,17 +21,20 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import ToolchainSource
 
 _OWN_CACHE = "cache"
-"""Where Zig keeps what it compiles for itself, start files and stubs of glibc, which grow with use."""
+"""The directory in which Zig caches start files and glibc stubs that it compiles; it grows with use."""
 
 _LIBC = "lib/libc"
 _KEPT = (
     *("ziglang/zig", "ziglang/LICENSE", "ziglang/lib/include/", "ziglang/lib/std/std.zig", f"ziglang/{_LIBC}/glibc/"),
     *(f"ziglang/{_LIBC}/include/{name}/" for name in ("generic-glibc", "any-linux-any")),
 )
-"""With the headers of one architecture 206 MB of 411 MB; Zig looks for its `std.zig` to find itself."""
+"""The unpacked parts of the wheel: 206 MB of 411 MB, with the headers of one architecture.
+
+Zig finds its own directory by its `std.zig`.
+"""
 
 _FAMILIES = {X86_64.machine: "x86"}
-"""What Zig calls an architecture in its directories of headers, where that is not the kernel's name."""
+"""Zig's name for an architecture in its header directories, if it is not the kernel's name."""
 
 _CC = """\
 #!/bin/sh
@@ -59,11 +62,13 @@ done
 exec "$here/ziglang/zig" cc -target @target@.2.27 $level $frame -g0 -fno-sanitize=undefined \\
     @headers@"$@" $linked
 """
-"""Zig spells CPUs differently, compiles for the CPU it runs on unless one is named, and takes -mtune for -march.
+"""The wrapper script around `zig cc`, with placeholders.
 
-It would add frame pointers, debug information and (without -O) checks of undefined behaviour. It keeps a copy of each
-object: here in the temporary directory of a build, which is deleted. 2.27 is the glibc of the official wheels, 2.28
-their tag's."""
+Zig spells CPU names differently, compiles for the CPU it runs on by default, and treats -mtune like -march. By default
+it also adds frame pointers, debug information and (without -O) checks of undefined behaviour. It caches each object;
+the wrapper puts this cache into the build's temporary directory, which is deleted. 2.27 is the glibc that official
+wheels need, although their tag says 2.28.
+"""
 
 _X86_LEVELS = """\
     -march=*)
@@ -79,7 +84,7 @@ _ARM_LEVELS = """\
         word=${word%+simd} ;;
 """.replace("@first@", AARCH64.levels[0].name)
 _LEVELS = {X86_64.machine: (_X86_LEVELS, X86_64.machine), AARCH64.machine: (_ARM_LEVELS, "generic")}
-"""Zig's values of -march, and its baseline: underscores for hyphens; Arm's has "+simd", which zlib-ng asks for."""
+"""By machine: script code that translates -march for Zig (underscores for hyphens, no "+simd"), and Zig's baseline."""
 
 _OWN_LIBRARIES = """\
         for directory in /usr/lib/@target@ /lib/@target@ /usr/lib64 /lib64 /usr/lib /lib; do
@@ -91,7 +96,7 @@ _FOREIGN = """\
     -[IL]/lib | -[IL]/lib/* | -[IL]/lib64 | -L/usr/*) continue ;;
     -I/usr/include | -I/usr/include/*-linux-* | -I/usr/local/include) continue ;;
 """
-"""What a build says of itself about this machine's headers and libraries, which are not the target's."""
+"""Script code that drops options for this machine's headers and libraries, which are wrong for another target."""
 
 _AR = """\
 #!/bin/sh
@@ -101,7 +106,7 @@ exec "${0%/*}/ziglang/zig" ar "$@"
 
 
 class ClangCompiler(WheelCompiler):
-    """clang, which is measured to make faster code than GCC (ADR 0054)."""
+    """clang, whose code was measured to be faster than GCC's (ADR 0054)."""
 
     word = ToolchainSource.CLANG
     choice = "clang from the package index; fastest code, needs no root"
@@ -114,15 +119,15 @@ class ClangCompiler(WheelCompiler):
     limits = "it compiles only the core of an official wheel for glibc"
 
     def fits(self, interpreter: Interpreter, *, core_alone: bool) -> bool:
-        """Return whether the core needs no library of this machine but glibc, whose symbols the compiler has."""
+        """Return whether only a core is built that links no system library except glibc, whose symbols Zig provides."""
         return core_alone and interpreter.libc == "glibc"
 
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
-        """Return all but those that record switches or the level in a file."""
+        """Return all flags except those that record switches in a file, and linker flags."""
         return tuple(flag for flag in probed if flag != RECORD_SWITCHES and not flag.startswith("-Wl,"))
 
     def prepare(self, wheel: Path, cache: Path, emit: Emit, architecture: Architecture | None = None) -> Path:
-        """Unpack what compiles C for glibc of an architecture, with the wrapper."""
+        """Unpack the parts of the wheel that compile C for one architecture, and write the wrapper script."""
         here = architecture_of(os.uname().machine)
         target = architecture or here
         kept, program = _list_kept(target), _make_wrapper(target, foreign=target != here)

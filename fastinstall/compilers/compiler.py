@@ -1,4 +1,4 @@
-"""Base classes of compiler sources: what plans ask to choose one, and what builds ask to use it."""
+"""Base classes of compiler sources, with the methods by which plans choose a compiler and builds prepare it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from fastinstall.model.facts import Compiler, Facts, Interpreter
 from fastinstall.model.request import Request, ToolchainSource
 
 TOOLCHAINS = "toolchains"
-"""The cache's directory for private toolchains."""
+"""The directory for private toolchains in the cache."""
 
 
 @immutable
@@ -22,8 +22,8 @@ class PrivatePackages:
     """The conda packages of a private prefix with compiler and headers.
 
     Attributes:
-        channels: where they come from, the first one preferred.
-        packages: as match specs of conda.
+        channels: the channels to install from, the preferred one first.
+        packages: the packages, as conda match specs.
         reason: why they are installed, for people.
     """
 
@@ -33,14 +33,14 @@ class PrivatePackages:
 
 
 class CompilerSource:
-    """Where a compiler comes from; the defaults are for one that this machine has.
+    """A source of a compiler; the defaults are for a compiler that is installed on this machine.
 
     Attributes:
-        word: by which `--toolchain` asks for it.
-        choice: what choosing it means, for the wizard.
+        word: the value of `--toolchain` for this source.
+        choice: a description of the choice, for the wizard.
         brings_headers: whether C headers come with it, so that neither headers nor compiler of this machine are used.
-        is_exclusive: whether nothing else may bring what is missing.
-        crosses: whether it compiles for machines of another architecture too.
+        is_exclusive: whether no other source may provide a missing compiler or headers.
+        crosses: whether it can also compile for other architectures.
     """
 
     word: ClassVar[ToolchainSource]
@@ -58,31 +58,31 @@ class CompilerSource:
         _channels: tuple[str, ...],
         /,
     ) -> PrivatePackages | None:
-        """Return the conda packages that bring what is missing; None if nothing is missing, or others bring it.
+        """Return conda packages with the missing tools and headers; None if this source has no such packages.
 
         Args:
             facts: the target, with its Python.
-            request: where compiler and headers come from.
-            tools: names of what is missing: "compiler", "Python.h".
-            libraries: the conda packages with the headers of a library, by the recipe's name for it.
-            channels: those that conda is configured for.
+            request: the request, with its `--toolchain` and channels.
+            tools: the missing tools: "compiler", "Python.h".
+            libraries: the conda packages with the headers of each missing library, by the recipe's name for it.
+            channels: the channels in conda's configuration.
 
         Raises:
-            RefusedError: they are asked for, and nothing here can install them.
+            RefusedError: the packages are requested but cannot be installed here.
         """
         return None
 
 
 class WheelCompiler(CompilerSource, ABC):
-    """A compiler in a wheel of the package index, which is unpacked into the cache and needs nothing of the machine.
+    """A compiler in a wheel of the package index, which is unpacked into the cache and needs no files of the machine.
 
     Attributes:
-        distribution: whose wheels have it, by its normalised name.
-        versions: those that were tested, as a specifier.
-        unpacked_bytes: that it takes in the cache, with what it makes there for itself (measured).
-        program: what the compiler is called.
-        advantage: why it is taken where nobody asked for it; empty: it is not.
-        limits: what it cannot, where `fits` says no.
+        distribution: normalised name of the distribution with the compiler.
+        versions: the tested versions, as a version specifier.
+        unpacked_bytes: its size in the cache in bytes, including files that it creates there (measured).
+        program: the compiler's name.
+        advantage: why it is used by default; empty if it is used only on request.
+        limits: the reason for a refusal if `fits` returns False.
     """
 
     distribution: ClassVar[str]
@@ -94,19 +94,21 @@ class WheelCompiler(CompilerSource, ABC):
 
     @abstractmethod
     def fits(self, interpreter: Interpreter, *, core_alone: bool) -> bool:
-        """Return whether it can compile for an interpreter; `core_alone` as in `choose_wheel`."""
+        """Return whether this compiler can compile for an interpreter; for `core_alone` see `choose_wheel`."""
 
     @abstractmethod
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
-        """Return the flags that it accepts, of those that are tried on other compilers."""
+        """Return which of the flags that builds try on compilers this compiler accepts."""
 
     @abstractmethod
     def prepare(self, wheel: Path, cache: Path, emit: Emit, architecture: Architecture | None = None) -> Path:
-        """Unpack it into the cache, unless it is there file by file, and return the program.
+        """Unpack the compiler into the cache unless an intact copy is there, and return the path of its program.
 
         Args:
-            wheel: its hash is verified.
-            architecture: what it compiles for; None for this machine.
+            wheel: the wheel file, whose hash was verified.
+            cache: fastinstall's cache directory.
+            emit: receives a progress event.
+            architecture: the architecture to compile for; None for this machine's.
 
         Raises:
             ArchiveError: the wheel is damaged or hostile.
@@ -114,17 +116,17 @@ class WheelCompiler(CompilerSource, ABC):
         """
 
     def choose_wheel(self, facts: Facts, request: Request, releases: Releases, *, core_alone: bool) -> Artefact | None:
-        """Return the newest of its wheels, if it is asked for, or is the default and no compiler is named.
+        """Return the compiler's newest wheel if the compiler is requested, or is the default and CC names no other.
 
         Args:
-            facts: the target; a compiler that CC names is the user's choice.
-            request: where the compiler comes from.
-            releases: what the index offers.
-            core_alone: whether only the core of an official wheel is compiled, and not linked to libraries of this
+            facts: the target, and whether the user named a compiler in CC.
+            request: the request, with its `--toolchain`.
+            releases: the releases in the package index.
+            core_alone: whether only the core of an official wheel is compiled, without linking libraries of this
                 machine.
 
         Raises:
-            RefusedError: it is asked for, and cannot be had or does not fit.
+            RefusedError: the compiler is requested, but has no wheel for this machine or does not fit.
         """
         asked = request.toolchain is self.word
         named = facts.toolchain is not None and facts.toolchain.named_compiler
@@ -145,11 +147,11 @@ class WheelCompiler(CompilerSource, ABC):
         return offered if fits else None
 
     def describe(self, wheel: Artefact, probed: Iterable[str]) -> Compiler:
-        """Return what a plan takes it for, before it is fetched."""
+        """Return the compiler's description for a plan, before its wheel is downloaded."""
         version = f"{self.program} of {wheel.filename}"
         return Compiler(command=(self.program,), version=version, accepts=self.select_flags(probed))
 
     def explain(self, wheel: Artefact, request: Request) -> str:
-        """Return why it compiles, as a part of a plan's sentence."""
+        """Return the reason for using this compiler, as part of a sentence in a plan."""
         why = "requested" if request.toolchain is self.word else self.advantage
         return f"compiled with {self.program} from {wheel.name} {wheel.version}: {why}"

@@ -1,6 +1,6 @@
-"""A compiler of conda packages, with headers, in a private prefix of the cache; it is nobody's environment.
+"""A compiler from conda packages, with headers, in a private prefix in the cache, apart from users' environments.
 
-Which packages they are is decided here; `fastinstall.setup.steps.prepare` has the prefix made.
+This module chooses the packages; `fastinstall.setup.steps.prepare` creates the prefix.
 """
 
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.request import Request, ToolchainSource
 
 PACKAGE = "c-compiler"
-"""conda-forge's name for whatever compiles C."""
+"""conda-forge's metapackage for its C compiler."""
 
 PROGRAMS = ("*-linux-gnu-cc", "*-linux-gnu-gcc", "cc", "gcc", "clang")
-"""What the compiler is called in a prefix, as patterns, the preferred one first."""
+"""Patterns of the compiler's file name in a prefix, the preferred one first."""
 
 _CHANNEL = "conda-forge"
 
 
 class CondaCompiler(CompilerSource):
-    """A compiler of conda packages, which cannot be had without py-rattler and a channel."""
+    """A compiler from conda packages; it can be installed only with py-rattler and a reachable channel."""
 
     word = ToolchainSource.CONDA
     choice = "a compiler of conda packages in the cache; needs no root"
@@ -37,7 +37,13 @@ class CondaCompiler(CompilerSource):
         channels: tuple[str, ...],
         /,
     ) -> PrivatePackages | None:
-        """Return packages for what is missing, if this compiler was requested or no other source has it."""
+        """Return packages for missing tools and headers, or None if none are missing or this source cannot be used.
+
+        Without a request for this source, it is used if py-rattler is installed and --offline is not given.
+
+        Raises:
+            RefusedError: this source was requested, but py-rattler is not installed.
+        """
         asked = request.toolchain is self.word
         engine = facts.toolchain is not None and facts.toolchain.rattler
         if not tools and not libraries:
@@ -52,7 +58,7 @@ class CondaCompiler(CompilerSource):
         absent = listing([*tools, *(f"the headers of {name}" for name in libraries)])
         why = f"requested by --toolchain {self.word}" if asked else f"missing: {absent}"
         python = facts.interpreter
-        build = f" *_{python.abi}" if python.free_threaded else ""  # the build string of conda-forge's names the ABI
+        build = f" *_{python.abi}" if python.free_threaded else ""  # conda-forge's build strings end with the ABI
         specs = {"compiler": PACKAGE, "Python.h": f"python {python.minor}.*{build}"}
         of_libraries = (package for packages in libraries.values() for package in packages)
         return PrivatePackages(
@@ -66,7 +72,7 @@ COMPILER = CondaCompiler()
 
 
 def make_extra_command(facts: Facts) -> str:
-    """Return the command that makes conda packages available without a conda, beside fastinstall itself."""
+    """Return the command that adds py-rattler to fastinstall's own installation, whether by uv, pipx or pip."""
     parts = facts.tool_prefix.parts
     if ("uv", "tools") in pairwise(parts):
         return "uv tool install 'fastinstall[conda]'"

@@ -1,4 +1,4 @@
-"""Which flags a build tries on a compiler, and which it gets. Pure."""
+"""Choose the flags to try on a compiler, and from those it accepts the flags of a build. Pure."""
 
 from collections.abc import Collection
 
@@ -19,15 +19,15 @@ def list_probed_flags(recipe: Recipe, architecture: str) -> tuple[str, ...]:
 def compile_flags(
     recipe: Recipe, level: Level, accepted: Collection[str], *, compiler: str = ""
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the full CFLAGS and the LDFLAGS for a level.
+    """Return the complete CFLAGS and the LDFLAGS for a level.
 
-    CFLAGS of the environment replace the interpreter's own (setuptools 75.7), so they are always complete.
+    CFLAGS must be complete because the variable replaces the interpreter's own flags (setuptools 75.7).
 
     Args:
-        recipe: for the base flags.
-        level: for its own flags and their fallback with an older compiler.
+        recipe: the recipe with the base flags.
+        level: the level with its own flags and a fallback for older compilers.
         accepted: the probed flags that the compiler accepts.
-        compiler: its version, for messages.
+        compiler: the compiler's version, for the error message.
 
     Raises:
         RefusedError: the compiler accepts neither the level's flags nor their fallback.

@@ -1,4 +1,4 @@
-"""The C compiler of this machine: named by CC, or one with a usual name. Tries any compiler with given flags."""
+"""The C compiler of this machine: the one in the variable CC, or one with a usual name; and the flags it accepts."""
 
 import shlex
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from fastinstall.model.request import ToolchainSource
 
 
 class SystemCompiler(CompilerSource):
-    """The compiler of this machine, and nothing that is fetched in its place."""
+    """The compiler of this machine; nothing is downloaded to replace it."""
 
     word = ToolchainSource.SYSTEM
     choice = "only the compiler of the system"
@@ -28,7 +28,7 @@ _TIMEOUT = 20.0
 
 
 def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
-    """Find the compiler: CC, else the first of cc, gcc and clang on PATH; None if there is none.
+    """Return the compiler: CC, else the first of cc, gcc and clang on PATH; None without a working compiler.
 
     Args:
         flags: flags to try; those that start with "-Wl," are tried on the linker.
@@ -57,9 +57,9 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
 def _select_accepted_flags(
     command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the flags that preprocessing and linking accept: all at once if possible, else one by one.
+    """Return the flags that the compiler or its linker accepts: try all at once, and if that fails one by one.
 
-    The linker only warns about an unknown `-z`.
+    A flag with a warning is not accepted: about an unknown `-z`, the linker only warns.
     """
 
     def accepts(front: tuple[str, ...], some: tuple[str, ...], back: tuple[str, ...]) -> bool:
@@ -74,7 +74,7 @@ def _select_accepted_flags(
     linked = tuple(flag for flag in flags if flag.startswith("-Wl,"))
     compiled = tuple(flag for flag in flags if flag not in linked)
     accepted = {*select(compiled, ("-Werror",), ("-E", "-x", "c", "/dev/null"))}
-    with suppress(FailedError), temporary_directory("probe") as scratch:  # where nothing can be written, nothing links
+    with suppress(FailedError), temporary_directory("probe") as scratch:  # without a directory, accept no linker flags
         back = ("-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
         accepted.update(select(linked, ("-shared", "-nostdlib"), back))
     return tuple(flag for flag in flags if flag in accepted)

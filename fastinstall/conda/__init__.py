@@ -1,1 +1,1 @@
-"""The stack as conda packages: made, linked beside the environment, swapped in, and kept from being replaced."""
+"""The stack as conda packages: make them, link them beside the environment, swap them in, and guard them."""

@@ -1,4 +1,4 @@
-"""A change of conda packages beside the stack: in words, with its risks, and what is installed after it. Pure."""
+"""Describe a change of conda packages, find its risks, and compute the packages that are installed after it. Pure."""
 
 from fnmatch import fnmatchcase
 
@@ -15,7 +15,7 @@ _PROTECTED = (
     *("libcublas*", "libcuda*", "libcudnn*", "libcudss*", "libcufft*", "libcufile*", "libcupti*"),
     *("libcurand*", "libcusolver*", "libcusparse*"),
 )
-"""Python itself, torch, and CUDA."""
+"""Name patterns of packages that many others depend on: Python itself, torch, and CUDA."""
 
 
 _NAMED = 5
@@ -23,11 +23,11 @@ _NAMED = 5
 
 @immutable
 class PackageChange:
-    """What becomes of one package.
+    """The change of one package.
 
     Attributes:
-        before: the installed package, or None if it is not installed yet.
-        after: the package that takes its place, or None if nothing does.
+        before: the installed package, or None if it is added.
+        after: the package that replaces it, or None if it is removed.
     """
 
     name: str
@@ -36,7 +36,7 @@ class PackageChange:
 
     @property
     def words(self) -> str:
-        """For people: "libtiff: 4.5.1 -> 4.7.2"."""
+        """The change as text for people: "libtiff: 4.5.1 -> 4.7.2"."""
         before, after = self.before, self.after
         if before is None:
             return f"{self.name}: added: {after.version if after else ''}"
@@ -50,7 +50,7 @@ class PackageChange:
 
     @property
     def is_older(self) -> bool:
-        """Whether an older version comes, or one of which Python cannot tell, as of conda's "9e"."""
+        """Whether the new version is older, or cannot be compared by Python's rules, such as conda's "9e"."""
         if self.before is None or self.after is None or self.before.version == self.after.version:
             return False
         try:
@@ -60,7 +60,7 @@ class PackageChange:
 
 
 def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
-    """List what becomes of each package, by name."""
+    """List the change of each package, sorted by name."""
     gone = {package.name: package for package in change.unlinked}
     come = {package.name: package for package in change.linked}
     return tuple(
@@ -69,7 +69,7 @@ def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
 
 
 def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
-    """Return the named risks of a change: packages that much depends on, older ones, and any that just go."""
+    """Return the risks of a change: protected packages change, versions get older, or packages are only removed."""
     changes = list_package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
     older = [each for each in changes if each.is_older]
@@ -91,12 +91,12 @@ def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
 
 
 def is_protected(name: str) -> bool:
-    """Return whether a package is Python itself, torch or one of CUDA's."""
+    """Return whether a package is Python itself, torch or part of CUDA."""
     return any(fnmatchcase(name, pattern) for pattern in _PROTECTED)
 
 
 def explain_change(change: CondaChange, why: str) -> str:
-    """Explain a change in a sentence: why it is made, and which packages are lost by it."""
+    """Return a sentence with the reason for a change, and the packages that it removes without replacement."""
     going = [each.name for each in list_package_changes(change) if each.after is None]
     verb = "is removed without replacement" if len(going) == 1 else "are removed without replacement"
     return f"{why}; {listing(going, _NAMED)} {verb}" if going else why

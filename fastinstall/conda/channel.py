@@ -1,4 +1,4 @@
-"""A channel as a directory: `repodata.json`, which solvers read, and the packages that are put there.
+"""Write a conda channel as a directory: its packages, and the index `repodata.json` that solvers read.
 
 Source: conda's specification of channels (CEP 36).
 """
@@ -27,7 +27,7 @@ INDEX = "repodata.json"
 
 
 def write_repodata(channel: Path) -> None:
-    """Write `repodata.json` of both subdirectories anew, from the packages that lie there.
+    """Rewrite `repodata.json` in both subdirectories of a channel, from the packages in them.
 
     Raises:
         FailedError: a package cannot be read.
@@ -37,7 +37,7 @@ def write_repodata(channel: Path) -> None:
 
 
 def _make_repodata(subdir: str, packages: Iterable[Path]) -> str:
-    """Return the text of a subdirectory's `repodata.json`; other files than packages are passed over."""
+    """Return the text of a subdirectory's `repodata.json`; files that are not packages are ignored."""
     paths = sorted(packages, key=lambda path: path.name)
     found = {
         kind: {path.name: _make_record(path) for path in paths if path.name.endswith(suffix)}
@@ -50,18 +50,18 @@ def _make_repodata(subdir: str, packages: Iterable[Path]) -> str:
 def publish_packages(
     pack: Callable[[int, Path], CondaPackage], plan_guard: Callable[[CondaPackage], CondaPackage] | None, channel: Path
 ) -> CondaStack:
-    """Put a package, and the guard that goes with it, into a channel and its index: all of it, or nothing.
+    """Put a package and its guard into a channel and its index: both of them, or none.
 
     Args:
-        pack: makes the package with a number, in a channel's directory. It gets the first number under which nothing
-            else lies in the channel.
-        plan_guard: says what the guard of the package is; None for no guard.
-        channel: the directory, made where it is missing. What lies there stays.
+        pack: makes the package with a given build number in a channel's directory. The number passed is the first one
+            that no other package in the channel has.
+        plan_guard: returns the planned guard for the package; None for no guard.
+        channel: the channel's directory, created if missing. Other packages in it stay.
 
     Raises:
-        FailedError: the channel cannot be written, or a package in it cannot be read; then nothing there has changed.
-        EnvironmentDamagedError: it was written in part.
-        RefusedError: a place for packages is a link.
+        FailedError: the channel cannot be written, or a package in it cannot be read; the channel is unchanged.
+        EnvironmentDamagedError: the channel was written only in part.
+        RefusedError: a subdirectory of the channel is a symbolic link.
     """
     refuse_links(channel, SUBDIRS)
     with temporary_directories.temporary_directory("channel") as scratch:
@@ -99,7 +99,7 @@ def _make_record(package: Path) -> dict[str, Any]:
 
 
 def _read_index(package: Path) -> dict[str, Any]:
-    from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (of the extra "conda")
+    from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (needs the extra "conda")
 
     problem = "it has no info/index.json"
     try:
@@ -110,7 +110,7 @@ def _read_index(package: Path) -> dict[str, Any]:
                 if isinstance(found, dict):
                     return found
                 problem = "its info/index.json is not an object"
-    except Exception as error:  # noqa: BLE001 (whatever the reader of archives stumbles over)
+    except Exception as error:  # noqa: BLE001 (the archive reader raises errors of any type)
         problem = str(error)
     raise FailedError(
         f"{package}: not a valid conda package: {problem}",
@@ -119,9 +119,9 @@ def _read_index(package: Path) -> dict[str, Any]:
 
 
 def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
-    """Write the index of a channel that offers these packages.
+    """Write a channel that has only an index, in which packages that do not exist yet are offered to a solver.
 
-    Its place follows from its content: engines keep what they have read of a channel.
+    The directory's name is a digest of the index, because engines cache the indices of channels.
 
     Returns:
         The channel's URL.

@@ -1,4 +1,4 @@
-"""The optional dependency `fastinstall[conda]`: how to install it, and what it knows of processors."""
+"""The optional dependency `fastinstall[conda]`: the hint to install it, and its knowledge of processors."""
 
 import sys
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from fastinstall.core.messages import quote
 
 
 def make_missing_extra_error(distribution: str) -> RefusedError:
-    """Return the refusal, with the command that installs the extra."""
+    """Return the error for a missing distribution, with the command that installs the extra."""
     return RefusedError(
         f"conda packages need {distribution}, which is not installed with fastinstall",
         hint=f"{quote(sys.executable)} -m pip install 'fastinstall[conda]'",
@@ -17,13 +17,13 @@ def make_missing_extra_error(distribution: str) -> RefusedError:
 
 
 def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the processors that code for a level runs on.
+    """Return the processors that can run code for each level, as archspec names them.
 
     Args:
-        levels: "x86-64-v3", ...; for "native" the processor of this machine counts.
+        levels: names of levels, such as "x86-64-v3"; "native" stands for the processor of this machine.
 
     Returns:
-        Level to names, the least processor first; none for a level that archspec does not know.
+        Names by level, the oldest processor first; empty for a level that archspec does not know.
 
     Raises:
         RefusedError: archspec is not installed.
@@ -31,7 +31,7 @@ def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]
     Source: https://archspec.readthedocs.io and conda's manual, "Managing virtual packages".
     """
     try:
-        from archspec import cpu  # noqa: PLC0415 (of the extra "conda")
+        from archspec import cpu  # noqa: PLC0415 (only with the extra "conda")
     except ImportError as error:
         raise make_missing_extra_error("archspec") from error
     named = {level: cpu.host().name if level == "native" else archspec_name(level) for level in levels}

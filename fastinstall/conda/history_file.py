@@ -1,8 +1,9 @@
-"""`conda-meta/history`: what conda's solvers take as the user's requests, and what they therefore keep.
+"""Edit `conda-meta/history`, from which conda's solvers read the user's requests, to keep the requested packages.
 
-conda (24.7 to 26.7) and libmamba read from it which match specs the user asked for; the records' `requested_spec` is
-only for listings. So each setup adds a revision of what came and went. Measured on 2026-11-21 with conda 24.7.1:
-without it, `update --all` removes the guard package and puts its own Pillow back. Source: conda's `History`.
+conda (24.7 to 26.7) and libmamba read the requested match specs from this file; the `requested_spec` in records is
+only for listings. Therefore each setup adds a revision with the packages that it installed and removed. Measured on
+2026-11-21 with conda 24.7.1: without the revision, `update --all` removes the guard package and installs conda's own
+Pillow. Source: conda's `History`.
 """
 
 import ast
@@ -23,9 +24,9 @@ _MARK = "simd_"
 
 
 def make_requested_spec(package: CondaPackage) -> str:
-    """Return the match spec under which one of our packages is recorded as the user's request; empty for others'.
+    """Return the match spec that records a fastinstall package as the user's request; empty for other packages.
 
-    That of the stack names no version, so that a later one of ours can come, and no other build.
+    The spec of the stack allows any version, but only builds of fastinstall.
     """
     if package.build.startswith(_MARK):
         return f"{package.name}[build={_MARK}*]"
@@ -36,10 +37,10 @@ def append_revision(existing: str, at: datetime, command: str, change: CondaChan
     """Return the history with one more revision, as conda writes it.
 
     Args:
-        existing: the text so far.
-        at: when it happened, in local time.
-        command: the command line that caused it.
-        change: what came and what went.
+        existing: the current text of the history.
+        at: the time of the change, in local time.
+        command: the command line that caused the change.
+        change: the packages that were installed and removed.
     """
     before = _parse_installed(existing)
     written = {}
@@ -60,14 +61,14 @@ def append_revision(existing: str, at: datetime, command: str, change: CondaChan
 
 
 def remove_history_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
-    """Return the history after an engine's work, less what explicit installations add to the user's requests.
+    """Return the history after an engine's change, without the requests that explicit installations add.
 
-    They would pin each package to its very build, and forget what the user had asked for.
+    Such requests would pin each package to its exact build, and replace the user's own requests.
 
     Args:
-        before: the text before the work.
-        after: the text after the work.
-        installed_again: names of packages that came.
+        before: the text before the change.
+        after: the text after the change.
+        installed_again: names of the installed packages, whose removal just before is not recorded either.
     """
     if not after.startswith(before):
         return after
@@ -86,7 +87,7 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
 
 
 def _parse_installed(history: str) -> dict[str, str]:
-    """Map what the history says is installed, as "NAME-VERSION-BUILD", to the text of its line."""
+    """Return the packages that are installed according to the history: their lines, by NAME-VERSION-BUILD."""
     found: dict[str, str] = {}
     for line in history.splitlines():
         text = line[1:].strip()
@@ -100,14 +101,14 @@ def _parse_installed(history: str) -> dict[str, str]:
 def record_revision(
     stack: CondaStack, records: Collection[str], conda: Conda, now: datetime, transaction: Transaction
 ) -> None:
-    """Add a revision to the history.
+    """Add a revision for a setup to the history of the environment that contains the stack's channel.
 
     Args:
-        stack: the packages that came.
-        records: that went, by the names of their packages.
-        conda: what was installed before.
-        now: when this run began, UTC.
-        transaction: whose undo takes the revision out again.
+        stack: the installed packages.
+        records: the removed packages, as NAME-VERSION-BUILD.
+        conda: the environment before the setup.
+        now: the start of this run, UTC.
+        transaction: the open transaction; undoing it removes the revision.
     """
     linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
     names = {package.name for package in linked}
@@ -117,7 +118,7 @@ def record_revision(
 
 
 def add_revision(prefix: Path, change: CondaChange, command: str, now: datetime, transaction: Transaction) -> None:
-    """Add a revision of a change that a command has made to the history of an environment; undone likewise."""
+    """Add a revision for a command's change to an environment's history; undoing the transaction removes it."""
     existing = foreign.text_if_there(prefix / HISTORY)
     revised = append_revision(existing, now.astimezone(), command, change)
     transaction.add(HISTORY, revised.removeprefix(existing))

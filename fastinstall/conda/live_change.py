@@ -1,7 +1,7 @@
-"""Have a conda engine change packages of a live environment so that the change can be undone.
+"""Let a conda engine change packages of a live environment in a way that can be undone.
 
-What is removed and overwritten is known before: from the records in `conda-meta`, and from the engine, which tells what
-a package brings. The journal copies the former and announces the latter.
+The affected files are known before the change: records in `conda-meta` list the files of installed packages, and the
+engine lists the files of new packages. The journal copies the existing files and announces the new ones.
 """
 
 import re
@@ -20,22 +20,25 @@ _CHANGE_REASONS = (
     *(".tmp.index.json.*", ".refprobe-*", "symtest_*-*-*-*-*", "conda-meta/prefix_record_*"),
     *("conda-meta/.history.*", "conda-meta/.*.json.*"),
 )
-"""Where conda and py-rattler draft files and try links, where py-rattler keeps those that several packages claim, and
-where ours writes what becomes a record or the history."""
+"""Patterns of temporary paths: drafts and link tests of conda and py-rattler, the directory in which py-rattler keeps
+files that several packages contain, and fastinstall's drafts of records and of the history."""
 
 
 def change_conda_packages(
     change: CondaChange, engine: CondaEngine, transaction: Transaction, prefix: Path, emit: Emit = ignore
 ) -> None:
-    """Carry a change out on the live environment.
+    """Carry out a change on the live environment.
 
     Args:
-        change: what comes and what goes.
-        transaction: open; it undoes all of it.
+        change: the packages to install and to remove.
+        engine: the engine that performs the change.
+        transaction: the open transaction, which can undo the whole change.
+        prefix: the environment.
+        emit: receives a progress event.
 
     Raises:
-        FailedError: a package that goes is not there, the engine failed, or it did something else than was planned; the
-            caller undoes.
+        FailedError: a package to remove is not installed, the engine failed, or it did something other than planned;
+            the caller must undo.
     """
     external = describe_external_change(change, engine, prefix)
     gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
@@ -54,13 +57,13 @@ def change_conda_packages(
 
 
 def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
-    """Return what a change takes away, overwrites and brings.
+    """Return the files that a change removes, overwrites and creates.
 
     Raises:
-        FailedError: a package that goes is not installed, or its record cannot be read.
+        FailedError: a package to remove is not installed, or its record cannot be read.
     """
     names = tuple(conda_records.list_record_names(prefix))
-    # The Python that is there in the end.
+    # The environment's Python after the change.
     pythons = [(each.version, each.build) for each in change.linked if each.name == "python"]
     pythons += [_split_record(name) for name in names if conda_records.package(name) == "python"]
     python = _derive_site_name(*pythons[0]) if pythons else ""
@@ -68,7 +71,7 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     coming: list[str] = []
     for package in change.linked:
         coming += (*engine.read_contents(package, python=python), f"{conda_records.RECORDS}/{package.record}")
-    # Records of packages that stay and claim the same files: py-rattler writes those anew.
+    # Records of packages that stay and claim some of these files: py-rattler rewrites them.
     paths, involved = {*going, *coming}, {package.record for package in (*change.linked, *change.unlinked)}
     sharing = (
         f"{conda_records.RECORDS}/{name}"
@@ -86,7 +89,7 @@ def _split_record(name: str) -> tuple[str, str]:
 
 
 def _derive_site_name(version: str, build: str) -> str:
-    """Return what "lib/python" goes on with: the minor version, with a "t" for a free-threaded build ("3.14t")."""
+    """Return the version in the path `lib/pythonVERSION`: "3.14", or "3.14t" for a free-threaded build."""
     return ".".join(version.split(".")[:2]) + ("t" if re.search(r"_cp\d+t$", build) else "")
 
 
@@ -107,7 +110,7 @@ def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
 
 
 def _describe_change(change: CondaChange) -> str:
-    """Describe what happens, each package once."""
+    """Describe a change in words; each package occurs once."""
     coming, going = ({package.dist for package in packages} for packages in (change.linked, change.unlinked))
     parts = (("reinstalling", coming & going), ("installing", coming - going), ("removing", going - coming))
     return "; ".join(f"{word} {', '.join(sorted(dists))}" for word, dists in parts if dists)

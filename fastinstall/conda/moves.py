@@ -14,12 +14,17 @@ _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
 def list_conda_moves(
     prefix: Path, site_packages: Path, root: Path, conda: Conda, records: Collection[str]
 ) -> tuple[Move, ...]:
-    """List the moves outside of site-packages, and of what conda alone knows inside it.
+    """Return the moves beside those of whole top-level entries of site-packages.
+
+    These put linked files outside of site-packages in place, and move records and other files of the replaced packages
+    aside.
 
     Args:
-        root: the staged environment, at `stage/prefix` of the transaction.
-        conda: what conda knows of the environment.
-        records: that make room, by the names of their packages.
+        prefix: the environment.
+        site_packages: the environment's site-packages.
+        root: the staged environment, at `stage/prefix` in the transaction's directory.
+        conda: conda's view of the environment.
+        records: the replaced packages, as NAME-VERSION-BUILD.
     """
     site = site_packages.relative_to(prefix)
     linked = list_linked_moves(prefix, root, kept="stage/prefix")
@@ -41,11 +46,12 @@ def list_conda_moves(
 
 
 def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
-    """Yield the moves of what an engine has linked, file by file, less what it writes beside the records.
+    """Yield a move into the prefix for each linked file; of the files in `conda-meta`, only records are moved.
 
     Args:
-        root: the staged environment, laid out as the prefix.
-        kept: where `root` lies, relative to the transaction's directory.
+        prefix: the environment.
+        root: the staged environment, laid out like the prefix.
+        kept: the path of `root`, relative to the transaction's directory.
     """
     for directory, _, names in os.walk(root):
         for name in sorted(names):
@@ -57,12 +63,12 @@ def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
 
 
 def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collection[str]) -> tuple[str, ...]:
-    """Return the top-level names in site-packages that are wholly of the conda packages that make room.
+    """Return the top-level names in site-packages that belong wholly to the replaced conda packages.
 
     Args:
-        site: site-packages, relative to the prefix.
-        conda: what conda knows of the environment.
-        records: that make room, by the names of their packages.
+        site: the path of site-packages, relative to the prefix.
+        conda: conda's view of the environment, or None if conda does not manage it.
+        records: the replaced packages, as NAME-VERSION-BUILD.
     """
     if conda is None:
         return ()
@@ -72,6 +78,6 @@ def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collectio
 
 
 def _list_claimed_files(conda: Conda, records: Collection[str]) -> Iterator[str]:
-    """Yield the files of the packages that make room, each once."""
+    """Yield the files of the replaced packages, each once."""
     files = (path for claim in conda.claims if claim.dist in records for path in claim.files)
     return iter(dict.fromkeys(files))

@@ -1,6 +1,6 @@
-"""Make a conda package from a wheel of ours, and the guard package that goes with it; nothing is installed.
+"""Make a conda package from a fastinstall wheel, and the guard package for it; nothing is installed.
 
-The same files give the same bytes, whenever and wherever the package is written.
+Packages are reproducible: the same files give the same bytes, at any time and on any machine.
 
 Source: conda's package specification (CEP 35, `.conda` files; `info/paths.json`, `info/index.json`).
 """
@@ -41,7 +41,7 @@ from fastinstall.wheelbuild.wheel_files import (
 )
 
 MOMENT = 1577836800
-"""2020-01-01, in seconds: the date of every file in a package, which bytecode in it has to agree with."""
+"""2020-01-01, in seconds since the epoch: the date of every file in a package; bytecode records it too."""
 
 
 @immutable
@@ -49,7 +49,7 @@ class CondaPackageFile:
     """A file of a package.
 
     Attributes:
-        mode: its permissions, as of chmod(2).
+        mode: its permissions, as for chmod(2).
     """
 
     content: bytes
@@ -59,13 +59,13 @@ class CondaPackageFile:
 def write_archive(
     package: CondaPackage, members: Mapping[str, CondaPackageFile], about: Mapping[str, Any], channel: Path
 ) -> CondaPackage:
-    """Write a package into a channel, in place of a file of that name.
+    """Write a package into a channel, replacing a file of the same name.
 
     Args:
-        package: what `info/index.json` says of it.
-        members: its files, by their paths relative to the prefix.
+        package: the package's description, for `info/index.json`.
+        members: the package's files, by path relative to the prefix.
         about: the content of `info/about.json`.
-        channel: the directory; its index is left as it is.
+        channel: the channel's directory; its index is not updated.
 
     Returns:
         The package, with channel, URL and hash.
@@ -74,20 +74,20 @@ def write_archive(
         RefusedError: conda-package-streaming is not installed.
     """
     try:
-        from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (of the extra "conda")
+        from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (only with the extra "conda")
     except ImportError as error:
         raise make_missing_extra_error("conda-package-streaming") from error
     target = channel / package.subdir / f"{package.dist}.conda"
     everything = {**members, **_make_information(package, members, about)}
     undated = io.BytesIO()
     with temporary_directories.temporary_directory("conda") as space:
-        # of zstd: a seventh of a second for each 10 MB; 9 makes it a tenth smaller and takes three times as long
+        # zstd level 3 takes 1/7 s for each 10 MB; level 9 is a tenth smaller and takes three times as long
         with conda_builder(package.dist, space, compression_level=3) as archive:
             for path, member in sorted(everything.items()):
                 entry = tarfile.TarInfo(path)
                 entry.size, entry.mode, entry.mtime = len(member.content), member.mode, MOMENT
                 archive.addfile(entry, io.BytesIO(member.content))
-        # The same archive without the date of its making.
+        # Copy the archive without its creation date.
         with zipfile.ZipFile(space / target.name) as made, zipfile.ZipFile(undated, "w", zipfile.ZIP_STORED) as fixed:
             for name in made.namelist():
                 fixed.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), made.read(name))
@@ -96,7 +96,7 @@ def write_archive(
 
 
 def place_package(package: CondaPackage, channel: Path) -> CondaPackage:
-    """Return a package as it is found in a channel, with that one's address and its own."""
+    """Return a package with the URLs that it has in a channel's directory."""
     file = channel.absolute() / package.subdir / f"{package.dist}.conda"
     return replace(package, channel=file.parent.parent.as_uri(), url=file.as_uri())
 
@@ -140,18 +140,19 @@ _GUARD_ABOUT = {
 
 
 def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, channel: Path) -> CondaPackage:
-    """Make a conda package of a wheel.
+    """Make a conda package from a wheel.
 
     Args:
-        package: what was planned for it.
-        interpreter: the Python that the wheel is for; its bytecode goes into the package.
-        channel: the directory of a channel; `write_index` makes it known there.
+        wheel: the wheel file.
+        package: the planned package.
+        interpreter: the Python that the wheel is for, and that compiles the bytecode in the package.
+        channel: the channel's directory; its index is not updated (see `write_repodata`).
 
     Returns:
-        The package as it is: with channel, URL and hash, and the glibc that the wheel turned out to need.
+        The package with channel, URL and hash, and with the glibc that the finished wheel needs.
 
     Raises:
-        FailedError: the wheel is damaged, is another than was planned, or has paths of this machine in it.
+        FailedError: the wheel is damaged, is not the planned one, or contains paths of this machine.
         RefusedError: conda-package-streaming is not installed.
     """
     with temporary_directories.temporary_directory("package") as root:
@@ -164,7 +165,7 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         tags = read_wheel_tags(metadata.parent)
         if tags.abi != interpreter.abi:
             raise FailedError(f"{wheel.name}: it is for {tags.abi}, but the target's Python is {interpreter.abi}")
-        glibc = find_required_glibc(" ".join(tags.platforms))  # what the finished wheel was certified for
+        glibc = find_required_glibc(" ".join(tags.platforms))  # the glibc in the finished wheel's platform tags
         if glibc is not None:
             others = (spec for spec in package.depends if not spec.startswith("__glibc "))
             package = replace(package, depends=(*others, glibc_spec(glibc)))
@@ -173,16 +174,16 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
 
 
 def pack_guard(package: CondaPackage, channel: Path, place: Path | None = None) -> CondaPackage:
-    """Make the guard package: constraints, and scripts that speak up when a shell activates the environment.
+    """Make the guard package: constraints, and scripts that report problems when a shell activates the environment.
 
     Args:
-        package: what was planned for it.
-        channel: the directory of the channel that it is for.
-        place: the directory that it is written into, laid out like a channel; None for the channel.
+        package: the planned guard package.
+        channel: the directory of the channel that the package is for.
+        place: the directory to write it to, laid out like a channel; by default the channel.
 
     Returns:
-        The package as it is, with channel, URL and hash. Its build string bears a digest of what is in it, and its
-        number is greater than that of every other one that the channel has already.
+        The package with channel, URL and hash. Its build string contains a digest of its content. Content that the
+        channel already has keeps its build number; other content gets a higher number than all guards there.
     """
     scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
     members = {
@@ -205,7 +206,7 @@ _ORIGIN: dict[str, Any] = {"tags": ["fastinstall"], "extra": {"fastinstall": {"v
 
 
 def _make_about(wheel: Path, headers: Message) -> dict[str, Any]:
-    """Return licence and summary as the wheel has them, and what the package was made of."""
+    """Return the content of `info/about.json`: the wheel's licence and summary, and the package's origin."""
     told = {
         "license": headers["License-Expression"] or headers["License"],
         "summary": headers["Summary"],
@@ -220,22 +221,24 @@ def _read_member(path: Path) -> CondaPackageFile:
 
 
 def list_files(root: Path) -> Iterator[Path]:
-    """Yield the files of a tree, sorted by path."""
+    """Yield the files in a directory tree, sorted by path."""
     return (path for path in sorted(root.rglob("*")) if path.is_file())
 
 
 def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
-    """Lay a wheel out as an environment has it, with bytecode of the interpreter.
+    """Unpack a wheel as in an environment, and compile its bytecode.
 
     Args:
-        interpreter: whose bytecode is compiled, without paths of any machine.
-        root: an empty directory that stands for the prefix.
+        wheel: the wheel file.
+        interpreter: the Python that compiles the bytecode, without absolute paths in it.
+        root: an empty directory, laid out like a prefix.
 
     Returns:
-        Its `.dist-info` directory.
+        The wheel's `.dist-info` directory below `root`.
 
     Raises:
-        FailedError: the wheel is not whole, brings more than PIL, or has files that name a place of this machine.
+        FailedError: the wheel is incomplete, contains more than PIL, or has libraries that refer to paths of this
+            machine.
     """
     minor = interpreter.minor + ("t" if interpreter.free_threaded else "")
     site = root / "lib" / f"python{minor}" / "site-packages"
@@ -246,12 +249,12 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     _require_relative(site, root)
     for path in site.rglob("*.py"):
         os.utime(path, (MOMENT, MOMENT))
-    # From the prefix, so that the code names its files relative to it; in order, so that the bytes repeat.
+    # Run in the prefix, so that bytecode has relative file names, and with fixed hashes, so that it is reproducible.
     argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
     alone = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     process.run(argv, environment=alone, directory=root, timeout=120, while_working=True)
     files.write_text(metadata / "INSTALLER", "conda\n", durable=False)
-    # RECORD as an installer leaves it: bytecode is named, without a hash.
+    # Write RECORD as an installer would: with bytecode files, but without their hashes.
     record = metadata / "RECORD"
     rows = [
         (path.relative_to(site).as_posix(), "", "")
@@ -264,7 +267,11 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
 
 
 def _require_relative(site: Path, root: Path) -> None:
-    """Refuse a library that looks for others by an absolute path: it would find another environment's, or none."""
+    """Refuse libraries that search outside `root` for others: on other machines they would find wrong ones or none.
+
+    Raises:
+        FailedError: a library has such a path in DT_NEEDED, DT_RUNPATH or DT_RPATH, or is malformed.
+    """
     for path in (path for path in list_files(site) if ".so" in path.suffixes):
         try:
             dynamic = read_dynamic(path)

@@ -1,9 +1,9 @@
-"""Which conda packages must be reinstalled so that the files that matter to PIL are theirs again. Pure.
+"""Find the conda packages that a repair must reinstall to restore their missing or overwritten files. Pure.
 
-A repair also gives other packages back the files that were taken from them, in the right order.
+The order matters: of two packages with the same file, the one that is reinstalled last gets it.
 
-Packages that are required and not installed are included. conda removes libraries that nothing requires: while the
-stack has its own, those of the previous Pillow. When that Pillow comes back, they have to as well.
+Missing requirements are reported too. While the stack has its own libraries, conda may remove the libraries of the
+previous Pillow because nothing requires them. When that Pillow comes back, they must be installed again.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,15 +15,15 @@ from fastinstall.model.conda_packages import CHANNEL, GUARD, IJG, TURBO
 from fastinstall.model.dependants import name_of_spec as name_of_conda_specs
 
 _FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
-"""Packages that write their files over those of another one, and never get their place back from us."""
+"""Packages that overwrite the files of another package, and whose files are never restored."""
 _NEVER = _FOREIGN | {GUARD}
 
 
 def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
-    """Return the packages to be reinstalled, in this order; libjpeg-turbo comes last, so that its files win.
+    """Return the packages to reinstall, in this order; libjpeg-turbo comes last, so that its files win.
 
-    Those that provide PIL, and our guard package, are left to the setup that replaces them. Where `jpeg` and
-    `libjpeg-turbo` are both installed, each claims the other's headers: only libjpeg-turbo gets them back.
+    Packages that provide PIL and the guard package are left out, because setup replaces them. If `jpeg` and
+    `libjpeg-turbo` are both installed, both contain the same headers, and libjpeg-turbo gets them.
     """
     contested = {clash.path for clash in conda.clashes}
     taken = {find_rightful_owner(clash) for clash in conda.clashes if is_taken(clash)}
@@ -41,14 +41,15 @@ def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
 
 
 def is_taken(clash: CondaClash) -> bool:
-    """Return whether a file has the content of another package than its rightful owner."""
+    """Return whether a file's content is from another package than its rightful owner."""
     return clash.holder != find_rightful_owner(clash)
 
 
 def find_rightful_owner(clash: CondaClash) -> str:
-    """Return the package whose content a file should have that several claim: whoever has it, where it does not matter.
+    """Return the package whose content a file should have, if several packages claim the file.
 
-    libjpeg-turbo comes before all others, and pip's distributions and packages that take other ones' places after.
+    libjpeg-turbo has precedence over all others. Distributions of pip, and packages that overwrite others, come last.
+    Among the rest, the package whose content the file has keeps it, else the first claimant gets it.
     """
     packages = [dist for dist in clash.claimants if not dist.startswith("pip: ")]
     turbo = next((dist for dist in packages if name_of_dist(dist) == TURBO), "")
@@ -57,15 +58,15 @@ def find_rightful_owner(clash: CondaClash) -> str:
 
 
 def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
-    """Return whether the environment's own configuration names the channel of the stack, as a path or as a URL."""
-    from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only where packages of ours were set up)
+    """Return whether conda's configuration for the environment names the stack's channel, as a path or as a URL."""
+    from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only needed if the stack is a conda package)
 
     paths = (unquote(channel.removeprefix("file://")).rstrip("/") for channel in conda.channels)
     return str(channel_of(stack, prefix)) in paths
 
 
 def channel_of(stack: CondaStack, prefix: PurePath) -> PurePath:
-    """Return the channel that has the stack; in a copy of the environment that was set up it is the copy's own."""
+    """Return the stack's channel. A channel inside the environment is looked up in `prefix`, which may be a copy."""
     return prefix / CHANNEL if stack.channel.match(CHANNEL) else stack.channel
 
 
@@ -75,7 +76,7 @@ def provides_pil(claim: CondaClaim) -> bool:
 
 
 def name_of_dist(dist: str) -> str:
-    """Return the name of a package.
+    """Return the package's name from NAME-VERSION-BUILD.
 
     >>> name_of_dist("libjpeg-turbo-3.1.0-hb9d3cd8_0")
     'libjpeg-turbo'
@@ -86,11 +87,12 @@ def name_of_dist(dist: str) -> str:
 def describe_unmet_requirements(
     packages: Collection[CondaPackage], names: Collection[str], prefix: str
 ) -> Iterator[str]:
-    """Yield a sentence with a command for each package that lacks something.
+    """Yield, for each package with missing requirements, a sentence with the command that installs them.
 
     Args:
-        packages: all that are installed.
-        names: of the packages that are asked about.
+        packages: all installed packages.
+        names: names of the packages to check.
+        prefix: the environment's path, for the command.
     """
     here = {package.name for package in packages}
     for package in packages:

@@ -1,8 +1,8 @@
-"""Make conda packages from a wheel, and have an engine link them in a directory beside the environment.
+"""Make conda packages from a wheel, and let an engine link them in a directory beside the environment.
 
-The channel comes first. It lies inside the environment, where only a solver looks at it, so that the linked records
-name the place where the packages will always be found. It holds the package of the stack, whose bytes are the same in
-every environment, and the guard's.
+The packages are first put into a channel inside the environment, which only solvers read. The linked records then
+contain the permanent URLs of the packages. The channel has the stack's package, whose bytes are the same in every
+environment, and the guard package.
 """
 
 import os
@@ -37,7 +37,7 @@ class LinkedPackages:
 
     Attributes:
         stack: the packages, with channel and URL.
-        root: the directory, laid out as the environment.
+        root: the directory, laid out like the environment.
         site_packages: the site-packages inside `root`.
         metadata: the name of the stack's `.dist-info` directory.
     """
@@ -53,8 +53,15 @@ def link_packages(
 ) -> LinkedPackages:
     """Pack the wheel, put the channel in place, and link its packages and its registration into the stage.
 
+    Args:
+        planned: the planned packages.
+        built: the build result with the wheel.
+        before: the facts about the environment.
+        transaction: the open transaction, with the stage.
+        run: the run, with the engine.
+
     Raises:
-        FailedError: the engine could not link them; the caller undoes.
+        FailedError: the engine could not link the packages; the caller must undo.
     """
     engine = run.engine
     if engine is None:
@@ -78,11 +85,10 @@ def link_packages(
 
 
 def format_registration(prefix: PurePath, conda: Conda) -> str:
-    """Return the configuration that names the channel, and those that conda uses anyway.
+    """Return a conda configuration that names the stack's channel and the channels that conda uses now.
 
-    The latter, because one day nothing else may name them.
-
-    They rank below whatever else names channels ("bottom", in the words of conda's configuration).
+    The latter are listed because this file may one day be the only one that names channels. They have the lowest
+    priority ("bottom", in conda's configuration).
     """
     ours = file_url(prefix / CHANNEL)
     others = conda.usual_channels or (() if conda.has_channels else ("defaults",))
@@ -91,13 +97,13 @@ def format_registration(prefix: PurePath, conda: Conda) -> str:
 
 
 def pack_channel(planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path) -> CondaStack:
-    """Write the channel into `staged`, from where it is moved to its place.
+    """Write the channel into the directory `staged`, from which the caller moves it to its final place.
 
     Returns:
-        The packages, as they are found once the channel is in its place.
+        The packages, with the URLs that they have in the final place.
 
     Raises:
-        FailedError: the wheel is damaged or another than was planned.
+        FailedError: the wheel is damaged, or is not the planned one.
     """
     package = pack_stack(built.wheel, planned.package, interpreter, staged)
     guard = pack_guard(planned.guard, staged) if planned.guard is not None else None

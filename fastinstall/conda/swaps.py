@@ -1,7 +1,7 @@
-"""Sentences about conda replacing the stack: before it does, with the cause, and after it has. Pure.
+"""Write warnings that conda will replace the stack, with the cause, or that it has replaced it. Pure.
 
-From what a solver has decided, or what lies in an environment, to words for a person. It judges no solver: a package
-is told as the cause where it requires Pillow.
+They are derived from a solver's decision or from the state of an environment. A package is named as the cause if it
+requires Pillow; whether the solver had other choices is not examined.
 """
 
 from enum import StrEnum
@@ -18,7 +18,7 @@ _SHOWN = 3
 
 
 class CoreStatus(StrEnum):
-    """What became of the imaging core that a setup has put in place."""
+    """The state of the imaging core that a setup has installed."""
 
     INTACT = "intact"
     OTHER = "other"
@@ -27,13 +27,14 @@ class CoreStatus(StrEnum):
 
 @immutable
 class StackStatus:
-    """How the stack of a setup stands, at a glance.
+    """The state of an installed stack, from a quick look.
 
     Attributes:
+        prefix: the environment.
         name: the stack, for people ("Pillow-SIMD 12.1.1.post0").
-        packaged: it was set up as a conda package.
-        guarded: the guard package is installed.
-        core: what became of its imaging core.
+        packaged: whether it was set up as a conda package.
+        guarded: whether the guard package is installed.
+        core: the state of its imaging core.
         records: the packages in conda's records that provide PIL.
     """
 
@@ -46,19 +47,19 @@ class StackStatus:
 
     @property
     def repair(self) -> str:
-        """The one command that puts it back; it works wherever conda does."""
+        """The command that restores the stack; it works wherever conda works."""
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
 def foresee_conda_changes(change: CondaChange, status: StackStatus) -> tuple[str, ...]:
-    """Tell what conda is about to do to the stack.
+    """Return a warning about the effects of conda's planned change on the stack.
 
     Args:
-        change: what its solver has decided.
-        status: of the environment, before.
+        change: the solver's decision.
+        status: the stack's state before the change.
 
     Returns:
-        A sentence, then how to avoid it; nothing where the stack stays.
+        A sentence, and advice how to avoid or repair it; empty if the stack stays.
     """
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
@@ -99,13 +100,13 @@ def _find_pythons(change: CondaChange) -> tuple[str, str]:
 
 
 def explain_failed_solve(status: StackStatus) -> tuple[str, str]:
-    """Say what the guard package may have to do with a solver that ended without a solution.
+    """Explain that the guard package may be the reason why a solver found no solution.
 
     Args:
-        status: of the environment, which has the guard package.
+        status: the state of a stack with the guard package.
 
     Returns:
-        A sentence, then the way to another Pillow.
+        A sentence, and advice how to install another Pillow.
     """
     reason = (
         f"conda ended without a solution. The package {GUARD} in {status.prefix} allows no Pillow but the fast build"
@@ -115,14 +116,14 @@ def explain_failed_solve(status: StackStatus) -> tuple[str, str]:
 
 
 def describe_conda_changes(status: StackStatus, command: str = "") -> tuple[str, ...]:
-    """Tell what conda has done to the stack.
+    """Return a warning that conda has replaced or removed the stack.
 
     Args:
-        status: of the environment, after.
-        command: of conda's that did it ("install"); empty if it is not known.
+        status: the stack's state after conda's command.
+        command: conda's command ("install"); empty if unknown.
 
     Returns:
-        A sentence, then the command that repairs it; nothing where the stack is in place, or another build of ours.
+        A sentence, and the command that repairs the stack; empty if the stack or another fastinstall build is in place.
     """
     other = next((each for each in status.records if not is_our_package(each)), None)
     if status.core is CoreStatus.INTACT or (other is None and status.records and status.core is CoreStatus.OTHER):

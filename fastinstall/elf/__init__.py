@@ -1,1 +1,1 @@
-"""ELF files read from the outside: what they are, need and load, and which CPU they ask for. Stands alone."""
+"""Read ELF files without loading them: their contents, needed libraries, and the CPU features that they require."""

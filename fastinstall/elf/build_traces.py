@@ -1,6 +1,6 @@
-"""What a compiled file tells about its making: compilers, the glibc that it needs, package metadata.
+"""Read how a file was built: its compilers, the glibc that it needs, its package metadata.
 
-Package notes are read with pyelftools, which trusts what it reads: every read it makes is bounded here.
+Package notes are read with pyelftools, which does not check sizes and offsets, so each of its reads is bounded here.
 """
 
 import json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def describe_making(core: ImagingCore) -> ImagingCore:
-    """Add what the code tells about its making, which no verdict needs."""
+    """Return a core with its build traces added, or unchanged if its file cannot be read."""
     code = next((copy.path for copy in core.levels if copy.loaded), core.path)
     try:
         return replace(core, build_traces=read_details(Path(code)))
@@ -40,20 +40,20 @@ _MOST_BYTES = 1 << 26
 
 
 def read_details(path: Path) -> BuildTraces:
-    """Read what a file tells about its making.
+    """Read the traces that a build left in a file.
 
     The package metadata follow the UAPI group's "Package Metadata for Executable Files".
 
     Raises:
-        ElfError: the file, its sections, a note or the metadata are malformed; `ForeignElfError` where
-            it is for a 32-bit or big-endian machine.
-        OSError: it cannot be opened.
+        ElfError: the file, its sections, a note or the metadata are malformed; `ForeignElfError` if the file
+            is for a 32-bit or big-endian machine.
+        OSError: the file cannot be opened.
     """
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (it costs ten times what doctor may spend on a file)
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
 
     names = [name for versions in read_versions(path).needed.values() for name in versions]
     required = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
-    if _RELATIVE_RELOCATIONS in names:  # packed ones, which came with 2.36
+    if _RELATIVE_RELOCATIONS in names:  # glibc supports packed relocations since 2.36
         required.append((2, 36))
     with open_image(path) as image:
         try:
@@ -68,12 +68,12 @@ def read_details(path: Path) -> BuildTraces:
             )
         except ElfError:
             raise
-        except Exception as error:  # pyelftools lets whatever a file provokes through
+        except Exception as error:  # pyelftools raises errors of any type for a malformed file
             raise ElfError(path, f"malformed: {type(error).__name__}: {error}") from error
 
 
 class _Stream:
-    """An image as the stream that pyelftools reads; it ends after as many reads as no honest file takes."""
+    """A file object for pyelftools that reads from an image; it fails after more reads than a valid file needs."""
 
     def __init__(self, image: ElfImage) -> None:
         self._image = image
@@ -82,16 +82,16 @@ class _Stream:
         self._bytes_left = _MOST_BYTES
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Set the position, as of a file."""
+        """Set the position, as `io.IOBase.seek` does."""
         self._position = offset + (0, self._position, self._image.size)[whence]
         return self._position
 
     def tell(self) -> int:
-        """Return the position, as of a file."""
+        """Return the position, as `io.IOBase.tell` does."""
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """Read, as of a file; what is behind the end is left out."""
+        """Read at most `size` bytes, or all bytes up to the file's end if `size` is negative."""
         rest = max(0, self._image.size - self._position)
         size = min(size, rest) if size >= 0 else rest
         self._reads_left -= 1
@@ -104,7 +104,7 @@ class _Stream:
 
 
 def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
-    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (it costs ten times what doctor may spend on a file)
+    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
 
     for segment in image.of_kind(NOTE):
         for note in iter_notes(elf, segment.offset, segment.size):

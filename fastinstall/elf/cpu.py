@@ -1,4 +1,4 @@
-"""A processor, as programs on its machine see it: its micro-architecture level, and what hides it."""
+"""A processor as programs on its machine see it: its micro-architecture level, and its hidden features."""
 
 import re
 from collections.abc import Collection
@@ -16,19 +16,19 @@ class Cpu:
     Attributes:
         architecture: as the kernel names it: "x86_64", "aarch64".
         vendor: "AuthenticAMD", "GenuineIntel", "ARM"; empty if unknown.
-        name: the marketing name, "emulated on" and the host's under an emulator; empty if unknown.
+        name: the marketing name; under an emulator "emulated on" and the host's name; empty if unknown.
         flags: feature names in the kernel's spelling (/proc/cpuinfo).
-        executed: features that the CPUID instruction reports, of those that `select_level_features` selects; None if it
-            was not executed.
-        level: its highest micro-architecture level, "x86-64-v1" to "x86-64-v4" or "armv8-a"; None if it has none.
+        executed: features that the CPUID instruction reports, limited to those that `select_level_features` selects;
+            None if the instruction was not executed.
+        level: the highest micro-architecture level, "x86-64-v1" to "x86-64-v4" or "armv8-a"; None if it has none.
         level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "AT_HWCAP", "CPUID".
-        masked: features of the next level that a CPU with these others usually has, hidden by a
-            virtual machine or the kernel; empty when nothing seems hidden.
-        tunables: what GLIBC_TUNABLES hides from the loader, so that `level` is lower than what programs
-            can use ("glibc.cpu.hwcaps=-AVX2"); empty if it hides nothing.
+        masked: features of the next level that such a CPU usually has, but that a virtual machine or the kernel
+            hides; empty if nothing seems hidden.
+        tunables: the setting in GLIBC_TUNABLES that hides features from the loader, so that `level` is lower than
+            the level that programs can use ("glibc.cpu.hwcaps=-AVX2"); empty if nothing is hidden.
         hypervisor: True inside a virtual machine.
-        cores: logical CPUs that this process may run on.
-        quota: CPUs granted by the control group, None if unlimited.
+        cores: number of logical CPUs that this process may run on.
+        quota: number of CPUs granted by the control group, None if unlimited.
     """
 
     architecture: str
@@ -46,17 +46,17 @@ class Cpu:
 
     @property
     def is_emulated(self) -> bool:
-        """Whether another architecture's CPU runs the programs, so that their speed says nothing."""
+        """Whether a CPU of another architecture emulates this one, which makes speed measurements meaningless."""
         return self.name.startswith(EMULATED)
 
 
 @immutable
 class Host:
-    """Another machine that a build is judged for.
+    """Another machine for which a build is checked.
 
     Attributes:
-        name: for people: the file's name, or the host's.
-        cpu: its processor, as a report from there describes it.
+        name: the name to display: the host's name, or the name of its report file.
+        cpu: the machine's processor, as described in its report.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Host:
 
 
 LEVELS: dict[str, tuple[str, ...]] = {level.name: level.requires for level in X86_64.levels}
-"""What the levels of x86-64 require beyond the one below."""
+"""The features that each x86-64 level requires beyond the level below."""
 
 _RANKS = {
     name: rank
@@ -73,11 +73,11 @@ _RANKS = {
     for name in (level.name, *level.aliases)
 }
 _FAMILIES = {level.name: architecture.levels for architecture in ARCHITECTURES for level in architecture.levels}
-LOADER_WITH_LEVELS = (2, 33)  # of glibc
+LOADER_WITH_LEVELS = (2, 33)  # version of glibc
 
 
 def rank(level: str | None) -> int:
-    """Return the number of a level of its architecture, from 1; 0 for what cannot be compared.
+    """Return the position of a level in its architecture, from 1; 0 for anything that is not a level.
 
     >>> rank("x86-64-v3"), rank("native"), rank(None)
     (3, 0, 0)
@@ -88,7 +88,7 @@ def rank(level: str | None) -> int:
 def knows_levels(libc: str, version: str) -> bool:
     """Return whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
 
-    One of unknown version is taken to do so.
+    Return True for a glibc of unknown version.
     """
     if libc == "musl":
         return False
@@ -97,7 +97,7 @@ def knows_levels(libc: str, version: str) -> bool:
 
 
 def tunable_for(level: str) -> str:
-    """Return the setting of glibc that makes its loader take this level on a CPU of a higher one; else empty.
+    """Return the GLIBC_TUNABLES setting that limits the loader to a level; empty if no level is higher.
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
@@ -106,20 +106,20 @@ def tunable_for(level: str) -> str:
 
 
 def list_level_features(level: str) -> tuple[str, ...]:
-    """Return every feature of a level, those of the lower ones included."""
+    """Return every feature of a level, including the features of lower levels."""
     levels = _FAMILIES[level]
     above = len(_list_following(level))
     return tuple(flag for each in levels[: len(levels) - above] for flag in each.requires)
 
 
 def _list_following(level: str | None) -> tuple[FeatureLevel, ...]:
-    """Return the levels above one, the lowest first; none above what is no level."""
+    """Return the levels above a level, lowest first; empty if `level` is not a level."""
     levels = _FAMILIES.get(level or "", ())
     return next((levels[index + 1 :] for index, each in enumerate(levels) if each.name == level), ())
 
 
 def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:
-    """Return the features of `level` that are not among `flags`; empty if it is reached."""
+    """Return the features of `level` that are missing from `flags`."""
     return tuple(flag for flag in list_level_features(level) if flag not in flags)
 
 
@@ -135,14 +135,14 @@ def level_of(flags: Collection[str], architecture: Architecture = X86_64) -> str
 
 
 def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int) -> tuple[str, ...]:
-    """Return the features that the kernel tells a program at its start, as /proc/cpuinfo names them.
+    """Return the features that the kernel passes to a program in its auxiliary vector, named as in /proc/cpuinfo.
 
-    Bits without a name are passed over.
+    Bits without a name are skipped.
 
     Args:
-        architecture: of the CPU.
-        hwcap: AT_HWCAP, of the auxiliary vector.
-        hwcap2: AT_HWCAP2.
+        architecture: the CPU's architecture.
+        hwcap: the value of AT_HWCAP.
+        hwcap2: the value of AT_HWCAP2.
 
     Source: getauxval(3).
     """
@@ -151,16 +151,17 @@ def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int)
 
 
 def find_offered_level(cpu: Cpu) -> str | None:
-    """Return the level that programs can use, by the features where GLIBC_TUNABLES misleads the loader."""
+    """Return the level that programs can use, even if GLIBC_TUNABLES hides features from the loader."""
     if cpu.level is not None and not cpu.tunables:
         return cpu.level
     return max(cpu.level, level_of(cpu.flags, architecture_of(cpu.architecture)), key=rank)
 
 
 def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
-    """Return features of the next level that such a CPU has, and that something hides from us.
+    """Return the features of the next level that the CPU should have but does not report.
 
-    Told from features that never come without the others, or from the family that `name` belongs to.
+    It should have them if `name` is in a CPU family that does, or if it reports a feature that never comes without
+    them. A virtual machine or the kernel then hides them.
     """
     following = _list_following(level)
     if not following:

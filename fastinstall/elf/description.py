@@ -1,6 +1,6 @@
-"""Values that describe compiled files: the imaging core, and what a process would load.
+"""Values that describe compiled files: the imaging core, and the files that a process would load.
 
-They hold what was read from files or simulated by the loader's rules; nothing is loaded, and nothing is read here.
+Other modules fill them, from files or by a simulation of the loader. Nothing is read or loaded here.
 """
 
 from pathlib import PurePath
@@ -10,20 +10,20 @@ from fastinstall.core.values import immutable
 
 @immutable
 class LoadedLibrary:
-    """A library as the loader would find it, and its fingerprint, by which a change is noticed.
+    """A library as the loader would find it, with a fingerprint that shows changes of its file.
 
     Attributes:
-        soname: the name asked for (DT_NEEDED); empty for one that is linked into `path`.
-        path: where it resolves to; None if it would not be found.
-        implementation: of a libjpeg "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; of a zlib "zlib", "zlib-ng",
-            "zlib-ng compat"; of another codec its name; empty if not identified.
-        version: of the implementation; empty if unknown.
-        simd: whether the library contains SIMD code of its own; None if it cannot be told.
-        sha256: of the file, hexadecimal; empty where it was not identified.
-        abi: of a libjpeg the interface that it offers: "62", "70", "80", "90"; empty if unknown.
-        size: of the file in bytes; 0 where it was not identified.
-        inode: of the file; 0 where it was not identified.
-        build_id: of the file, hexadecimal; empty if it has none.
+        soname: the name in DT_NEEDED; empty for a library that is linked into `path`.
+        path: the file it resolves to; None if the loader would not find it.
+        implementation: for a libjpeg "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; for a zlib "zlib", "zlib-ng",
+            "zlib-ng compat"; for another codec its name; empty if not identified.
+        version: the implementation's version; empty if unknown.
+        simd: whether the library contains SIMD code of its own; None if unknown.
+        sha256: the file's hash, hexadecimal; only for a shared libjpeg, else empty.
+        abi: for a libjpeg, the version of the interface that it offers: "62", "70", "80", "90"; empty if unknown.
+        size: size of the file in bytes; 0 if the library was not identified.
+        inode: inode of the file; 0 if the library was not identified.
+        build_id: the file's GNU build-id, hexadecimal; empty if it has none.
     """
 
     soname: str
@@ -39,23 +39,23 @@ class LoadedLibrary:
 
     @property
     def is_called_libjpeg(self) -> bool:
-        """Whether it is asked for as libjpeg; one without a name of its own is asked for by a path."""
+        """Whether DT_NEEDED names a libjpeg. The name is a path if the library was linked without a soname."""
         return self.soname.rpartition("/")[2].startswith("libjpeg")
 
 
 @immutable
 class CoreLevel:
-    """One copy of the core in a wheel that carries several, compiled for a CPU level.
+    """One copy of the core, compiled for a CPU level, in a wheel with several copies.
 
     Attributes:
-        level: "x86-64-v3"; of the baseline what its note says, or "baseline".
-        path: where the copy lies, or would lie.
-        sha256: of the copy, 64 hexadecimal digits; empty if it cannot be read.
+        level: "x86-64-v3"; for the baseline the level in its ISA note, or "baseline".
+        path: the copy's path, whether or not it exists.
+        sha256: the copy's hash, 64 hexadecimal digits; empty if it cannot be read.
         loaded: whether the loader would take this copy on this machine.
-        simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
+        simd_symbols: the symbols of the recipe's `expect.symbols` that it defines.
         unoptimised_share: the share of functions that begin as at -O0; see `ImagingCore`.
-        isa_note: the x86 level that the file declares to need, if any.
-        problem: why it cannot take the core's place (missing, damaged, another library); empty if it can.
+        isa_note: the x86 level that the file's ISA note requires; None without such a note.
+        problem: why the copy is unusable (missing, damaged, another library); empty if it is usable.
     """
 
     level: str
@@ -70,13 +70,13 @@ class CoreLevel:
 
 @immutable
 class BuildTraces:
-    """What a binary tells about its build, beside its switches.
+    """The traces that a build left in a binary, except compiler switches.
 
     Attributes:
-        compilers: that worked on it: "GCC: (Debian 12.2.0-14) 12.2.0".
-        glibc: the least glibc that it can be loaded with ("2.14"); empty if it asks for none.
-        stripped: it has no names of functions but those that it exports.
-        package: package metadata that its builder left: "type", "name", "version", ...
+        compilers: the compilers that produced its code: "GCC: (Debian 12.2.0-14) 12.2.0".
+        glibc: the oldest glibc that can load it ("2.14"); empty if it requires no version of glibc.
+        stripped: whether its static symbol table (.symtab) was removed.
+        package: package metadata from its package note: "type", "name", "version", ...
     """
 
     compilers: tuple[str, ...]
@@ -89,25 +89,25 @@ class BuildTraces:
 class ImagingCore:
     """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
 
-    Where that file is only a stub and the loader picks the code among several copies, size, time and
-    hash are the stub's, and everything else speaks of the copy that would be loaded here.
+    If that file is only a stub and the loader chooses the code among several copies, then size, time and hash describe
+    the stub, and all other attributes describe the copy that the loader would choose on this machine.
 
     Attributes:
-        path: of `PIL/_imaging*.so`, as it was looked for.
-        size: of that file, in bytes; 0 if it cannot be read.
+        path: the path of `PIL/_imaging*.so`, whether or not the file exists.
+        size: size of that file, in bytes; 0 if it cannot be read.
         mtime_ns: modification time in nanoseconds since the epoch.
-        sha256: of that file, 64 hexadecimal digits; empty if it cannot be read.
+        sha256: hash of that file, 64 hexadecimal digits; empty if it cannot be read.
         readable: False if the file is empty, truncated or not an ELF file for this machine.
-        problem: why it is not readable; empty if it is.
+        problem: why the file is not readable; empty if it is.
         version: the Pillow version compiled into it.
-        simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
+        simd_symbols: the symbols of the recipe's `expect.symbols` that it defines.
         unoptimised_share: share of its functions that begin with the frame set-up of an -O0 build,
-            0.0 to 1.0 (measured: 1.0 at -O0, at most 0.03 at -O3); None if it cannot be told.
-        isa_note: the x86 level that the file declares to need ("x86-64-v3"), if any.
+            0.0 to 1.0 (measured: 1.0 at -O0, at most 0.03 at -O3); None if unknown.
+        isa_note: the x86 level that the file's ISA note requires ("x86-64-v3"); None without such a note.
         switches: recorded compiler switches (-frecord-gcc-switches), if any.
-        libraries: what its DT_NEEDED entries resolve to.
+        libraries: the libraries that its DT_NEEDED entries resolve to.
         levels: the copies of a core that has several, the baseline first; empty otherwise.
-        build_traces: how it was built; None if it was not asked for, or cannot be read.
+        build_traces: how it was built; None if this was not requested or cannot be read.
     """
 
     path: PurePath
@@ -131,13 +131,13 @@ class LoadedFile:
     """A file that the loader would map.
 
     Attributes:
-        path: as the loader names it, without needless `..`.
-        name: what it was asked for by first; the path for what is opened by path.
+        path: the path that the loader would report, without unnecessary `..`.
+        name: the first name that the file was requested by; the path if it was opened by path.
         soname: its own name (DT_SONAME); empty if it has none.
-        reason: why this file and no other: "the program", "the program's loader", "LD_PRELOAD",
+        reason: why the loader chose this file: "the program", "the program's loader", "LD_PRELOAD",
             "/etc/ld.so.preload", "opened", "path in DT_NEEDED of /a/b.so", "DT_RUNPATH of /a/b.so",
             "LD_LIBRARY_PATH", "ld.so.cache", "default directory".
-        needed_by: the file that asked first; None for the program and for what is opened.
+        needed_by: the first file that requested it; None for the program, preloaded and opened libraries.
     """
 
     path: PurePath
@@ -149,12 +149,12 @@ class LoadedFile:
 
 @immutable
 class MissingLibrary:
-    """A DT_NEEDED entry that the loader would not find.
+    """A library that the loader would not find or would refuse.
 
     Attributes:
-        name: what is asked for.
-        needed_by: the file that asks.
-        problem: "not found", or what is wrong with the file at which the search ends.
+        name: the requested name, usually from DT_NEEDED.
+        needed_by: the file that requests it.
+        problem: "not found", or the fault of the file at which the search ends.
     """
 
     name: str
@@ -164,14 +164,14 @@ class MissingLibrary:
 
 @immutable
 class Binding:
-    """To which file a reference to a symbol would be bound.
+    """A reference to a symbol, and the file it would be bound to.
 
     Attributes:
         symbol: name of the referenced symbol ("jpeg_CreateDecompress").
-        version: the symbol version that is asked for ("LIBJPEG_8.0"); empty if none.
+        version: the required symbol version ("LIBJPEG_8.0"); empty if none.
         user: the file with the reference.
-        provider: the file whose definition it gets; None if it would stay undefined.
-        wanted: the file among the user's own needs that defines it; None if none of them does.
+        provider: the file with the definition it is bound to; None if it would stay undefined.
+        wanted: the file that defines the symbol among those in the user's own DT_NEEDED; None if none does.
     """
 
     symbol: str
@@ -182,7 +182,7 @@ class Binding:
 
     @property
     def is_crossed(self) -> bool:
-        """Whether the user gets another library's code than the one that it asks for."""
+        """Whether the reference is bound to another library than the one that the user was linked with."""
         return self.wanted is not None and self.provider != self.wanted
 
 
@@ -192,9 +192,9 @@ class Codec:
 
     Attributes:
         kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
-        library: what it is and where.
-        inside: linked statically into `library.path`, instead of a library of its own.
-        users: the files whose references are bound to it, PIL's modules and libraries alike.
+        library: the library's description.
+        inside: whether it is linked statically into the file `library.path`.
+        users: the files whose references are bound to it, both PIL's modules and other libraries.
     """
 
     kind: str
@@ -207,15 +207,15 @@ class Codec:
 class Linkage:
     """A simulated process of the target that opens PIL's extension modules one after the other, the core first.
 
-    It speaks of a fresh process: another package (torch, cv2) may load a library of the same name before.
+    The process is fresh. In a real one, another package (torch, cv2) may load a library of the same name first.
 
     Attributes:
         modules: the extension modules that were opened, in order.
-        files: everything that is mapped, in load order, the program first.
-        missing: what is not found; a module that lacks something is not among the `files`, as for the loader.
-        bindings: how references to the codecs' entry points are bound.
+        files: the mapped files, in load order, the program first.
+        missing: libraries that were not found or were refused; a module that needs one of these is not in `files`.
+        bindings: the references to the codecs' entry points, and the files they are bound to.
         codecs: the libraries behind the codecs.
-        problem: why there is no simulation (a program that is no ELF file); empty if there is one.
+        problem: why the process cannot be simulated (a program that is no ELF file), else empty.
     """
 
     modules: tuple[PurePath, ...] = ()

@@ -1,6 +1,6 @@
-"""What an ELF file tells the dynamic loader: what it needs, where to look, and for which CPU.
+"""Read an ELF file's instructions to the dynamic loader: needed libraries, search paths, and the required CPU level.
 
-What that resolves to is not decided here.
+Resolving the libraries to files is left to `fastinstall.elf.loader`.
 """
 
 import os
@@ -27,17 +27,17 @@ class DynamicFile:
     """The dynamic section of an ELF file and its notes.
 
     Attributes:
-        machine: as the kernel names it: "x86_64", "aarch64".
-        interpreter: the loader that a program asks for (PT_INTERP); None for a library.
-        soname: its own name (DT_SONAME).
-        needed: the libraries it asks for (DT_NEEDED), in order.
-        rpath: directories to search (DT_RPATH), as written; void where `runpath` is there.
+        machine: the file's architecture, as the kernel names it: "x86_64", "aarch64".
+        interpreter: the path of the loader that a program requires (PT_INTERP); None for a library.
+        soname: the file's own name (DT_SONAME).
+        needed: names of the needed libraries (DT_NEEDED), in order.
+        rpath: directories to search (DT_RPATH), as written; ignored by the loader if `runpath` is set.
         runpath: directories to search (DT_RUNPATH), as written.
         default_directories: False if it was linked with `-z nodefaultlib`.
-        symbolic: its references are bound to its own definitions first (`-Bsymbolic`).
-        isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
+        symbolic: whether its references are bound to its own definitions first (`-Bsymbolic`).
+        isa_needed: the x86-64 level that the CPU must have, or the loader refuses the file ("x86-64-v3").
         build_id: the linker's digest of the content, hexadecimal; None without the note.
-        page_size: the largest pages that it can be mapped by, in bytes; 0 if any will do.
+        page_size: the largest page size with which it can be mapped, in bytes; 0 if there is no limit.
     """
 
     machine: str
@@ -54,10 +54,10 @@ class DynamicFile:
 
 
 def read_dynamic(path: Path) -> DynamicFile:
-    """Read what the dynamic loader would read, from the program headers alone.
+    """Read the information that the dynamic loader uses; section headers are not needed.
 
     Raises:
-        ElfError: the file is empty, truncated, malformed, or not ELF; `ForeignElfError` where it is
+        ElfError: the file is empty, truncated, malformed, or not ELF; `ForeignElfError` if it is
             for a 32-bit or big-endian machine.
         OSError: the file cannot be opened.
     """
@@ -82,7 +82,7 @@ def read_dynamic(path: Path) -> DynamicFile:
 
 
 def _find_largest_page(image: ElfImage) -> int:
-    """Return the largest page of which addresses and offsets of what is mapped differ by a multiple; 0 for any."""
+    """Return the largest page size that divides address minus offset in every segment, in bytes; 0 if any does."""
     distances = 0
     for segment in image.of_kind(LOAD):
         distances |= segment.address - segment.offset
@@ -98,7 +98,7 @@ def _read_interpreter(image: ElfImage) -> str | None:
 
 
 def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
-    """Yield kinds and contents of GNU's notes; a malformed one ends its segment, as it does for the loader."""
+    """Yield kind and content of each GNU note. Like the loader, skip the rest of a segment after a malformed note."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)
@@ -114,7 +114,7 @@ def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
 
 
 def _find_isa_needed(architecture: Architecture, properties: list[bytes]) -> str | None:
-    """Return the highest level that a property names, one bit for each (x86-64 psABI, "Program Property")."""
+    """Return the highest level in the ISA property, which has a bit per level (x86-64 psABI, "Program Property")."""
     every_level = (1 << len(architecture.levels)) - 1
     for content in properties:
         offset = 0

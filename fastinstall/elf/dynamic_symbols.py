@@ -1,4 +1,4 @@
-"""The table of dynamic symbols, the relocations that name them, and the hash tables, which tell how many there are.
+"""Read an ELF file's dynamic symbols, the relocations that refer to them, and the hash tables that index them.
 
 Sources: glibc's elf/dl-lookup.c (`do_lookup_x`) and elf/dl-setup_hash.c; System V ABI, chapter 5, "Hash Table".
 """
@@ -10,16 +10,16 @@ from fastinstall.elf.dynamic import GNU_HASH, HASH, SYMTAB
 from fastinstall.elf.image import STRTAB, ElfError, ElfImage
 
 SYMBOL = struct.Struct("<IBBHQQ")
-"""Name, binding and type, visibility, section, address and size."""
+"""Fields of a symbol: name offset, binding and type, visibility, section, address, size."""
 
 _RELA, _RELASZ, _JMPREL, _PLTRELSZ = 7, 8, 23, 2
 _RELOCATION = struct.Struct("<QQq")
 
 
 def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield indices and fields (`SYMBOL`) of the dynamic symbols of a name, by DT_GNU_HASH, or else DT_HASH.
+    """Yield index and fields (`SYMBOL`) of each dynamic symbol with a name, found by DT_GNU_HASH, else by DT_HASH.
 
-    Without either the loader finds nothing in a file, whatever its symbols are.
+    In a file without a hash table nothing is found; the loader finds nothing there either.
 
     Raises:
         ElfError: the table is malformed.
@@ -37,17 +37,17 @@ def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, .
 
 
 def symbol_entries(image: ElfImage) -> bytes:
-    """Return the table of dynamic symbols; empty if there is none."""
+    """Return the table of dynamic symbols; empty if the file has none."""
     if SYMTAB not in image.tags:
         return b""
     return image.read_at(image.tags[SYMTAB], count_symbols(image) * SYMBOL.size)
 
 
 def read_relocations(image: ElfImage) -> Iterator[tuple[int, int, int, int]]:
-    """Yield place, kind, symbol's index and addend of each relocation.
+    """Yield address, kind, symbol index and addend of each relocation.
 
     Raises:
-        ElfError: a table lies outside the file.
+        ElfError: a table is outside the file.
     """
     for table in _read_relocation_tables(image):
         for place, information, addend in _RELOCATION.iter_unpack(table):
@@ -67,7 +67,7 @@ _LONGEST_CHAIN = 1 << 16
 
 
 def count_symbols(image: ElfImage) -> int:
-    """Return the number of dynamic symbols, less such at the end as no lookup and no relocation leads to.
+    """Return the number of dynamic symbols, up to the last one that a lookup or a relocation can reach.
 
     Raises:
         ElfError: the table is malformed.
@@ -80,9 +80,9 @@ def count_symbols(image: ElfImage) -> int:
 
 
 def count_unhashed(image: ElfImage) -> int:
-    """Return how many symbols come before the first that other files can find; in a library these are undefined.
+    """Return the number of symbols before the first one in the hash table; in a library these are the undefined ones.
 
-    A hash table without symbols says 1, whatever the number is (binutils); then the relocations are counted.
+    For an empty hash table binutils writes 1 whatever the number is, so the relocations are counted instead.
     """
     if GNU_HASH not in image.tags:
         return count_symbols(image)
@@ -109,9 +109,9 @@ def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[in
 
 
 def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterator[tuple[int, int]]:
-    """Yield the indices of the symbols in a bucket of DT_GNU_HASH, with their hashes.
+    """Yield index and hash of each symbol in a bucket of DT_GNU_HASH.
 
-    The lowest bit of a hash marks the last one.
+    The lowest bit of a hash is set for the bucket's last symbol.
     """
     chains = places + 4 * shift
     for index in range(start, start + _LONGEST_CHAIN):
@@ -146,7 +146,7 @@ def _make_endless_table_error(image: ElfImage) -> ElfError:
 
 
 def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
-    """Count the symbols by the end of the last hash chain, because DT_GNU_HASH has no count."""
+    """Return the end of the last hash chain as the number of symbols, because DT_GNU_HASH has no count."""
     buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
     places = address + 16 + 8 * filters
     last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)
@@ -156,7 +156,7 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
 
 
 def _count_relocated(image: ElfImage) -> int:
-    """Return one more than the highest index of a symbol in the relocations; 0 where they name none."""
+    """Return the highest symbol index in the relocations plus 1, or 0 if they refer to no symbol."""
     words = (memoryview(table).cast("Q")[1::3] for table in _read_relocation_tables(image))
     highest = max((max(each) >> 32 for each in words), default=0)
     return highest + 1 if highest else 0

@@ -1,11 +1,10 @@
 """An open ELF file, read piece by piece with every bound checked; it is never mapped, loaded or run.
 
-A mapped file that another process truncates would kill its reader with SIGBUS. Only what the loader goes by is read
-here: the file header, the program headers, the dynamic section and its strings. Source: elf(5) and the System V ABI,
-chapters 4 and 5.
+If another process truncated a mapped file, SIGBUS would kill the process that maps it. Only the parts that the loader
+uses are read here: the file header, the program headers, the dynamic section and its strings. Source: elf(5) and the
+System V ABI, chapters 4 and 5.
 
-Tables whose size nothing tells, records at addresses, are read piece by piece too: one name is asked of a file that has
-a hundred thousand, and what is read grows with the question, not with the file.
+Tables of unknown size are also read piece by piece: looking up one name among a hundred thousand then reads little.
 """
 
 import os
@@ -39,8 +38,8 @@ class ElfError(ValueError):
     """A file that is empty, truncated, malformed, or no ELF file for a 64-bit little-endian machine.
 
     Args:
-        path: the file, which the message names.
-        problem: what is wrong with it, in words.
+        path: the file, for the error message.
+        problem: a description of the fault, for the error message.
     """
 
     def __init__(self, path: Path, problem: str) -> None:
@@ -50,7 +49,7 @@ class ElfError(ValueError):
 
 
 class ForeignElfError(ElfError):
-    """An ELF file for 32-bit or big-endian machines: the loader passes it over and searches on."""
+    """An ELF file for 32-bit or big-endian machines: the loader skips it and continues its search."""
 
 
 @immutable
@@ -59,11 +58,11 @@ class Segment:
 
     Attributes:
         kind: `p_type`: `LOAD`, `DYNAMIC` and so on.
-        flags: `p_flags`, of `EXECUTABLE`, `WRITABLE` and readable.
-        offset: of its bytes in the file.
-        address: where the loader puts them.
-        size: of its bytes in the file.
-        alignment: `p_align`, in bytes: `offset` and `address` are equal modulo it.
+        flags: `p_flags`: bits `EXECUTABLE`, `WRITABLE` and readable (4).
+        offset: where its content starts in the file, in bytes.
+        address: where the loader maps the content.
+        size: size of the content in the file, in bytes.
+        alignment: `p_align`, in bytes: `offset` and `address` are equal modulo the alignment.
     """
 
     kind: int
@@ -78,11 +77,11 @@ class ElfImage:
     """The headers of an open ELF file, and bounded reads from it.
 
     Attributes:
-        path: the file, for messages.
-        size: of the file, in bytes.
-        machine: what it is for, as the kernel names it: "x86_64", "aarch64".
-        segments: its program headers, in order.
-        section_headers: offset, size of one, count, and index of their names' section.
+        path: the file, for error messages.
+        size: size of the file, in bytes.
+        machine: the file's architecture, as the kernel names it: "x86_64", "aarch64".
+        segments: the program headers, in order.
+        section_headers: the table's offset, size of one header, number of headers, index of the section with names.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -106,10 +105,10 @@ class ElfImage:
         self._loaded = self.of_kind(LOAD)
 
     def read(self, offset: int, size: int) -> bytes:
-        """Read the bytes at an offset of the file, all of them.
+        """Read exactly `size` bytes at an offset of the file.
 
         Raises:
-            ElfError: the file does not hold them, or they are implausibly many.
+            ElfError: the file ends before them, or `size` is implausibly large.
         """
         end = offset + size
         if end > self.size:
@@ -124,10 +123,10 @@ class ElfImage:
         return content
 
     def read_at(self, address: int, size: int) -> bytes:
-        """Read the bytes that the loader puts at an address.
+        """Read the bytes that the loader maps at an address.
 
         Raises:
-            ElfError: no segment holds them.
+            ElfError: no segment contains all of them.
         """
         segment = self._find_segment(address)
         if address + size > segment.address + segment.size:
@@ -135,15 +134,15 @@ class ElfImage:
         return self.read(segment.offset + address - segment.address, size)
 
     def read_up_to(self, address: int, limit: int) -> bytes:
-        """Read from an address to the end of the segment that holds it, at most `limit` bytes."""
+        """Read at most `limit` bytes from an address up to the end of its segment."""
         segment = self._find_segment(address)
         return self.read_at(address, min(limit, segment.address + segment.size - address))
 
     def unpack(self, layout: struct.Struct, address: int) -> tuple[int, ...]:
-        """Unpack the record at an address; neighbours share one read.
+        """Unpack the record at an address; neighbouring records share one read.
 
         Raises:
-            ElfError: no segment holds the whole record.
+            ElfError: no segment contains the whole record.
         """
         start = address - self._window_address
         if not 0 <= start <= len(self._window) - layout.size:
@@ -158,7 +157,7 @@ class ElfImage:
 
     @cached_property
     def dynamic(self) -> tuple[tuple[int, int], ...]:
-        """Tags and values of the dynamic section up to DT_NULL, empty if there is none."""
+        """Tags and values of the dynamic section up to DT_NULL; empty if the file has no dynamic section."""
         entries = []
         for segment in self.of_kind(DYNAMIC)[:1]:
             if segment.size > _LARGEST_DYNAMIC:
@@ -171,21 +170,21 @@ class ElfImage:
 
     @cached_property
     def tags(self) -> dict[int, int]:
-        """The dynamic section by tags; the loader keeps the last entry of a tag, as a mapping does."""
+        """Values of the dynamic section by tag. Like the loader, it keeps the last entry of a tag."""
         return dict(self.dynamic)
 
     @cached_property
     def strings(self) -> "Strings":
-        """The strings that the dynamic section refers to; none if it has no table."""
+        """The strings that the dynamic section refers to; empty if it names no string table."""
         if STRTAB not in self.tags:
             return Strings(self, b"")
         return Strings(self, self.read_at(self.tags[STRTAB], self.tags.get(STRSZ, 0)))
 
     def constants(self) -> bytes:
-        """Read what the loader maps for reading alone; where the linker put constants beside the code, that too.
+        """Read the segments that are mapped read-only; the code too if the linker put constants into its segment.
 
         Raises:
-            ElfError: the file does not hold them, or they are implausibly many.
+            ElfError: the file ends before them, or they are implausibly large.
         """
         fixed = [segment for segment in self.of_kind(LOAD) if not segment.flags & WRITABLE]
         apart = [segment for segment in fixed if not segment.flags & EXECUTABLE]
@@ -205,7 +204,7 @@ class ElfImage:
     def _read_segments(self, table: int, one: int, count: int) -> tuple[Segment, ...]:
         if count and one != _PROGRAM_HEADER.size:
             raise ElfError(self.path, f"malformed: program headers of {one} bytes")
-        if count * one > _LARGEST_HEADERS:  # as for the kernel (load_elf_phdrs of fs/binfmt_elf.c)
+        if count * one > _LARGEST_HEADERS:  # the kernel's limit (load_elf_phdrs of fs/binfmt_elf.c)
             raise ElfError(self.path, f"malformed: {count} program headers")
         content = self.read(table, count * one)
         segments = tuple(
@@ -220,11 +219,11 @@ class ElfImage:
 
 @contextmanager
 def open_image(path: Path) -> Iterator[ElfImage]:
-    """Open an ELF file for reading; a FIFO or a device is refused instead of waited for.
+    """Open an ELF file for reading, without blocking on a FIFO or device.
 
     Raises:
-        ElfError: it is none that we can read.
-        OSError: it cannot be opened.
+        ElfError: the file is not a regular file, or not an ELF file that can be read here.
+        OSError: the file cannot be opened.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -237,8 +236,8 @@ def read_file_bytes(path: Path) -> bytes:
     """Read the content of a file, for a scan of its bytes.
 
     Raises:
-        ElfError: it is no regular file, or implausibly large for a library.
-        OSError: it cannot be read.
+        ElfError: the file is not a regular file, or implausibly large for a library.
+        OSError: the file cannot be read.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -271,7 +270,7 @@ class Strings:
     """A string table.
 
     Args:
-        image: the open file, for messages.
+        image: the open file, for error messages.
         content: the bytes of the table.
     """
 
@@ -287,8 +286,8 @@ class Strings:
         """Return the string at an offset.
 
         Raises:
-            ElfError: it begins or ends outside the table, or the strings that were asked for overlap so
-                much that their sum is many times the table.
+            ElfError: the string begins or ends outside the table, or the strings read so far overlap so much that
+                together they are many times the size of the table.
         """
         end = self.content.find(b"\0", offset, offset + _LONGEST_STRING)
         if end < 0:
@@ -301,7 +300,7 @@ class Strings:
         return os.fsdecode(self.content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
-        """Return where in the table a string begins that is one of `texts`; it may be the end of another."""
+        """Return every offset at which one of `texts` begins, with the text; it may be the tail of a longer string."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"

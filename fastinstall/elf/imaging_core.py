@@ -1,8 +1,8 @@
-"""The imaging core, `PIL/_imaging*.so`, from its file alone: what it is, what it would load, what is wrong with it.
+"""Describe the imaging core, `PIL/_imaging*.so`, from its file alone: its build, its libraries and its defects.
 
-A core may have copies, one per CPU level, and a stub in its place, which asks for a library by name. The loader finds
-that below the level directories of glibc-hwcaps or, for every other CPU and every loader before glibc 2.33, beside
-them. The copy that counts is the one that the simulated loader takes.
+A wheel may have several copies of the core, one per CPU level, and a stub in the core's place that needs a copy by
+name. The loader finds a copy in the level directories of glibc-hwcaps. Otherwise, and always before glibc 2.33, it
+finds the baseline copy beside these directories. The copy that the simulated loader takes is described.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
 
 
 CODE_PREFIX = "lib_imaging_core-"
-"""How the soname of the code behind a stub begins; the rest tells one wheel's from another's."""
+"""Prefix of the soname of the code behind a stub; the rest differs from wheel to wheel."""
 
 ENTRY = "PyInit__imaging"
 BASELINE = "baseline"
@@ -34,12 +34,12 @@ LEVEL_DIRECTORIES = "glibc-hwcaps"
 
 @immutable
 class Stub:
-    """A file that takes the core's place and holds none of its code.
+    """A file in the core's place that contains none of the core's code.
 
     Attributes:
-        path: where the core is expected.
-        file: what it tells the dynamic loader.
-        code: the soname that it asks for.
+        path: the stub's path, where Python expects the core.
+        file: the stub's dynamic section.
+        code: the soname of the library with the code.
     """
 
     path: Path
@@ -56,15 +56,15 @@ def read_core(
     library_path: tuple[Path, ...] = (),
     expected_version: str | None = None,
 ) -> ImagingCore:
-    """Read the core; a damaged or missing file is an `ImagingCore` that is not readable, never an exception.
+    """Read the core; for a damaged or missing file return an `ImagingCore` with `readable` False.
 
     Args:
-        path: the core, or a stub in its place whose code the loader picks among several copies.
-        symbols: which to look for (a recipe's `expect.symbols`).
-        main: the interpreter that would load it.
+        path: the core, or a stub in its place for which the loader chooses among several copies.
+        symbols: the symbols to look for (a recipe's `expect.symbols`).
+        main: the interpreter that would load the core.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
         library_path: the directories of LD_LIBRARY_PATH.
-        expected_version: what `PIL/_version.py` says, to be told from the versions of libraries.
+        expected_version: the version in `PIL/_version.py`, preferred among the version strings in the core.
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
     try:
@@ -104,10 +104,10 @@ def read_core(
 
 
 def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -> CoreLevel:
-    """Return the copy that the loader would take, by which a stub is described.
+    """Return the copy that the loader would take for a stub.
 
     Raises:
-        ElfError: it would find none, or none that can take the core's place.
+        ElfError: the loader would find no copy, or the copy is unusable.
     """
     copy = next((copy for copy in core.levels if copy.loaded), None)
     if copy is None:
@@ -119,7 +119,11 @@ def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -
 
 
 def _read_own_machine(path: Path, main: Path | None) -> DynamicFile:
-    """Read a file, which has to be for what the interpreter is for; for this machine where that does not say."""
+    """Read a file for the interpreter's architecture, or for this machine's if the interpreter cannot be read.
+
+    Raises:
+        ElfError: the file is for another architecture, or malformed.
+    """
     file, machine = read_dynamic(path), os.uname().machine
     with suppress(OSError, ElfError):
         machine = read_dynamic(main).machine if main is not None else machine
@@ -129,10 +133,10 @@ def _read_own_machine(path: Path, main: Path | None) -> DynamicFile:
 
 
 def _choose_version(content: bytes, expected: str | None) -> str:
-    """Return the version string compiled in.
+    """Return the Pillow version compiled into a core.
 
-    A core holds its own version and those of libraries it was compiled against, in no certain order.
-    A fork's has ".post"; else Pillow's is the highest (it has been above 9 since 2022, they are below).
+    A core contains its own version and the versions of libraries, in no particular order. A fork's version has
+    ".post". Otherwise Pillow's is the highest: it has been above 9 since 2022, and the libraries' are below 9.
     """
     versions = [match.decode("ascii") for match in _VERSION.findall(content)]
     if expected is not None and expected in versions:
@@ -146,11 +150,11 @@ def _rank(version: str) -> tuple[bool, tuple[int, ...]]:
 
 
 def read_stub(path: Path) -> Stub | None:
-    """Read the stub of a core, or return None if the core holds the code itself.
+    """Return the stub at a core's path, or None if the file contains the core's code.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     file = read_dynamic(path)
     code = next((name for name in file.needed if name.startswith(CODE_PREFIX)), None)
@@ -158,17 +162,17 @@ def read_stub(path: Path) -> Stub | None:
 
 
 def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tuple[CoreLevel, ...]:
-    """Describe every copy of the code behind a stub, the baseline first, even where it is missing.
+    """Describe every copy of the code behind a stub, the baseline first, even if the baseline is missing.
 
     Args:
-        stub: as `read_stub` found it.
-        loaded: the copy that the loader would take here, or None if it finds none.
-        symbols: which to look for.
+        stub: the result of `read_stub`.
+        loaded: the copy that the loader would take on this machine, or None if it finds none.
+        symbols: the symbols to look for.
     """
-    if loaded is not None:  # the baseline is where that copy belongs to
+    if loaded is not None:  # the baseline is beside the level directories, or is this copy itself
         above = loaded.parent.parent
         home = above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
-    else:  # where the stub looks first
+    else:  # the baseline belongs in the first directory that the stub names
         first = (stub.file.runpath or stub.file.rpath or "$ORIGIN").partition(":")[0]
         origin = str(stub.path.parent.absolute())
         home = Path(os.path.normpath(first.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)))

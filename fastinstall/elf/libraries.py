@@ -1,19 +1,19 @@
 """Recognise the libraries behind PIL's codecs in a file, from its bytes alone; the file is never loaded.
 
-A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
-messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.
+A shared library is recognised by the functions that it exports, not by its name. A library that is linked into another
+file is recognised by the messages in its code, which a file that only uses the library does not have.
 
-Some libraries tell their version only when asked. Where the function returns a constant, that is read from its code,
-without running it; otherwise the version is unknown, as FreeType's always is.
+Some libraries report their version only through a function. If this function returns a constant, the constant is read
+from its code without running it. Otherwise the version is unknown, as FreeType's always is.
 
-libjpeg: the table of messages comes along wherever one is linked in, with its release and copyright. The order of the
-rules matters: mozjpeg contains the marks of libjpeg-turbo, which contains those of the IJG's libjpeg. Sources:
-jversion.h, jerror.h and jcmaster.c of the releases of the IJG's libjpeg from 6b to 9f, of libjpeg-turbo from 0.0.90 to
-3.2.0 and of mozjpeg from 2.0 to 4.1.5.
+libjpeg: its message table, with release and copyright, is part of every copy that is linked in. The order of the rules
+matters: mozjpeg contains the marks of libjpeg-turbo, which contains those of the IJG's libjpeg. Sources: jversion.h,
+jerror.h and jcmaster.c of the releases of the IJG's libjpeg from 6b to 9f, of libjpeg-turbo from 0.0.90 to 3.2.0 and
+of mozjpeg from 2.0 to 4.1.5.
 
-zlib: a file compiled against zlib-ng's headers has zlib-ng's version among its strings, and may be bound to the host's
-zlib all the same, so that string alone counts for nothing. Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib
-from 1.2.0 to 1.3.2 and of zlib-ng from 2.0.0 to 2.3.3.
+zlib: a file compiled against zlib-ng's headers contains zlib-ng's version string but may still be bound to the host's
+zlib, so that string alone proves nothing. Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib from 1.2.0 to
+1.3.2 and of zlib-ng from 2.0.0 to 2.3.3.
 """
 
 import re
@@ -32,7 +32,7 @@ from fastinstall.elf.lookup import find_all_definitions, find_definitions
 
 _LONGEST = 256
 
-# endbr64; push %rbp; mov %rsp,%rbp; mov $number,%eax; pop %rbp; ret. All but the third and the last are optional.
+# endbr64; push %rbp; mov %rsp,%rbp; mov $number,%eax; pop %rbp; ret. Only `mov $number` and `ret` are required.
 _RETURNS = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?(?:\x55\x48\x89\xe5)?\xb8(.{4})\x5d?\xc3", re.DOTALL)
 
 # bti c; mov w0,#low; movk w0,#high,lsl #16; ret
@@ -42,11 +42,11 @@ _IMMEDIATE = 0xFFFF << 5
 
 
 def read_returned_number(path: Path, name: str) -> int | None:
-    """Return the constant that a function returns, or None if it is missing or does anything else.
+    """Return the constant that a function returns, or None if the function is missing or does anything else.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     with open_image(path) as image:
         address = next((fields[4] for _, fields in find_symbols(image, name) if fields[4]), 0)
@@ -72,7 +72,7 @@ def _decode_arm_return(code: bytes) -> int | None:
 
 
 _DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_return}
-"""How each machine's code returns a constant."""
+"""By machine: a decoder that returns the constant a function's code returns, or None."""
 
 
 @immutable
@@ -82,8 +82,9 @@ class SearchedFile:
     Attributes:
         path: its path on this machine.
         machine: its architecture, as the kernel names it: "x86_64", "aarch64".
-        constants: its read-only segments, which have the strings; code is among them only if the linker mixed both.
-        offered: those of the searched functions that it exports.
+        constants: the content of its read-only segments, with the strings; includes code only if the linker put code
+            and constants into one segment.
+        offered: the names in `_FUNCTIONS` that the file exports.
     """
 
     path: Path
@@ -94,7 +95,7 @@ class SearchedFile:
     def text(self, pattern: re.Pattern[bytes]) -> str:
         """Return the first group of a pattern's first match, or "" if nothing matches.
 
-        A pattern that begins with a literal is searched for by that, at a speed of gigabytes a second.
+        A pattern that begins with a literal is fast: the search for the literal scans gigabytes per second.
         """
         match = pattern.search(self.constants)
         return match[1].decode("ascii", "replace") if match else ""
@@ -102,17 +103,17 @@ class SearchedFile:
 
 @immutable
 class Identity:
-    """A library that was found in a file. What cannot be told is empty or None.
+    """A library that was found in a file. Unknown attributes are empty or None.
 
     Attributes:
         kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
         implementation: "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; "zlib", "zlib-ng", "zlib-ng compat";
-            "libtiff" and so on; empty if none of the marks is there.
-        version: of the implementation, as far as its marks tell: "3.1.3", "9e", but "1.3" of a libjpeg-turbo
-            that says no more than that.
-        simd: of a libjpeg, whether it contains SIMD code.
-        abi: of a libjpeg, the interface that it offers: "62", "70", "80", "90".
-        inside: it is linked into the file, and its functions are offered to nobody.
+            "libtiff" and so on; empty if the file has no mark of a known implementation.
+        version: the implementation's version as precisely as the marks show it: "3.1.3", "9e"; for some
+            releases of libjpeg-turbo only "1.3".
+        simd: for a libjpeg, whether it contains SIMD code.
+        abi: for a libjpeg, the version of the interface that it offers: "62", "70", "80", "90".
+        inside: whether the library is linked into the file, and the file does not export its functions.
     """
 
     kind: str
@@ -151,7 +152,10 @@ _TURBO_OF_YEAR = {
     "2020": "2.0",
     "2021": "2.1",
 }
-"""The version stands in the code that compresses, from 1.5 on: else the copyright tells, of releases, not of betas."""
+"""libjpeg-turbo's version by copyright year, for files without the version string, which is in the compressor from 1.5.
+
+The years identify releases, not betas.
+"""
 
 _IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane")
 
@@ -159,13 +163,13 @@ _IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane
 _SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
 _SIMD_SWITCH = b"JSIMD_FORCE"
 _MARKED_MACHINES = frozenset({X86_64.machine})
-"""Machines on which every libjpeg with SIMD code has these marks."""
+"""Machines on which every libjpeg with SIMD code contains `_SIMD_CONSTANTS` or `_SIMD_SWITCH`."""
 
 
 def find_jpeg(contents: SearchedFile) -> Identity | None:
     """Return the libjpeg that a file is or contains, or None if it only uses one."""
     shared = JPEG_ENTRY in contents.offered
-    # The IJG's releases that the libraries in a file are or stand for, as in "6b  27-Mar-1998".
+    # The IJG's releases that the libraries in a file are or are compatible with, as in "6b  27-Mar-1998".
     dates = (date.start() for date in _RELEASE_DATE.finditer(contents.constants))
     before = (_RELEASE_BEFORE_DATE.search(contents.constants[max(0, start - 4) : start]) for start in dates)
     releases = {found[1].decode("ascii") for found in before if found}
@@ -178,21 +182,21 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
     simd = None
     if implementation == "IJG libjpeg":
         simd = False
-    elif implementation:  # the switch is not in every build
+    elif implementation:  # not every build has JSIMD_FORCE
         marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
         simd = marked if marked or contents.machine in _MARKED_MACHINES else None
     return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
 
 
 def _identify_jpeg(contents: SearchedFile, release: str) -> tuple[str, str]:
-    """Return implementation and version, from the release of the IJG's that it is or stands for."""
+    """Return implementation and version of a libjpeg that is, or is compatible with, this release of the IJG's."""
     year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
     moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
     has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
     if has_moz_marks or of_mozilla or moz_version:
         return "mozjpeg", moz_version or _MOZJPEG_OF_YEAR.get(year, "2" if of_mozilla else "")
     turbo_version = contents.text(_TURBO_VERSION)
-    marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # of one without the copyright that it has from 1.2 on
+    marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # signs of libjpeg-turbo before 1.2, which has no copyright of its own
     has_turbo_marks = _SIMD_ENTRY in contents.offered or any(mark in contents.constants for mark in marks)
     if year or commanders_year or turbo_version or has_turbo_marks:
         by_year = _TURBO_OF_YEAR.get(year) or _TURBO_OF_COMMANDERS_YEAR.get(commanders_year, "")
@@ -231,17 +235,17 @@ def find_zlib(contents: SearchedFile) -> Identity | None:
 
 
 def describe_library(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
-    """Describe an identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
+    """Describe an identified library with size, inode and build-id of its file; for a shared libjpeg also the SHA-256.
 
     Args:
-        identity: as `identify` found it.
-        path: where the target has its file.
-        place: that file on this machine.
-        soname: what it was asked for by; empty for one that is linked into the file.
+        identity: a result of `identify`.
+        path: the file's path in the target.
+        place: the file's path on this machine.
+        soname: the name in DT_NEEDED; empty for a library that is linked into the file.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
     status = place.stat()
     return LoadedLibrary(
@@ -259,11 +263,11 @@ def describe_library(identity: Identity, path: PurePath, *, place: Path, soname:
 
 
 def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
-    """Describe a library that something asks for, identified if it is a libjpeg; else by name and place alone.
+    """Describe a needed library: fully if it is a libjpeg, else only with name and path.
 
     Args:
-        soname: the name asked for.
-        path: where it resolves to, or None if the loader would not find it.
+        soname: the name in DT_NEEDED.
+        path: the file it resolves to, or None if the loader would not find it.
     """
     plain = LoadedLibrary(soname=soname, path=path)
     if path is None:
@@ -285,7 +289,7 @@ def _read_tiff_version(contents: SearchedFile) -> str:
 
 
 def _read_openjpeg_version(contents: SearchedFile) -> str:
-    """Read it in a library of its own alone: elsewhere the number may be another's."""
+    """Return OpenJPEG's version, only from a shared OpenJPEG: in other files the number may be something else."""
     return contents.text(_OPENJPEG_VERSION) if _OPENJPEG_ENTRY in contents.offered else ""
 
 
@@ -306,26 +310,26 @@ _MARKS: Mapping[str, tuple[str, str, bytes, Callable[[SearchedFile], str]]] = {
     "freetype": ("FreeType", "FT_Init_FreeType", b"truetype-engine\0", lambda _: ""),
     "lcms2": ("Little CMS", "cmsOpenProfileFromMem", b"tone curve with zero segments and no", _read_lcms2_version),
 }
-"""By kind of library its name, a function that it alone offers, a string of its code and of no user's, its version."""
+"""By kind of library: its name, a function that only it exports, a string that only its code has, a version reader."""
 
 _FUNCTIONS = {
     JPEG: JPEG_FUNCTIONS,
     ZLIB: ZLIB_FUNCTIONS,
     **{kind: (entry,) for kind, (_, entry, _, _) in _MARKS.items()},
 }
-"""By kind of library, every one that can be told: which functions of a file to ask about."""
+"""By kind of library, for all kinds that are recognised: the exported functions that identify it."""
 
 
 def identify(path: Path, *, kinds: Iterable[str] = tuple(_FUNCTIONS)) -> tuple[Identity, ...]:
-    """Tell which libraries a file is or contains; none for a file that only uses them.
+    """Return the libraries that a file is or contains; empty for a file that only uses them.
 
     Args:
-        path: of an ELF file, a library or an extension module.
-        kinds: which kinds to look for.
+        path: an ELF file, a library or an extension module.
+        kinds: the kinds of library to look for.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
     wanted = tuple(name for kind in kinds for name in _FUNCTIONS[kind])
     offered = frozenset(name for name, found in find_all_definitions(path, wanted).items() if found)

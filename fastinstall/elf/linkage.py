@@ -1,7 +1,6 @@
-"""What a process that imports PIL's extension modules would load, and whose code its codecs would run.
+"""Find the files that a process loads when it imports PIL's extension modules, and the libraries its codecs would use.
 
-Simulated from files: nothing is loaded or run. It speaks of a fresh process, in which nothing else was
-imported before.
+The process is simulated from files; nothing is loaded or run. It is a fresh process: nothing was imported before PIL.
 """
 
 from collections import defaultdict
@@ -33,7 +32,7 @@ ENTRY_POINTS = {
     "freetype": ("FT_Init_FreeType", "FT_Load_Glyph", "FT_New_Face", "FT_New_Memory_Face"),
     "lcms2": ("cmsCreateTransform", "cmsOpenProfileFromFile", "cmsOpenProfileFromMem"),
 }
-"""Functions by which the libraries behind the codecs are entered, by kind of library."""
+"""Functions through which PIL calls the libraries behind its codecs, by kind of library."""
 
 _KINDS = {symbol: kind for kind, symbols in ENTRY_POINTS.items() for symbol in symbols}
 _NAMES = tuple(symbol.encode() + b"\0" for symbol in _KINDS)
@@ -43,11 +42,11 @@ def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkag
     """Simulate a process that opens extension modules, and identify the libraries behind its codecs.
 
     Args:
-        modules: what to open, in order; one that the loader refuses is among what is missing, with its reasons.
-        settings: the program, and what else its loader goes by.
+        modules: the modules to open, in order; a refused module is reported in `Linkage.missing`.
+        settings: the program and the inputs of its loader.
 
     Returns:
-        A linkage with nothing but a `problem` where the program is none that could be begun.
+        The linkage; only its `problem` is set if the program cannot be started.
     """
     process = start_process(settings)
     if process.problem:
@@ -70,10 +69,10 @@ def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkag
 def _bind_references(
     process: SimulatedProcess, files: Sequence[MappedFile], scope: tuple[MappedFile, ...]
 ) -> Iterator[Binding]:
-    """Bind the references of files that came in together, in the scope that came with them."""
+    """Bind the references of files that were loaded together, in the scope of the module that they were loaded for."""
     wanted = {user: found for user in files if (found := _read_entry_references(user))}
     everything = {reference for found in wanted.values() for reference in found}
-    process.bind(everything, (*process.scope, *scope))  # each file is read once for all names, not for each user's
+    process.bind(everything, (*process.scope, *scope))  # fill the cache: reads each file once, not once per user
     for user, found in wanted.items():
         providers = process.providers(user, found, scope)
         for each, own in process.bind(found, user.needs).items():
@@ -88,10 +87,10 @@ def _bind_references(
 
 
 def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
-    """Return what a file wants of the libraries behind the codecs.
+    """Return a file's references to the libraries behind the codecs.
 
-    Most files have no such name among their strings, and need no closer look; a linker may store a name as the end of
-    another one.
+    The symbol table is read only if the file's strings contain one of the names, which is rare. A linker may store a
+    name as the tail of a longer one.
     """
     try:
         with open_image(user.place) as image:
@@ -103,7 +102,7 @@ def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
 
 
 def _list_codecs(process: SimulatedProcess, bindings: list[Binding], begun: frozenset[MappedFile]) -> Iterator[Codec]:
-    """Yield the libraries in what was opened; in what the program brought along, those that something is bound to."""
+    """Yield the codec libraries in files loaded for modules; in files loaded at the start, only those that are used."""
     users: defaultdict[tuple[PurePath | None, str], list[PurePath]] = defaultdict(list)
     for each in bindings:
         users[each.provider, _KINDS[each.symbol]].append(each.user)

@@ -1,6 +1,6 @@
-"""Symbols of an ELF file with their versions: what it defines under a name, and what it needs from others.
+"""Read the versioned symbols of an ELF file: its definitions of a name, and its references to other files.
 
-Which of several files a reference is bound to depends on their order in the process, and is decided by `loader`.
+Which file a reference is bound to depends on the order of files in the process; `fastinstall.elf.loader` decides that.
 Sources: glibc's elf/dl-lookup.c (`check_match`) and elf/dl-version.c, which follows the offsets from entry to entry and
 ignores all counts; Linux Standard Base Core, "Symbol Versioning".
 """
@@ -29,8 +29,9 @@ class SymbolVersions:
     """The versions of a file's symbols.
 
     Attributes:
-        needed: what it cannot do without, in the file's order: versions by library, as DT_NEEDED names it.
-        defined: what it defines, in the file's order, without the base version, which is the file's own name.
+        needed: the versions that the file requires, by library (its name in DT_NEEDED), in the file's order.
+        defined: the versions that the file defines, in the file's order, without the base version, which is the
+            file's own name.
     """
 
     needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -42,10 +43,10 @@ class Version:
     """A version that symbols may have.
 
     Attributes:
-        index: by which the symbols refer to it.
-        name: as the library names it: "LIBJPEG_8.0".
-        library: of which it is needed; empty for one that the file defines.
-        weak: it is needed, and may be missing.
+        index: the number by which symbols refer to the version.
+        name: the version's name: "LIBJPEG_8.0".
+        library: the library that should define the version; empty for a version that the file itself defines.
+        weak: whether a needed version may be missing.
     """
 
     index: int
@@ -58,8 +59,8 @@ def read_versions(path: Path) -> SymbolVersions:
     """Read the versions that a file defines and needs.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     with open_image(path) as image:
         needed: dict[str, list[str]] = {}
@@ -102,7 +103,7 @@ def read_defined_versions(image: ElfImage) -> Iterator[Version]:
 
 
 def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield addresses and fields of the entries of a table; none without the table."""
+    """Yield address and fields of each entry of the version table with this dynamic tag, if the file has one."""
     address = image.tags.get(tag, 0)
     for place, fields in _read_linked_records(image, address, layout) if address else ():
         if fields[0] != _FORMAT:
@@ -111,7 +112,7 @@ def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[
 
 
 def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
+    """Yield address and fields of linked records: the last field is the offset to the next record, or 0."""
     for _ in range(_INDEX):
         fields = image.unpack(layout, address)
         yield address, fields
@@ -134,10 +135,10 @@ class Definition:
     """A definition that references of other files can be bound to.
 
     Attributes:
-        name: of the symbol, without its version.
-        version: that it has ("LIBJPEG_8.0"); empty if none.
-        hidden: it is not the default of its name: only references to its very version are bound to it.
-        oldest: it has no version, or the first that its file defines: what a reference without a version gets.
+        name: the symbol's name, without its version.
+        version: the symbol's version ("LIBJPEG_8.0"); empty if it has none.
+        hidden: whether this is not the name's default version, so only references to this version are bound to it.
+        oldest: whether it has no version or the first that its file defines; references without a version bind to it.
     """
 
     name: str
@@ -148,13 +149,13 @@ class Definition:
 
 @immutable
 class Reference:
-    """A symbol that a file wants of another.
+    """A symbol that a file uses and expects another file to define.
 
     Attributes:
-        name: of the symbol, without its version.
-        version: that is asked for; empty if none.
-        library: which of the needed libraries should have that version, as DT_NEEDED names it; empty if none.
-        weak: it may stay undefined.
+        name: the symbol's name, without its version.
+        version: the required version; empty if none.
+        library: the needed library that should define the version, as named in DT_NEEDED; empty without a version.
+        weak: whether the symbol may stay undefined.
     """
 
     name: str
@@ -164,25 +165,25 @@ class Reference:
 
 
 def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
-    """Return what a file defines for others under a name, one definition per version, in the loader's order.
+    """Return a file's definitions of a name for other files, one per version, in the loader's order.
 
-    Undefined symbols are no definitions, nor are those to which a program lends an address of its own:
-    what is called through it is another file's. What the loader passes over is left out: hidden and
-    internal symbols, local ones, and types other than code, data and thread-local data.
+    Undefined symbols are left out, even if a program gives one an address of its own: a call through it reaches
+    another file. Symbols that the loader ignores are left out too: hidden, internal and local symbols, and types
+    other than code, data and thread-local data.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     return find_all_definitions(path, (name,))[name]
 
 
 def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[Definition, ...]]:
-    """Find the definitions of several names as `find_definitions` does, with the file opened once.
+    """Return the definitions of several names as `find_definitions` does, but open the file only once.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     with open_image(path) as image:
         found = [
@@ -203,10 +204,14 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
 
 
 def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
-    """Return which of a file's definitions of a name the loader binds a reference to, or None if it searches on.
+    """Return the definition that the loader binds a reference to, or None if it goes on to the next file.
 
-    A reference with a version takes that version, else a definition without any. One without a
-    version takes the oldest, else the default if there is just one (`check_match`).
+    A reference with a version binds to that version, else to a definition without any version. A reference
+    without a version binds to the oldest definition, else to the default if there is just one (`check_match`).
+
+    Args:
+        definitions: all definitions of the name in one file.
+        reference: a reference to that name.
     """
     if reference.version:
         fitting = (one for one in definitions if one.version == reference.version or not (one.version or one.hidden))
@@ -217,13 +222,13 @@ def definition_for(definitions: tuple[Definition, ...], reference: Reference) ->
 
 
 def references(path: Path) -> dict[str, Reference]:
-    """Return what a file wants of others (the undefined symbols of .dynsym), by name.
+    """Return a file's references to other files (the undefined symbols of .dynsym), by name.
 
-    Of a name that is asked for in several versions, the last in the table is kept.
+    If a name is referenced in several versions, the last one in the table is kept.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     with open_image(path) as image:
         return {reference.name: reference for reference in _read_references(image)}
@@ -245,9 +250,9 @@ def _read_version_word(image: ElfImage, index: int) -> int:
 
 
 def _read_versions(image: ElfImage) -> dict[int, Version]:
-    """Return the versions by index.
+    """Return the versions by index, both defined and needed.
 
-    A program's copy of another file's data has the version that it needs of that file.
+    Needed versions count for definitions too: a program's copy of another file's data has that file's version.
     """
     return {each.index: each for each in (*read_defined_versions(image), *read_needed_versions(image))}
 

@@ -1,4 +1,4 @@
-"""What the numbers by which some CPUs name themselves in /proc/cpuinfo mean to people: "Neoverse N1".
+"""Translate the numbers that identify an Arm CPU in /proc/cpuinfo into names such as "Neoverse N1".
 
 Sources: arch/arm64/include/asm/cputype.h of Linux; sys-utils/lscpu-arm.c of util-linux.
 """
@@ -88,7 +88,7 @@ _PARTS = {
 
 
 def name_implementer(processor: Mapping[str, str]) -> str:
-    """Return who designed a processor, "" if it does not say or the number is not known.
+    """Return the designer of a processor, or "" if the number is missing or unknown.
 
     >>> name_implementer({"CPU implementer": "0x41", "CPU part": "0xd0c"})
     'ARM'
@@ -105,7 +105,7 @@ def name_processors(processors: Iterable[Mapping[str, str]]) -> str:
     'ARM part 0xfff'
 
     Args:
-        processors: for each, its keys and values of /proc/cpuinfo.
+        processors: the keys and values of each processor in /proc/cpuinfo.
     """
     return " + ".join(dict.fromkeys(filter(None, map(_name_processor, processors))))
 

@@ -1,6 +1,6 @@
-"""The sections of an ELF file, its functions by name and first bytes, and the switches it was compiled with.
+"""Read the sections of an ELF file, the names and first bytes of its functions, and its recorded compiler switches.
 
-How symbols bind between libraries is not decided here, nor which instructions functions contain.
+Binding of symbols between libraries, and the instructions of functions, are left to other modules.
 """
 
 import re
@@ -17,8 +17,8 @@ _FUNCTION = 2
 _FEWEST_FUNCTIONS, _MOST_FUNCTIONS = 10, 8192
 _LONGEST_SET_UP = 48
 
-# push %rbp; mov %rsp,%rbp; saved registers; room on the stack; the first parameter stored into the
-# frame. The last is what tells -O0 from an optimised build with -fno-omit-frame-pointer.
+# push %rbp; mov %rsp,%rbp; saved registers; room on the stack; the first parameter stored into the frame.
+# The store distinguishes -O0 from an optimised build with -fno-omit-frame-pointer.
 _UNOPTIMISED_X86 = re.compile(
     rb"(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5"
     rb"(?:\x41[\x54-\x57]|\x53)*"
@@ -29,16 +29,16 @@ _UNOPTIMISED_X86 = re.compile(
 
 
 def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
-    """Return the names that a file defines, for others (.dynsym) or, where it is not stripped, itself (.symtab).
+    """Return which of some names a file defines, in .dynsym (for other files) or .symtab (unless stripped).
 
     Args:
-        path: of an ELF file.
-        names: that are looked for.
-        exported: whether those for others alone count.
+        path: the ELF file.
+        names: the names to look for.
+        exported: search .dynsym only.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     wanted, found = tuple(names), set[str]()
     with open_image(path) as image:
@@ -50,19 +50,19 @@ def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = Fal
 
 
 def measure_unoptimised_share(path: Path) -> float | None:
-    """Measure the share of functions that begin as `gcc -O0` begins them, 0.0 to 1.0.
+    """Return the share of functions that begin like functions of a build at -O0, 0.0 to 1.0.
 
-    At -O0 every function sets up a frame and stores its parameters there: on Pillow's C files the
-    share is 0.99, and at -O1, -Og, -O2, -O3 at most 0.02, with or without -fno-omit-frame-pointer
-    (gcc 12.2). For aarch64 it is 0.98 (gcc 12.2) and 0.92 (clang 22), and at most 0.004. Functions without
-    parameters do not count as unoptimised. Of more than 8,192 functions a part is looked at, spread evenly.
+    At -O0 every function sets up a frame and stores its parameters there. On Pillow's C files for x86-64 the share
+    is 0.99, and at -O1, -Og, -O2, -O3 at most 0.02, with or without -fno-omit-frame-pointer (gcc 12.2). For aarch64
+    the share at -O0 is 0.98 (gcc 12.2) and 0.92 (clang 22), and above -O0 at most 0.004. Functions without
+    parameters do not count as unoptimised. If a file has more than 8,192 functions, an even sample is read.
 
     Returns:
-        None if it cannot be told: another machine, or too few functions.
+        The share, or None for other machines and for files with too few functions.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     with open_image(path) as image:
         unoptimised = _UNOPTIMISED.get(image.machine)
@@ -79,30 +79,30 @@ def measure_unoptimised_share(path: Path) -> float | None:
 
 
 def compiler_switches(path: Path) -> tuple[str, ...]:
-    """Read the compiler and its switches as `-frecord-gcc-switches` recorded them, one line per distinct set.
+    """Return compiler and switches as recorded by `-frecord-gcc-switches`, one line per distinct set.
 
     Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
+        ElfError: the file cannot be read as an ELF file.
+        OSError: the file cannot be opened.
     """
     with open_image(path) as image:
         return read_lines(image, ".GCC.command.line")
 
 
 def _list_defined(entries: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the name's offset, type, address and size of each symbol with a section of its own."""
+    """Yield name offset, type, address and size of each defined symbol."""
     for name, information, _, section, address, size in SYMBOL.iter_unpack(entries):
         if section:
             yield name, information & 15, address, size
 
 
 def _list_function_sizes(entries: bytes) -> dict[int, int]:
-    """Return sizes of the functions by address; a function of two names counts once."""
+    """Return the size of each function by its address; a function with two names counts once."""
     return {address: size for _, kind, address, size in _list_defined(entries) if kind == _FUNCTION and size}
 
 
 def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
-    """Return the symbols that linkers go by, and the strings that they name; nothing in a file that was stripped."""
+    """Return the entries and strings of the static symbol table (.symtab); empty for a stripped file."""
     sections = read_sections(image)
     section = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
     if section is None:
@@ -128,9 +128,9 @@ class Section:
         name: with its leading dot: ".rodata", ".symtab".
         kind: `sh_type`, as elf(5) numbers it.
         flags: `sh_flags`, a bit field.
-        offset: of its bytes in the file.
-        size: of its bytes in the file; 0 where it has none there.
-        link: `sh_link`: for a symbol table, the index of its strings.
+        offset: where its content starts in the file, in bytes.
+        size: size of its content in the file, in bytes; 0 for .bss and the like.
+        link: `sh_link`: for a symbol table, the index of the section with its strings.
     """
 
     name: str
@@ -142,10 +142,10 @@ class Section:
 
 
 def read_sections(image: ElfImage) -> tuple[Section, ...]:
-    """Read the section headers in order, empty if they were stripped.
+    """Return the section headers in order; empty if they were stripped.
 
     Raises:
-        ElfError: they, or the names they refer to, are malformed or not in the file.
+        ElfError: the headers, or the section names, are malformed or outside the file.
     """
     offset, one, count, names_index = image.section_headers
     if not offset or not count:
@@ -170,13 +170,13 @@ def read_sections(image: ElfImage) -> tuple[Section, ...]:
 
 
 def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
-    """Return the distinct strings of a section of text, in order; none if it is absent or compressed.
+    """Return the distinct strings of a section of text, in order; empty if it is absent or compressed.
 
     Args:
-        name: of the section: ".comment".
+        name: the section's name, such as ".comment".
 
     Raises:
-        ElfError: the sections are malformed, or this one is implausibly large.
+        ElfError: a section is malformed, or the one with this name is implausibly large.
     """
     for section in read_sections(image):
         if section.name == name and not section.flags & _COMPRESSED:
@@ -187,15 +187,15 @@ def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
     return ()
 
 
-# A function for aarch64 at -O0 sets up a frame and stores its first parameter there, with nothing between but registers
-# that are saved and, with `-fstack-protector`, the guard's value. Source: Arm Architecture Reference Manual for
-# A-profile (DDI 0487), chapter C4.
+# A function for aarch64 at -O0 sets up a frame and stores its first parameter there. In between it only saves registers
+# and, with `-fstack-protector`, loads the guard's value. Source: Arm Architecture Reference Manual for A-profile
+# (DDI 0487), chapter C4.
 _HINTS = (0xD503245F, 0xD503233F)  # bti c, paciasp
 _LOWERS_STACK = (0xFF8003FF, 0xD10003FF)  # sub sp,sp,#number
-_SETS_FRAME = (0xFF8003FF, 0x910003FD)  # add x29,sp,#number, of which mov x29,sp is one
-_SAVES_PAIR = (0x3A4003E0, 0x280003E0)  # stp of any registers to where sp points
+_SETS_FRAME = (0xFF8003FF, 0x910003FD)  # add x29,sp,#number, including mov x29,sp
+_SAVES_PAIR = (0x3A4003E0, 0x280003E0)  # stp of any registers to an address based on sp
 _LOADS_GUARD = ((0x9F000000, 0x90000000), (0xFFC00000, 0xF9400000))  # adrp; ldr of a pointer
-_STORES = (  # str and stur, of registers for numbers of any size, and of the whole of a vector register
+_STORES = (  # str and stur of general and scalar floating-point registers, and of whole vector registers
     (0x3BC00000, 0x39000000),
     (0xFFC00000, 0x3D800000),
     (0x3BE00C00, 0x38000000),
@@ -203,14 +203,14 @@ _STORES = (  # str and stur, of registers for numbers of any size, and of the wh
 )
 _FRAME_REGISTERS = (29, 31)  # x29, sp
 _REGISTER = 31
-_FIRST_SAVED = 19  # x19 to x30, of those that stp saves
-_FIRST_OTHER = 8  # the registers from this one on hold no parameters
+_FIRST_SAVED = 19  # stp that saves x19 to x30
+_FIRST_OTHER = 8  # registers from x8 hold no parameters
 
 
 def begins_unoptimised(code: bytes) -> bool:
-    """Tell whether a function's first instructions are those of a build at -O0; its first 48 bytes are enough.
+    """Return whether aarch64 code begins like a function of a build at -O0; its first 48 bytes are enough.
 
-    A function without parameters is not taken for one.
+    A function without parameters is not recognised.
     """
     has_frame = False
     for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]):
@@ -230,7 +230,7 @@ def _is(word: int, pattern: tuple[int, int]) -> bool:
 
 
 def _find_stored(word: int) -> int | None:
-    """Return the number of the register that is stored into the frame; None for any other instruction."""
+    """Return the number of the register that an instruction stores into the frame; None for other instructions."""
     framed = word >> 5 & _REGISTER in _FRAME_REGISTERS
     return word & _REGISTER if framed and any(_is(word, pattern) for pattern in _STORES) else None
 

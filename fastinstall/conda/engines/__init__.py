@@ -1,1 +1,1 @@
-"""What installs conda packages: the user's own conda, or py-rattler."""
+"""The engines that install conda packages: the user's own conda, and py-rattler."""

@@ -1,7 +1,7 @@
-"""py-rattler at work, in a process of its own: a request as JSON in, an answer as JSON out.
+"""Run py-rattler in a separate process, with a JSON request on stdin and a JSON answer on stdout.
 
-The request comes by stdin: addresses in it may bear credentials, and the arguments of a process are for all to see.
-Run by its path: nothing of fastinstall is imported here.
+The request comes on stdin because its URLs may contain credentials, and other users can read a process's arguments.
+The script is run by its path and imports nothing of fastinstall.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ Request = dict[str, Any]
 
 
 async def preview_change(request: Request) -> Request:
-    """What installing specs would change, everything else staying if it can."""
+    """Return the packages that installing the specs would add and remove, with as few other changes as possible."""
     present = _read_installed(request)
     found = await _solve_gently(request, present)
     before, after = (
@@ -56,9 +56,14 @@ def _make_document(record: RepoDataRecord) -> Request:
 
 
 async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[RepoDataRecord]:
-    """The solution that changes least: nothing else, other versions, other packages that somebody needed.
+    """Return the solution with the fewest changes to other packages.
 
-    A pin that is in the way is told apart from other reasons.
+    Three solves are tried: other packages stay as they are; they may change version; dependencies that nobody
+    requested may also be removed.
+
+    Raises:
+        PinnedError: a solution exists only without the environment's pins.
+        SolverError: no solution exists.
     """
     others = [each for each in present if each.name.normalized not in request["replaced"]]
     needed = {line.split()[0] for each in others for line in each.depends}
@@ -80,11 +85,11 @@ async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[R
 
 
 class PinnedError(Exception):
-    """There would be a solution without the pins of the environment."""
+    """A solution exists only without the environment's pins."""
 
 
 async def link_packages(request: Request) -> Request:
-    """Install packages into an empty directory, as if it were the prefix."""
+    """Install packages into the empty directory `scratch`, with the prefix's path written into their files."""
     records = [await _fetch_record(request, package) for package in request["packages"]]
     await install(
         records,
@@ -98,7 +103,7 @@ async def link_packages(request: Request) -> Request:
 
 
 async def change_packages(request: Request) -> Request:
-    """Remove packages but not their dependants, and install others. A package in both lists is reinstalled."""
+    """Remove packages but not their dependants, then install others. Reinstall a package that is in both lists."""
     present = _read_installed(request)
     coming = {package["name"]: await _fetch_record(request, package) for package in request["packages"]}
     going = {*request["removed"], *coming}
@@ -118,7 +123,7 @@ async def _install(request: Request, records: list[RepoDataRecord], **options: A
 
 
 async def read_contents(request: Request) -> Request:
-    """What a package says of its files."""
+    """Return the texts of a package's `info/paths.json` and `info/link.json`."""
     (package,) = request["packages"]
     archive = await PackageArchive.from_path(await _fetch_file(request, package))
     found = await archive.read_files(["info/paths.json", "info/link.json"])
@@ -126,9 +131,9 @@ async def read_contents(request: Request) -> Request:
 
 
 async def create_environment(request: Request) -> Request:
-    """Make an environment."""
+    """Create an environment from specs."""
     records = await _solve(request, request["specs"])
-    specs = [MatchSpec(spec)._match_spec for spec in request["specs"]]  # noqa: SLF001 (what it wants)
+    specs = [MatchSpec(spec)._match_spec for spec in request["specs"]]  # noqa: SLF001 (the type `install` requires)
     await _install(request, records, installed_packages=[], requested_specs=specs)
     return {}
 
@@ -136,7 +141,7 @@ async def create_environment(request: Request) -> Request:
 async def _solve(
     request: Request, specs: Iterable[str], *, locked: Sequence[PrefixRecord] = (), kept: Sequence[PrefixRecord] = ()
 ) -> list[RepoDataRecord]:
-    """Solve; packages that are `locked` are preferred, those that are `kept` cannot change."""
+    """Solve for specs; prefer the `locked` packages, and do not change the `kept` packages."""
     gateway = Gateway(
         cache_dir=_make_index_cache(request),
         default_config=SourceConfig(cache_action="force-cache-only" if request["offline"] else "cache-or-fetch"),
@@ -156,7 +161,7 @@ async def _solve(
 
 
 def _make_index_cache(request: Request) -> Path:
-    """Create the cache of channels' indices, for this user alone: py-rattler notes credentials there."""
+    """Create the cache of channel indices, readable only by this user because py-rattler stores credentials there."""
     directory = Path(request["cache"], "repodata")
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     directory.chmod(0o700)
@@ -164,7 +169,11 @@ def _make_index_cache(request: Request) -> Path:
 
 
 def _list_channels(request: Request) -> list[Channel]:
-    """List the offered channel and those that are asked; refuse what the configuration does not allow."""
+    """Return the offered and the requested channels.
+
+    Raises:
+        ChannelNotAllowedError: conda's configuration does not allow a requested channel.
+    """
     asked = {_strip_credentials(channel): Channel(channel) for channel in request["channels"]}
     allowed, denied = ({_strip_credentials(each) for each in request[key]} for key in ("allowed", "denied"))
     refused = [each for each in asked if each in denied or (allowed and each not in allowed)]
@@ -174,18 +183,18 @@ def _list_channels(request: Request) -> list[Channel]:
 
 
 def _strip_credentials(channel: str) -> str:
-    """Return a channel's address without credentials."""
+    """Return a channel's URL without credentials."""
     parts = urlsplit(Channel(channel).base_url)
     path = re.sub(r"/t/[a-zA-Z0-9-]*", "", parts.path, count=1).rstrip("/")
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path).geturl()
 
 
 class ChannelNotAllowedError(Exception):
-    """The keeper of conda's configuration does not want a channel asked."""
+    """Conda's configuration does not allow a channel."""
 
 
 def _read_pins(request: Request) -> list[str]:
-    """Read what the environment's owner has pinned."""
+    """Return the specs in the environment's file `conda-meta/pinned`."""
     if request.get("unpinned"):
         return []
     file = Path(request["prefix"], "conda-meta", "pinned")
@@ -208,7 +217,7 @@ class InvalidRecordError(Exception):
 
 
 async def _fetch_record(request: Request, package: Request) -> RepoDataRecord:
-    """A package by its file, with what the channel's index says of it."""
+    """Return the record of a package from its file, with the dependencies from the channel's index."""
     file = await _fetch_file(request, package)
     record = await RepoDataRecord.from_package_archive(file)
     record.md5 = hashlib.md5(file.read_bytes(), usedforsecurity=False).digest()
@@ -220,7 +229,7 @@ async def _fetch_record(request: Request, package: Request) -> RepoDataRecord:
 
 
 async def _fetch_file(request: Request, package: Request) -> Path:
-    """Where a package is on this machine; fetched if it is not there yet."""
+    """Return the path of a package on this machine; download it if it is not in the cache."""
     url = str(package["url"])
     if url.startswith("file:"):
         return _verified(Path(unquote(urlsplit(url).path)), package)
@@ -252,7 +261,7 @@ def _verified(file: Path, package: Request) -> Path:
 
 
 class DownloadError(Exception):
-    """A file of a channel cannot be had."""
+    """A package cannot be downloaded, or may not be because of --offline."""
 
 
 _OPERATIONS = {
@@ -268,7 +277,7 @@ if __name__ == "__main__":
     asked = json.loads(sys.stdin.read())
     try:
         answer = asyncio.run(_OPERATIONS[asked["operation"]](asked))
-    except Exception as error:  # noqa: BLE001 (told to the process that waits)
+    except Exception as error:  # noqa: BLE001 (reported to the parent process)
         answer = {"error": type(error).__name__, "message": str(error)}
-    print(json.dumps({"answer": answer}), flush=True)  # noqa: T201 (this is how it answers)
-    os._exit(0)  # threads of py-rattler may still be at work: an orderly end crashes now and then
+    print(json.dumps({"answer": answer}), flush=True)  # noqa: T201 (the answer to the parent process)
+    os._exit(0)  # a normal exit sometimes crashes, because threads of py-rattler may still be running

@@ -1,4 +1,4 @@
-"""Open the engine for conda packages that was asked for, or say what to install."""
+"""Open the requested engine for conda packages, or refuse with a hint about what to install."""
 
 from typing import TYPE_CHECKING
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools) -> CondaEngine:
-    """Open the engine of that name.
+    """Open an engine for conda packages.
 
     Args:
-        engine: which one: CONDA or RATTLER.
+        engine: CONDA or RATTLER.
         tool: the conda executable, or None if none was found.
-        means: what it works with.
+        means: variables, cache and settings for the engine.
 
     Raises:
-        RefusedError: it is not installed; the hint says how to get it.
-        ValueError: that is no engine for conda packages.
+        RefusedError: the engine is not installed; the hint says how to install it.
+        ValueError: `engine` does not install conda packages.
     """
     if engine is CondaInstaller.CONDA:
-        from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only where it is used)
+        from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only this engine needs it)
 
         if tool is None:
             raise RefusedError(
@@ -38,14 +38,14 @@ def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTool
 
 
 def open_rattler(means: CondaTools) -> "Rattler":
-    """Open the embedded engine.
+    """Open the embedded engine, py-rattler.
 
     Raises:
         RefusedError: py-rattler is not installed; the hint says how to get it.
     """
-    from importlib.util import find_spec  # noqa: PLC0415 (only where it is used)
+    from importlib.util import find_spec  # noqa: PLC0415 (only this engine needs it)
 
-    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
+    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only this engine needs it)
 
     if find_spec("rattler") is None:
         raise make_missing_extra_error("py-rattler")

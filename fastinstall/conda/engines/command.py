@@ -1,6 +1,6 @@
-"""The engine that is the user's own conda, run as a program.
+"""The engine that runs the user's own conda as a program.
 
-Runs the user's conda: always on a named prefix, always for JSON, never asking anything.
+Each command names its prefix, prints JSON and never prompts.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, C
 from fastinstall.observe.conda.records import package_from_record
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel
-_LINKING = 300.0
-_CHANGING = 1800.0  # seconds; packages are downloaded
+_LINKING = 300.0  # seconds
+_CHANGING = 1800.0  # seconds; includes the download of packages
 
 _UNLISTED = {"CONDA_REGISTER_ENVS": "false"}
-"""Keeps a prefix out of the user's list of environments."""
+"""A variable that keeps conda from adding a prefix to the user's list of environments."""
 _RECORD = "info/repodata_record.json"
 
 Document = dict[str, Any]
@@ -41,7 +41,8 @@ class CondaCommand:
     """The user's own conda.
 
     Args:
-        means: what it works with.
+        tool: the conda executable.
+        means: variables, cache and settings for the engine.
     """
 
     name = CondaInstaller.CONDA
@@ -52,12 +53,12 @@ class CondaCommand:
 
     @property
     def description(self) -> str:
-        """Its version, and the solver that it is set to."""
+        """Conda's version and configured solver, as text."""
         version = f" {self._tool.version}" if self._tool.version else ""
         return f"conda{version}" + (f", {self._tool.solver} solver" if self._tool.solver else "")
 
     def preview(self, request: CondaRequest) -> CondaChange:
-        """Solve by a dry run; a channel of an index alone stands for packages that are yet to be made."""
+        """Solve with a dry run. A channel that has only an index offers the packages that do not exist yet."""
         prefix = Path(request.prefix)
         failures.refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
@@ -76,15 +77,15 @@ class CondaCommand:
         )
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
-        """Have conda make an environment of exactly these files, and its records those of `prefix`.
+        """Let conda create an environment in `scratch` from exactly these packages, with records for `prefix`.
 
-        They are unpacked beside it for the time being. In the user's package cache, conda would take them for those
-        of the same name that another environment has, when it is offline.
+        The packages are unpacked in a temporary package cache beside `scratch`. In the user's package cache, offline
+        conda would confuse them with packages of the same name that were made for another environment.
         """
         with _list_in_file(packages) as listing, temporary_directory("packages", within=scratch.parent) as cache:
             words = ("--no-default-packages", "--file", str(listing))
             argv = self._compose("create", scratch, words, offline=True)
-            # Plugins are left out: it needs neither a solver nor the network.
+            # Linking needs neither a solver nor the network, so plugins are disabled.
             settings = {
                 **_UNLISTED,
                 "CONDA_NO_PLUGINS": "true",
@@ -95,12 +96,12 @@ class CondaCommand:
         linked_records.finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
-        """Remove without dependants, then install by URL."""
+        """Remove packages but not their dependants, then install packages by URL."""
         failures.refuse_protected(prefix)
         before = linked_records.read_linked_records(prefix)
         history = prefix / "conda-meta" / "history"
         said = foreign.text_or_empty(history, "surrogateescape")
-        # conda takes away by itself what it puts another build in place of
+        # conda itself removes a package when it installs another build of it
         coming = {each.name: each.dist for each in change.linked}
         leaving = [
             each.name
@@ -119,30 +120,31 @@ class CondaCommand:
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """Download it into conda's package cache, and read there what it has."""
+        """Return the paths of a package's files; download it into conda's package cache if it is not there."""
         directory = self._find_extracted(package) or self._download_package(package)
         paths, link = (foreign.text_or_empty(directory / "info" / name) for name in ("paths.json", "link.json"))
         return resolve_linked_paths(paths, link, python)
 
     def _compose(self, verb: str, prefix: Path, words: Iterable[str], *, offline: bool = False) -> tuple[str, ...]:
-        """Compose the command: always on a named prefix, always for JSON, never asking anything."""
+        """Return a conda command that names its prefix, prints JSON and never prompts."""
         network = ("--offline",) if offline or self._means.offline else ()
         return (*self._tool.command, verb, "--json", "-q", "-y", "-p", str(prefix), *network, *words)
 
     def _invoke(self, argv: tuple[str, ...], prefix: Path, *, seconds: float, **settings: str) -> tuple[Document, ...]:
-        """Run it to its end.
+        """Run a conda command and wait for its end.
 
         Args:
+            argv: the command.
             prefix: the environment whose settings apply, as if it were active.
-            seconds: before it is killed.
-            settings: variables to add to the user's.
+            seconds: the time after which the command is killed.
+            settings: environment variables to add to the user's.
 
         Returns:
-            What it printed.
+            The JSON objects that the command printed.
 
         Raises:
-            CommandError: it cannot be started, does not end in time, or fails without a reason in JSON.
-            FailedError: it fails; with its own message.
+            CommandError: the command cannot be started, does not end in time, or fails without a reason in JSON.
+            FailedError: the command fails; the error has conda's message.
             RefusedError: the environment is frozen, locked, or not writable.
         """
         variables = make_conda_variables(self._means.variables, CONDA_PREFIX=str(prefix), **settings)
@@ -153,14 +155,14 @@ class CondaCommand:
             raise failures.make_conda_failure(error, prefix)
         if completed.exit_code != 0:
             raise failures.make_wordless_failure(completed, "conda")
-        # The classic solver installs what somebody has pinned away, and says so in a warning.
+        # The classic solver installs a package against a pin and only warns about it.
         overridden = re.search(r"pinned spec .* conflicts with explicit specs", completed.stderr)
         if overridden:
             raise failures.make_failure("SpecsConfigurationConflictError", overridden[0], "conda", prefix)
         return documents
 
     def _complete_package(self, package: CondaPackage) -> CondaPackage:
-        """Complete a package that conda names without its URL, because it need not be downloaded."""
+        """Complete a package that conda reports without URL because it is in the package cache already."""
         if package.url:
             return package
         directory = self._find_extracted(package)
@@ -168,7 +170,7 @@ class CondaCommand:
         return package_from_record(document) if document else package
 
     def _find_extracted(self, package: CondaPackage) -> Path | None:
-        """Find a package in conda's package cache, where another one may have the same name."""
+        """Return a package's directory in conda's package caches, or None; the hash excludes namesakes."""
         for directory in (cache / package.dist for cache in self._caches):
             digest = package_from_record(linked_records.read_linked_record(directory / _RECORD)).sha256
             same = not package.sha256 or digest in ("", package.sha256)
@@ -191,7 +193,7 @@ class CondaCommand:
             try:
                 self._invoke(self._compose("create", nothing, words), nothing, seconds=_CHANGING, **_UNLISTED)
             except FastinstallError as error:
-                problem = error  # some versions miss a Python in what they only download for
+                problem = error  # some versions complain, after the download, that the environment has no Python
         directory = self._find_extracted(package)
         if directory is None:
             raise problem or FailedError(f"{package.dist}: conda downloaded it, but no package cache has it")
@@ -200,7 +202,7 @@ class CondaCommand:
 
 @contextmanager
 def _list_in_file(packages: Sequence[CondaPackage]) -> Iterator[Path]:
-    """Write a file that has conda install exactly these."""
+    """Write a temporary file that makes conda install exactly these packages."""
     with temporary_directory("conda") as directory:
         listing = directory / "packages.txt"
         lines = ("@EXPLICIT", *map(_format_package_line, packages), "")
@@ -220,16 +222,16 @@ def _format_package_line(package: CondaPackage) -> str:
         raise FailedError(f"{path}: cannot be read: {error.strerror}") from error
     if package.sha256 and hashlib.sha256(content).hexdigest() != package.sha256:
         raise FailedError(f"{path}: this is not the chosen file: its SHA-256 is not {package.sha256}")
-    # conda keeps files by their names: the hash tells it that one it has is another one
+    # conda's cache goes by file names: the hash shows conda that a cached file of this name is another package
     return f"{package.url}#{hashlib.md5(content, usedforsecurity=False).hexdigest()}"
 
 
 _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
-        # what belongs to a shell's active environment, which need not be the one that is worked on
+        # variables of the shell's active environment, which may be another one
         *("CONDA_DEFAULT_ENV", "CONDA_PROMPT_MODIFIER", "CONDA_SHLVL"),
-        # settings of conda, each of which is also a variable, that would make it do something else
+        # settings of conda, as variables, that would change the command
         *("CONDA_CLOBBER", "CONDA_CREATE_DEFAULT_PACKAGES", "CONDA_DEBUG", "CONDA_DEPS_MODIFIER"),
         *("CONDA_DISALLOWED_PACKAGES", "CONDA_DOWNLOAD_ONLY", "CONDA_DRY_RUN", "CONDA_FORCE", "CONDA_FORCE_REINSTALL"),
         *("CONDA_FORCE_REMOVE", "CONDA_IGNORE_PINNED", "CONDA_JSON", "CONDA_QUIET", "CONDA_SUBDIR"),
@@ -249,7 +251,7 @@ _OURS = {
 
 
 def make_conda_variables(variables: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return the environment for the user's conda: the user's own, less what would lead it elsewhere."""
+    """Return environment variables for conda: the user's, without those that would change its commands, and `more`."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     return {**kept, **_OURS, **more}
 
@@ -258,7 +260,7 @@ _DECODER = json.JSONDecoder()
 
 
 def parse_documents(text: str) -> tuple[Document, ...]:
-    """Parse every JSON object in an output, whatever stands around it.
+    """Return every JSON object in an output, ignoring any text around the objects.
 
     >>> parse_documents('warning {"success": true} done {"actions": {}}')
     ({'success': True}, {'actions': {}})
@@ -276,13 +278,13 @@ def parse_documents(text: str) -> tuple[Document, ...]:
 
 
 def find_error(documents: tuple[Document, ...]) -> Document | None:
-    """Return the document that tells of a failure."""
+    """Return the first document that reports a failure, or None; the normal end of a dry run does not count."""
     failures = (each for each in documents if "exception_name" in each or each.get("error"))
     return next((each for each in failures if each.get("exception_name") != "DryRunExit"), None)
 
 
 def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
-    """Parse the last reported transaction; packages that go have their name, version and build alone."""
+    """Parse the last reported transaction; removed packages have only name, version and build."""
     told: Document = next(
         (each["actions"] for each in reversed(documents) if isinstance(each.get("actions"), dict)), {}
     )

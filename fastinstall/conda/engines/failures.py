@@ -1,4 +1,4 @@
-"""Put the failure of a conda engine into words: its own message, and what to do about it."""
+"""Turn a conda engine's failure into an error with the engine's own message and a hint."""
 
 import os
 import re
@@ -25,10 +25,10 @@ class FailureKind:
     """A kind of failure.
 
     Attributes:
-        names: of the engines' errors.
-        what: for people, with the environment's prefix in it.
-        hint: what to do, with the environment's prefix in it.
-        error: the class of its exception.
+        names: the engines' names for such errors, separated by spaces.
+        what: the message, a format string with the fields `engine` and `prefix`.
+        hint: the advice, a format string with the same fields.
+        error: the class of the exception to raise.
     """
 
     names: str
@@ -89,20 +89,20 @@ _KINDS = (
 
 
 def refuse_frozen(prefix: Path) -> None:
-    """Leave alone what its keeper has frozen, whether or not the engine would. Source: CEP 22.
+    """Refuse to change a frozen environment, even if the engine would change it. Source: CEP 22.
 
     Raises:
-        RefusedError: it is frozen.
+        RefusedError: the environment is frozen.
     """
     if (prefix / "conda-meta" / "frozen").exists():
         raise RefusedError(f"{prefix} is frozen", hint=_FROZEN_HINT)
 
 
 def refuse_protected(prefix: Path) -> None:
-    """Change nothing where that is not wanted, or not allowed.
+    """Refuse to change an environment that is frozen or not writable.
 
     Raises:
-        RefusedError: it is frozen, or this user may not write to it.
+        RefusedError: the environment is frozen, or this user may not write to it.
     """
     refuse_frozen(prefix)
     if not os.access(prefix / "conda-meta", os.W_OK | os.X_OK):
@@ -111,12 +111,13 @@ def refuse_protected(prefix: Path) -> None:
 
 
 def make_failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
-    """Return the error for what an engine says.
+    """Return the error to raise for an error that an engine reports.
 
     Args:
-        name: the engine's name of the error.
-        engine: who says so: "conda", "py-rattler".
-        prefix: of the environment it is about.
+        name: the engine's name for the error.
+        text: the engine's message.
+        engine: the engine's name: "conda", "py-rattler".
+        prefix: the environment's prefix.
     """
     lines = tuple(line.rstrip() for line in redact_text(text).splitlines() if line.strip())
     kind = next((kind for kind in _KINDS if name in kind.names.split()), None)
@@ -137,7 +138,7 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
     cause = str(told.get("caused_by") or "")
     name = str(told.get("exception_name") or "error")
     if name in f"{_NO_SOLUTION.names} {_MISSING.names}".split():
-        # Some solvers speak of pins as such, others call missing what is pinned and not on offer.
+        # Some solvers mention the pin; others report a pinned package that no channel has as missing.
         pinned = set(map(name_of_spec, read_pinned_specs(prefix / "conda-meta")))
         missing = {name_of_spec(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
         if pinned and (re.search(r"\bpin(ned|-\d)", text) or pinned & missing):
@@ -146,14 +147,14 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
 
 
 def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError:
-    """Return the error for an engine that failed and did not say why in JSON."""
+    """Return the error for an engine that failed without a reason in JSON."""
     return CommandError(
         f"{engine} failed, exit code {completed.exit_code}", completed, hint=_suggest_other_engine(engine)
     )
 
 
 def _suggest_other_engine(engine: str) -> str:
-    """Suggest what to do where only the engine's owner can know what is wrong with it."""
+    """Return a hint for an unknown failure of an engine: check its settings, or use the other engine."""
     if engine == "conda":
         return "check conda's settings: conda config --show-sources; or do without conda: --engine rattler"
     return "if conda is installed, use it: --engine conda"

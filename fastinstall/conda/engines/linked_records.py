@@ -1,4 +1,4 @@
-"""Records in `conda-meta`: read installed ones, and correct those that an engine just wrote."""
+"""Read the records of installed packages in `conda-meta`, and correct records that an engine just wrote."""
 
 import json
 import os
@@ -22,16 +22,21 @@ from fastinstall.observe.conda.records import (
 
 
 def read_linked_records(prefix: Path) -> dict[str, Fields]:
-    """Read the records of an environment, by the packages' names; unreadable ones are left out."""
+    """Return the records of an environment by package name, without unreadable ones."""
     documents = (read_linked_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
     return {str(document["name"]): document for document in documents if document.get("name")}
 
 
 def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[CondaPackage]) -> None:
-    """Make records of packages that were linked beside an environment those of the environment.
+    """Rewrite the records of packages that were linked in `scratch` so that they are valid in the environment.
+
+    Args:
+        scratch: the directory in which the packages were linked.
+        prefix: the environment that the records will be moved to.
+        packages: the linked packages.
 
     Raises:
-        FailedError: a record is missing, or a linked file names the scratch directory.
+        FailedError: a record is missing, or a linked file contains the path of the scratch directory.
     """
     for package in packages:
         path = scratch / "conda-meta" / package.record
@@ -39,11 +44,11 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
         if not document:
             raise FailedError(f"{package.dist}: the engine linked it but wrote no record at {path}")
         for entry in document.get("paths_data", {}).get("paths", ()):
-            # Files in which the prefix was written must name the environment.
+            # Files with the prefix in their text must contain the environment's path.
             if entry.get("prefix_placeholder") and bytes(scratch) in (scratch / entry["_path"]).read_bytes():
                 raise FailedError(f"{entry['_path']}: contains {scratch}, where it was linked temporarily")
         file = local_path(package.url)
-        if file is not None:  # what the engine unpacked for the time being is gone
+        if file is not None:  # the engine recorded its temporary package cache: record permanent paths
             unpacked = str(file.with_name(package.dist))
             document["package_tarball_full_path"], document["extracted_package_dir"] = str(file), unpacked
             document["link"] = {"source": unpacked, "type": 1}  # hard-linked
@@ -54,10 +59,15 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
 
 
 def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Fields]) -> None:
-    """Record as the user's requests what was one before an engine's explicit work, and see that all came and went.
+    """Check an engine's change of an environment, and restore in the records which packages the user had requested.
+
+    Args:
+        prefix: the environment, after the change.
+        change: the planned change.
+        before: the records before the change, by package name.
 
     Raises:
-        FailedError: the environment is not what was asked for.
+        FailedError: a package is missing or was not removed.
     """
     now = read_linked_records(prefix)
     for package in change.linked:
@@ -76,20 +86,20 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
 
 
 def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[str, bytes]) -> None:
-    """Give files that two packages bring to the package that came later, as conda does, after py-rattler's work.
+    """Give each file that two packages contain to the package that was installed later, as conda does.
 
-    py-rattler decides by names, and puts the other's file below `__clobbers__/PACKAGE/`; a package installed for those
-    files would then be installed in vain.
+    py-rattler chooses by the packages' names, and puts the other file below `__clobbers__/PACKAGE/`. A package that is
+    reinstalled to restore such files would not restore them.
 
     Args:
-        prefix: the environment, after py-rattler's work.
-        linked: the records' names of what came.
-        before: every record as it was.
+        prefix: the environment, after py-rattler's change.
+        linked: the file names of the installed packages' records.
+        before: the content of every record before the change, by file name.
     """
     records = prefix / "conda-meta"
     for name, text in before.items():
         if (records / name).is_file() and name not in linked:
-            # What was put aside of a package that was there goes, and it has its record back.
+            # For a package that stays, delete files that were just put aside, and restore its record.
             fresh = _find_asides(read_linked_record(records / name)).keys() - _find_asides(parse_fields(text)).keys()
             for aside in fresh:
                 discard(prefix / aside)
@@ -99,12 +109,12 @@ def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[s
         _take_places(prefix, records / name)
     directory = prefix / "__clobbers__"
     for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
-        with suppress(OSError):  # files of somebody are in it, or it is not there
+        with suppress(OSError):  # the directory has other files, or does not exist
             each.rmdir()
 
 
 def _take_places(prefix: Path, path: Path) -> None:
-    """Put a package's files where they belong, and say so in its record."""
+    """Move a package's files from `__clobbers__` to their own paths, and update its record."""
     document = read_linked_record(path)
     moved = _find_asides(document)
     for aside, place in moved.items():
@@ -119,7 +129,7 @@ def _take_places(prefix: Path, path: Path) -> None:
 
 
 def _find_asides(document: Fields) -> dict[str, str]:
-    """Return the paths of files that the engine put aside, each with the path that its package wants."""
+    """Return the paths of files that the engine put aside, each with its path in the package."""
     entries = document.get("paths_data", {}).get("paths", [])
     return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}
 
@@ -151,12 +161,12 @@ def _format_record(document: Fields) -> str:
 
 
 def _make_origin(package: CondaPackage) -> Fields:
-    """Return channel with subdirectory, as conda writes it, and URL."""
+    """Return the record's keys `channel` (with subdirectory, as conda writes it) and `url`, if known."""
     channel = {"channel": f"{package.channel.rstrip('/')}/{package.subdir}"} if package.channel else {}
     return {**channel, **({"url": package.url} if package.url else {})}
 
 
 def _set_requests(document: Fields, specs: list[str]) -> Fields:
-    """Return the record with these as what the user asked for."""
+    """Return the record with these specs as the user's requests."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others

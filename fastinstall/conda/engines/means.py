@@ -1,4 +1,4 @@
-"""What a conda engine works with: the caller's variables, a directory of the cache, and the channels."""
+"""The inputs of a conda engine: environment variables, a cache directory, and conda's channel settings."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -11,12 +11,12 @@ from fastinstall.observe.conda.executable import find_conda
 
 @immutable
 class CondaTools:
-    """What comes from outside.
+    """The inputs of a conda engine.
 
     Attributes:
         variables: the caller's environment variables.
-        cache: a directory of fastinstall's cache that is the engines' own.
-        offline: ask no channel of the network; what is cached has to do.
+        cache: the directory in fastinstall's cache that is reserved for engines.
+        offline: use only cached files, no channels on the network.
     """
 
     variables: Mapping[str, str] = field(repr=False)
@@ -24,10 +24,10 @@ class CondaTools:
     offline: bool = False
 
     def read_channel_settings(self, prefix: Path) -> ChannelSettings:
-        """Read what conda's configuration makes of names of channels, for an environment or one that is to be made.
+        """Read the channel settings in conda's configuration, for an environment that exists or will be created.
 
         Raises:
-            DocumentError: a file of it cannot be read.
+            DocumentError: a configuration file cannot be read.
         """
         place = prefix if (prefix / "conda-meta").is_dir() else Path(self.variables.get("CONDA_PREFIX") or prefix)
         tool = find_conda(self.variables, place)

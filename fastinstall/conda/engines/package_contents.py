@@ -1,4 +1,4 @@
-"""The files that linking a conda package brings, from its `info` directory.
+"""List the files that linking a conda package creates, from its `info` directory.
 
 Source: CEP 34 (formerly conda-build's docs).
 """
@@ -10,16 +10,16 @@ from fastinstall.core.parsing import json_data
 
 
 def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
-    """Return the paths that linking a package brings, relative to the prefix.
+    """Return the paths of the files that linking a package creates, relative to the prefix.
 
     Args:
         paths: the text of `info/paths.json`.
-        link: the text of `info/link.json`; empty if there is none.
-        python: minor version of the environment's Python ("3.11", free-threaded "3.14t"), for a noarch package of
-            Python.
+        link: the text of `info/link.json`; empty if the package has no such file.
+        python: minor version of the environment's Python ("3.11", free-threaded "3.14t"); required only for a noarch
+            Python package.
 
     Raises:
-        FailedError: the package is damaged, or Python's version is needed and not given.
+        FailedError: the package is damaged, or `python` is required but empty.
     """
     try:
         named = [str(each["_path"]) for each in json_data(paths)["paths"]]
@@ -37,7 +37,7 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
         place = re.sub(r"^python-scripts/", "bin/", place)
         found.append(place)
         directory, _, module = place.rpartition("/")
-        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles it
+        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles such modules
             tag = python.replace(".", "").removesuffix("t")  # CPython's cache tag is the same for both builds
             compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
     points = (point.partition("=")[0].strip() for point in entry_points)

@@ -1,7 +1,7 @@
-"""The embedded engine: py-rattler, in a process of its own.
+"""The embedded engine: py-rattler, run in a separate process.
 
-A process costs a tenth of a second, and keeps py-rattler's import, event loop, threads and crashes out of ours; if it
-is interrupted, it is killed with its children.
+The process takes 0.1 s, and keeps py-rattler's import, event loop, threads and crashes out of fastinstall's process. On
+an interrupt, it is killed with its children.
 """
 
 import json
@@ -33,14 +33,14 @@ from fastinstall.observe.conda.records import package_from_record
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
 _SECONDS = 1800.0
-_TAG = "CACHEDIR.TAG"  # py-rattler leaves it in every environment that it works on
+_TAG = "CACHEDIR.TAG"  # py-rattler leaves this file in every environment that it changes
 
 
 class Rattler:
-    """py-rattler.
+    """The engine py-rattler.
 
     Args:
-        means: what it works with.
+        means: variables, cache and settings for the engine.
     """
 
     name = CondaInstaller.RATTLER
@@ -50,11 +50,11 @@ class Rattler:
 
     @property
     def description(self) -> str:
-        """Its version."""
+        """py-rattler's name and version, as text."""
         return f"py-rattler {version('py-rattler')}"
 
     def preview(self, request: CondaRequest) -> CondaChange:
-        """Solve for what is installed and what is asked for."""
+        """Solve for the request, with as few changes to other packages as possible."""
         prefix = Path(request.prefix)
         failures.refuse_frozen(prefix)
         ours = {each.dist: each for each in request.ours}
@@ -74,7 +74,7 @@ class Rattler:
         )
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
-        """Install into the directory with the environment's path for its own; unpacked beside it for the time being."""
+        """Install packages into `scratch` as if it were `prefix`, with a temporary package cache beside it."""
         with temporary_directory("packages", within=scratch.parent) as cache:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
             self._ask_worker("link", prefix, packages=self._list_packages(prefix, packages), **words)
@@ -82,7 +82,7 @@ class Rattler:
         linked_records.finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
-        """Install what is there, less what goes, with what comes."""
+        """Remove and install packages, then add a revision to the history as conda would."""
         failures.refuse_protected(prefix)
         before = linked_records.read_linked_records(prefix)
         texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
@@ -93,7 +93,7 @@ class Rattler:
             discard(prefix / _TAG)
         linked_records.give_files_to_later(prefix, [each.record for each in change.linked], texts)
         linked_records.finalize_changed_records(prefix, change, before)
-        # What conda would have written into the history.
+        # py-rattler writes no history.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
         history = prefix / "conda-meta" / "history"
         at = datetime.now()  # noqa: DTZ005 (conda writes local time)
@@ -102,15 +102,15 @@ class Rattler:
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """Fetch it into fastinstall's cache, and read what it has."""
+        """Return the paths of a package's files; download it into fastinstall's cache if it is not there."""
         answer = self._ask_worker("contents", Path(), packages=self._list_packages(Path(), [package]))
         return resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
-        """Solve and install into a directory that is not there yet: what fails is taken away again.
+        """Create an environment from specs; after a failure, remove it again.
 
         Raises:
-            FailedError: something is there, no solution, or a channel cannot be reached; nothing is left.
+            FailedError: `prefix` already exists, there is no solution, or a channel cannot be reached.
         """
         if os.path.lexists(prefix):
             raise FailedError(f"{prefix}: already exists", hint=f"ls -la {quote(prefix)}")
@@ -123,7 +123,7 @@ class Rattler:
             raise
 
     def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
-        """Return the addresses of the named channels, and of those that conda's configuration allows and denies."""
+        """Return the URLs of the named channels, and of those that conda's configuration allows and denies."""
         settings = self._means.read_channel_settings(prefix)
         return {
             "channels": channel_urls(channels, settings),
@@ -132,16 +132,16 @@ class Rattler:
         }
 
     def _list_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
-        """Describe packages, with where to fetch them: the recorded address of each has no credentials."""
+        """Describe packages for the worker, each with its URL for downloading, to which credentials are added."""
         afar = any(not each.url.startswith("file:") for each in packages)
         settings = self._means.read_channel_settings(prefix) if afar else ChannelSettings()
         return [{**asdict(each), "fetch": add_credentials(each.url, settings)} for each in packages]
 
     def _ask_worker(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
-        """Have the worker do it.
+        """Let the worker perform an operation, and return its answer.
 
         Raises:
-            FailedError: in py-rattler's words, or it died.
+            FailedError: the operation failed, with py-rattler's message, or the worker crashed.
         """
         cache = str(self._means.cache)
         common = {"operation": operation, "prefix": str(prefix), "cache": cache, "offline": self._means.offline}

@@ -1,1 +1,1 @@
-"""What machine code asks of a CPU, instruction by instruction."""
+"""Find the CPU features that machine code needs, instruction by instruction."""

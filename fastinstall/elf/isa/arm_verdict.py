@@ -1,8 +1,8 @@
-"""What the code of a file for aarch64 asks of a CPU, by the encodings of its instructions.
+"""Find the CPU extensions that a file's code for aarch64 uses, by the encodings of its instructions.
 
-If a file asks the CPU for its features anywhere, all of its extensions count as optional: which functions run only
-after the question is not known. Extensions that compilers use by themselves are recognised, by their names in
-/proc/cpuinfo.
+If a file asks the CPU for its features anywhere, all extensions that it uses count as optional, because the functions
+that run only after a check are unknown. Only extensions that compilers use on their own are recognised. They are named
+as in /proc/cpuinfo.
 Source: Arm Architecture Reference Manual for A-profile (DDI 0487), chapter C4, "A64 Instruction Set Encoding".
 """
 
@@ -23,11 +23,11 @@ _ASKING = frozenset({"getauxval", "__getauxval"})
 
 
 def complete_scan(scan: IsaScan) -> IsaScan:
-    """Return a scan with the extensions that a file requires, or holds behind questions to the CPU.
+    """Complete a scan with the extensions that its file requires, or uses only after asking the CPU.
 
     Raises:
         ElfError: the file is malformed.
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with open_image(Path(scan.path)) as image:
         code = _read_code(image)
@@ -49,10 +49,10 @@ def complete_scan(scan: IsaScan) -> IsaScan:
 
 
 def _read_code(image: ElfImage) -> list[bytes]:
-    """Return the sections with code; where none is named, the executable segments.
+    """Return the content of the sections with code, or of the executable segments in a file without such sections.
 
     Raises:
-        ElfError: they are more than the file's bytes.
+        ElfError: the sections overlap, so that together they are larger than the file.
     """
     named = (each for each in read_sections(image) if each.kind == _PROGRAM_BITS)
     places = [(each.offset, each.size) for each in named if each.flags & _EXECUTABLE_SECTION]
@@ -63,7 +63,7 @@ def _read_code(image: ElfImage) -> list[bytes]:
 
 
 def _imports_answers(image: ElfImage) -> bool:
-    """Return whether it calls getauxval, or has functions that the loader chooses by the CPU."""
+    """Return whether the file imports getauxval, or has functions that the loader chooses by the CPU."""
     entries = SYMBOL.iter_unpack(symbol_entries(image))
     names = {image.strings.text(name) for name, _, _, section, _, _ in entries if name and not section}
     return not _ASKING.isdisjoint(names) or any(kind == _INDIRECT for _, kind, _, _ in read_relocations(image))
@@ -80,7 +80,7 @@ _ENCODINGS = (
     ("asimdrdm", 0xBF20F400, 0x2E008400),  # SQRDMLAH and SQRDMLSH of vectors, of scalars, by an element
     ("asimdrdm", 0xFF20F400, 0x7E008400),
     ("asimdrdm", 0xAF00D400, 0x2F00D000),
-    # half precision, vectors: three registers, two, across, by an element, an immediate, to and from fixed point
+    # half precision, vectors: three registers; two; across; by an element; an immediate; to and from fixed point
     ("asimdhp", 0x9F60C400, 0x0E400400),
     ("asimdhp", 0x9F7E0C00, 0x0E780800),
     ("asimdhp", 0xBF7FCC00, 0x0E30C800),
@@ -88,15 +88,15 @@ _ENCODINGS = (
     ("asimdhp", 0x9FC0F400, 0x0F009000),
     ("asimdhp", 0xBFF8FC00, 0x0F00FC00),
     ("asimdhp", 0x9FF0E400, 0x0F10E400),
-    # the same of scalars in vector registers
+    # the same for scalars in vector registers
     ("asimdhp", 0xDF60C400, 0x5E400400),
     ("asimdhp", 0xDF7E0C00, 0x5E780800),
     ("asimdhp", 0xFF7FCC00, 0x5E30C800),
     ("asimdhp", 0xFFC0B400, 0x5F001000),
     ("asimdhp", 0xDFC0F400, 0x5F009000),
     ("asimdhp", 0xDFF0E400, 0x5F10E400),
-    # scalars: fixed point, integers, one register (FCVT between precisions is in the baseline), comparisons, an
-    # immediate, conditions and two registers, three
+    # scalars: fixed point; integers; one register (FCVT between precisions is in the baseline); comparisons; an
+    # immediate; conditions and two registers; three registers
     ("asimdhp", 0x7FE00000, 0x1EC00000),
     ("asimdhp", 0x7FE0FC00, 0x1EE00000),
     ("asimdhp", 0xFFFE7C00, 0x1EE04000),
@@ -120,14 +120,14 @@ _ENCODINGS = (
     ("bf16", 0xBF40F400, 0x0F40F000),
     ("bf16", 0xFFFFFC00, 0x1E634000),
     ("bf16", 0xBFFFFC00, 0x0EA16800),
-    # 0010 in bits 28 to 25: SVE and, above it, SVE2
+    # 0010 in bits 28 to 25: SVE, including SVE2
     ("sve", 0x1E000000, 0x04000000),
 )
 
-# PTRUE, WHILE, CNT and INC, RDVL: code for vectors of unknown length cannot do without, and constants hardly have them
+# PTRUE, WHILE, CNT and INC, RDVL: code for vectors of unknown length needs one of these; data rarely looks like them
 _SCALABLE = ((0xFF3FFC10, 0x2518E000), (0xFF20E000, 0x25200000), (0xFF20F000, 0x0420E000), (0xFFFFF800, 0x04BF5000))
 
-# MRS of a register that names the CPU's features
+# MRS of a register with the CPU's features
 _QUESTION = (0xFFFFF000, 0xD5380000)
 
 
@@ -149,6 +149,6 @@ def _find_extension(word: int) -> str:
 
 
 def asks_cpu(code: bytes) -> bool:
-    """Return whether some machine code reads what the CPU has, by instructions that the kernel answers."""
+    """Return whether machine code reads the CPU's feature registers; the kernel emulates these reads for programs."""
     mask, value = _QUESTION
     return any(word & mask == value for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))

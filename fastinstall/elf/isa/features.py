@@ -1,4 +1,4 @@
-"""CPU features in the kernel's spelling: those of a level, of compiler switches, and their order.
+"""CPU features in the kernel's spelling: features of a level, features that compiler switches allow, and their order.
 
 Source: /proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
 """
@@ -39,20 +39,20 @@ def level_for(features: Collection[str]) -> str | None:
 
 
 def features_of_level(level: str) -> tuple[str, ...]:
-    """Return what instructions may use on a level, beyond x86-64-v1."""
+    """Return the features that code for a level may use, beyond x86-64-v1."""
     above = (each for each in X86_64.levels[1:] if rank(each.name) <= rank(level))
     return tuple(flag for each in above for flag in each.requires if flag not in {"lahf_lm", "xsave"})
 
 
 def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
-    """Return what recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
+    """Return the features that recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
 
     Args:
-        lines: one for each set of switches that parts of a file were compiled with.
+        lines: the distinct sets of switches that parts of a file were compiled with, one set per line.
 
     Returns:
-        None if it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
-        or they differ, as where a dispatcher's functions were compiled each for its CPU.
+        The features, or None if they are unknown. This is so if the switches name no CPU, `-march=native` or a
+        CPU that is not in the tables, or if the sets differ, as in a file with a dispatcher.
     """
     found = {_parse_switch_line(line) for line in lines}
     return found.pop() if len(found) == 1 else None
@@ -74,6 +74,6 @@ def _parse_switch_line(line: str) -> frozenset[str] | None:
 
 
 def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
-    """Sort features by the levels that they belong to; those of none come last, by name."""
+    """Sort features by their level; features that belong to no level come last, by name."""
     order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
     return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))

@@ -1,8 +1,8 @@
-"""Disassemble machine code with iced-x86: which CPU features instructions need, and what they refer to.
+"""Disassemble machine code with iced-x86: find the CPU features that instructions need, and addresses they refer to.
 
-This is the only place that imports iced-x86, the extra `isa`; every function needs it. Features are named as iced-x86
-names them (`CpuidFeature`, after the manuals of Intel and AMD) and translated to /proc/cpuinfo
-(arch/x86/include/asm/cpufeatures.h of Linux).
+This is the only module that imports iced-x86 (the extra `isa`), which all functions but `is_available` need. The names
+that iced-x86 gives features (`CpuidFeature`, after the manuals of Intel and AMD) are translated to the names in
+/proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
 """
 
 from collections import Counter
@@ -16,15 +16,15 @@ from fastinstall.core.architecture import X86_64
 from fastinstall.core.values import immutable
 
 MACHINES = frozenset({X86_64.machine})
-"""Whose code iced-x86 decodes."""
+"""Architectures that iced-x86 decodes."""
 
 _CODE = attrgetter("code")
-_MARK = 4  # bytes of ENDBR64, which may stand before a jump
+_MARK = 4  # size in bytes of ENDBR64, which may precede a jump
 _IS_RELATIVE = attrgetter("is_ip_rel_memory_operand")
 
 
 class Style(Enum):
-    """How an instruction is encoded, of those that use vector registers; and what asks the CPU what it has."""
+    """The encoding of an instruction if it uses vector registers, or its kind if it does not."""
 
     LEGACY = "legacy SSE"
     WIDE = "VEX or EVEX"
@@ -35,13 +35,13 @@ class Style(Enum):
 
 @immutable
 class References:
-    """What a stretch of code refers to outside itself.
+    """The addresses that a stretch of code refers to, apart from branches within itself.
 
     Attributes:
         branches: addresses that it calls or jumps to.
         through: addresses of pointers that it calls or jumps through.
         writes: addresses that it may write to.
-        data: other addresses that it reads, or passes on.
+        data: other addresses, which it reads or passes on.
     """
 
     branches: frozenset[int]
@@ -51,7 +51,7 @@ class References:
 
     @property
     def addresses(self) -> frozenset[int]:
-        """All referenced addresses except targets of branches."""
+        """All addresses except `branches`."""
         return self.through | self.writes | self.data
 
 
@@ -61,14 +61,14 @@ def is_available() -> bool:
 
 
 def count_instructions(content: bytes, address: int) -> Counter[int]:
-    """Count each kind of instruction (iced's `Code`) in a stretch of code, decoded from its first byte."""
+    """Count the instructions of each kind (iced's `Code`) in a stretch of code, decoded from its first byte."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     return Counter(map(_CODE, Decoder(64, content, ip=address)))
 
 
 def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], References]:
-    """Count as `count` does, and find what the code refers to by addresses relative to itself; takes twice as long."""
+    """Count like `count_instructions`, and collect branch targets and RIP-relative addresses; takes twice as long."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     instructions = list(Decoder(64, content, ip=address))
@@ -89,9 +89,9 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 
 @cache
 def demand_of(code: int) -> tuple[frozenset[str], Style]:
-    """Return what a kind of instruction asks of a CPU beyond x86-64-v1, in the kernel's spelling, and its encoding.
+    """Return the CPU features that a kind of instruction (iced's `Code`) needs beyond x86-64-v1, and its style.
 
-    No features: it proves nothing.
+    Features are in the kernel's spelling. They are empty for an instruction that does not prove a need.
     """
     from iced_x86 import Code, CpuidFeature, EncodingKind, Instruction, OpCodeInfo  # noqa: PLC0415 (takes 11 ms)
 
@@ -109,13 +109,13 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
             style = Style.LEGACY
         elif features:
             style = Style.WIDE
-    if text.startswith("TZCNT"):  # it runs as BSF, and compilers rely on that
+    if text.startswith("TZCNT"):  # older CPUs run it as BSF, and compilers rely on that
         features = frozenset()
     return features, style
 
 
 def trampolines(content: bytes, address: int) -> dict[int, int]:
-    """Return the pointers that a procedure linkage table jumps through, by the addresses where it is entered."""
+    """Return the address of the pointer behind each entry of a procedure linkage table, by the entry's address."""
     from iced_x86 import Code, Decoder  # noqa: PLC0415 (takes 11 ms)
 
     found = {}
@@ -133,7 +133,7 @@ def _list_names(enumeration: type) -> dict[int, str]:
 
 @cache
 def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-    """Return codes of branches that may leave a function, of those through a pointer, and of stores to memory."""
+    """Return three sets of codes: branches that may leave a function, branches through pointers, and stores."""
     from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
 
     names = _list_names(Code)
@@ -144,19 +144,19 @@ def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
 
 
 SILENT = frozenset({"abm"})
-"""Features whose instructions older CPUs take for others: LZCNT runs as BSR there, and the result is another number."""
+"""Features whose instructions mean something else on older CPUs: LZCNT runs as BSR there, with another result."""
 
 _WITHOUT_PROOF = {
     # every x86-64 CPU has these (x86-64 psABI, "Micro-architecture levels")
     "baseline": "INTEL8086 INTEL8086_ONLY INTEL186 INTEL286 INTEL286_ONLY INTEL386 INTEL386_ONLY INTEL486 X64 FPU "
     "FPU287 FPU387 CMOV CX8 MMX FXSR SSE SSE2 SYSCALL TSC CLFSH SEP CPUID",
-    # in the space of hints and no-operations: CPUs without the feature pass over these instructions
+    # encoded as hints or no-operations: CPUs without the feature ignore these instructions
     "harmless": "CET_IBT CET_SS MULTIBYTENOP PAUSE PREFETCHW PREFETCHWT1 PREFETCHITI CLDEMOTE MPX HLE UDBG",
-    # of operating systems, or of code that asks the CPU first: XGETBV and XTEST are themselves questions
+    # used by operating systems, or by code that asks the CPU first: XGETBV and XTEST themselves ask it
     "system": "MSR SMM SMX SVM VMX SKINIT SKINIT_OR_SVM INVEPT INVPCID INVVPID MONITOR RDPMC SMAP PKU RTM WBNOINVD "
     "XSAVE XSAVES RDTSCP HLE_OR_RTM",
 }
-"""Features whose instructions prove nothing, as iced-x86 names them."""
+"""Features whose instructions do not prove that a file needs more than x86-64-v1, as iced-x86 names them."""
 
 _PASSED_OVER = frozenset(name for names in _WITHOUT_PROOF.values() for name in names.split())
 
@@ -170,4 +170,4 @@ _KERNEL = {
     "SHA": "sha_ni",
     "SSE3": "pni",
 }
-"""Where the kernel's name is not the lower case of the manuals'."""
+"""The kernel's names of features where these are not the manuals' names in lower case."""

@@ -1,4 +1,4 @@
-"""What the code of a file asks of a CPU, as a value."""
+"""The result of scanning a file's code for the CPU features that it needs, as a value."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -7,33 +7,33 @@ from fastinstall.core.values import immutable
 
 
 class Confidence(StrEnum):
-    """How sure a scan is of what it says."""
+    """How certain the result of a scan is."""
 
     CERTAIN = "certain"
-    """Decoded, and nothing in the file chooses code at run time: whatever is there may run."""
+    """The code was decoded, and nothing in the file chooses code at run time: all of it may run."""
     LIKELY = "likely"
-    """Decoded; the file chooses code at run time, and which of it runs unasked is an estimate."""
+    """The code was decoded, but the file chooses code at run time: which code always runs is an estimate."""
     UNVERIFIED = "unverified"
-    """Not decoded: what the file's note or its recorded switches say."""
+    """The code was not decoded: the result is from the file's ISA note or its recorded switches."""
 
 
 @immutable
 class IsaScan:
-    """What the code of one file asks of a CPU. Features are named as in /proc/cpuinfo ("avx2", "pni", "abm").
+    """The CPU features that one file's code uses. They are named as in /proc/cpuinfo ("avx2", "pni", "abm").
 
     Attributes:
         path: the scanned ELF file, as the caller named it.
-        sha256: hexadecimal; the key under which a scan is kept.
-        confidence: how sure it is.
-        requires: features without which it dies or computes wrongly, beyond those of x86-64-v1.
-        contains: features that it uses where a dispatcher of its own found them.
-        silent: those of `requires` whose absence gives wrong results instead of a signal ("abm": LZCNT).
-        level: the least x86-64 level that has all of `requires`; None if none has them, or on other machines.
-        shares: of each feature, the share of the decoded instructions that need it, 0.0 to 1.0.
-        declared: the level that the file itself declares; where a CPU lacks it, the loader refuses the file.
-        instructions: how many were decoded.
-        evidence: why, in words: "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model".
-        problem: why there is no scan; empty if there is one.
+        sha256: the file's hash, hexadecimal; the key of the scan in the cache.
+        confidence: how certain the result is.
+        requires: features without which the code crashes or computes wrong results, beyond x86-64-v1.
+        contains: features that it uses only after its own dispatcher found them.
+        silent: features in `requires` whose absence gives wrong results instead of a signal ("abm": LZCNT).
+        level: the lowest level with all of `requires`; None if no level has them all, or if it is unknown.
+        shares: for each feature, the share of the decoded instructions that need it, 0.0 to 1.0.
+        declared: the level in the file's ISA note; on a CPU below it, the loader refuses the file.
+        instructions: number of decoded instructions.
+        evidence: reasons for the result, as text: "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model".
+        problem: why the file could not be scanned, else empty.
     """
 
     path: PurePath

@@ -1,10 +1,11 @@
-"""Which CPU features a file's code uses, function by function, and which functions run only after asking the CPU.
+"""Find the CPU features that each function of a file uses, and the functions that run without a check of the CPU.
 
-The latter is an estimate from who refers to whom. A function that asks (CPUID, `__cpu_model`, an IFUNC's resolver), its
-callers, and functions that read the variables it sets choose among others. What only they refer to is chosen by them;
-all else that can be reached from outside runs unasked. A choice by an answer that was passed on as an argument is not
-seen, and counts as unasked. Sources of what leads into code from outside: x86-64 psABI, chapter 4.4, "Relocation";
-generic ABI, "RELR Relative Relocations".
+The second result is an estimate from references between functions. A function that asks the CPU (with CPUID,
+`__cpu_model` or as an IFUNC's resolver) is a dispatcher, and so are its callers and the functions that read the
+variables it sets. A function that only dispatchers refer to counts as chosen by them; any other function that can be
+reached from outside runs "unasked", without a check of the CPU. A dispatcher that receives the CPU's answer as an
+argument is not recognised, so the functions that it chooses count as unasked. Sources for entries from outside: x86-64
+psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
 
 Source: Linux Standard Base, core specification, chapter 10.6, ".eh_frame_hdr".
 """
@@ -33,11 +34,11 @@ _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 
 _EH_FRAME = 0x6474E550
 
-_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; pointers relative, count plain, entries relative to the table
+_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; relative pointer, plain count, entries relative to the table
 
 _UNWIND_HEADER = 12
 
-FUNCTION_KINDS = (0, 2, 10)  # NOTYPE (as assemblers leave them), FUNC, GNU_IFUNC
+FUNCTION_KINDS = (0, 2, 10)  # NOTYPE (many assembler functions), FUNC, GNU_IFUNC
 
 _UNDEFINED, _RESERVED = 0, 0xFF00
 
@@ -48,13 +49,13 @@ _ADDRESSES = 1 << 64
 
 @immutable
 class Piece:
-    """A stretch of code: a function, or what lies between two.
+    """A stretch of code: a function, or the gap between two functions.
 
     Attributes:
-        start: the address of its first byte.
-        end: the address behind it.
-        content: its machine code, `end - start` bytes.
-        known: whether a symbol or the unwind table names its beginning.
+        start: the address of the first byte.
+        end: the address after the last byte.
+        content: the machine code, `end - start` bytes.
+        known: whether a symbol or an entry of the unwind table starts at `start`.
     """
 
     start: int
@@ -68,9 +69,9 @@ class CodeMap:
     """The code of a file.
 
     Attributes:
-        pieces: in the order of their addresses, without gaps; but for the trampolines to other libraries (.plt).
-        trampolines: the pointers that they jump through, by the addresses at which they may be entered.
-        bounded: whether functions could be told apart at all.
+        pieces: all code in address order, except the trampolines to other libraries (.plt).
+        trampolines: maps each address at which a trampoline may be entered to the address of the pointer it uses.
+        bounded: whether the file's symbols or unwind table give the bounds of its functions.
     """
 
     pieces: tuple[Piece, ...]
@@ -79,7 +80,7 @@ class CodeMap:
 
 
 def map_code(image: ElfImage) -> CodeMap:
-    """Find the code.
+    """Find the code of a file and cut it into pieces.
 
     Raises:
         ElfError: the file is malformed.
@@ -102,14 +103,14 @@ def map_code(image: ElfImage) -> CodeMap:
 
 
 def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
-    """Cut a piece where other code leads into it; `starts` are such addresses, sorted."""
+    """Cut a piece at the addresses `starts`, where other code enters it; they must be sorted."""
     for start, end in pairwise([piece.start, *starts, piece.end]):
         content = piece.content[start - piece.start : end - piece.start]
         yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
 
 
 def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
-    """Refuse sections that overlap, which could make much work of a small file."""
+    """Refuse overlapping sections, with which a small file could cause a lot of work."""
     if sum(len(content) for _, content in regions) > image.size:
         raise ElfError(image.path, "malformed: more code than the file has bytes")
     if any(address + len(content) > _ADDRESSES for address, content in regions):
@@ -117,7 +118,10 @@ def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
 
 
 def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
-    """List code without section headers: what the unwind table covers, as an executable segment may hold data."""
+    """Yield address and content of code regions in a file without section headers.
+
+    An executable segment may hold data, so only the range that the unwind table covers is used, if there is one.
+    """
     for segment in image.of_kind(LOAD):
         if segment.flags & EXECUTABLE:
             own = [start for start in bounds if segment.address <= start < segment.address + segment.size]
@@ -129,7 +133,7 @@ def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[t
 
 
 def _map_section(image: ElfImage, section: Section) -> int:
-    """Return where a section with code is mapped to."""
+    """Return the address at which a section with code is mapped."""
     for segment in image.of_kind(LOAD):
         if segment.offset <= section.offset and section.offset + section.size <= segment.offset + segment.size:
             return segment.address + section.offset - segment.offset
@@ -137,14 +141,14 @@ def _map_section(image: ElfImage, section: Section) -> int:
 
 
 def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
-    """Cut a region into pieces: functions, and gaps of more than padding between them."""
+    """Cut a region into functions and the gaps between them; short gaps are padding of the function before."""
     limit = address + len(content)
     starts = sorted(start for start in bounds if address <= start < limit)
     cuts = {address: False, **dict.fromkeys(starts, True)}
     for start, following in pairwise([*starts, limit]):
         end = bounds[start]
         if start < end <= following - _SHORTEST_GAP:
-            # code begins at multiples of 16; padding before that belongs to what precedes it
+            # code begins at multiples of 16; padding before it belongs to the function before
             cuts[min(-(-end // 16) * 16, following - 1)] = False
     places = sorted(cuts)
     for start, end in pairwise([*places, limit]):
@@ -152,7 +156,7 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
 
 
 def _find_function_bounds(image: ElfImage) -> dict[int, int]:
-    """Return the ends of functions by their beginnings; an unknown end is the beginning."""
+    """Return the end address of each function by its start address; an unknown end equals the start."""
     bounds = dict(_list_unwind_bounds(image))
     for table in (symbol_entries(image), read_static_table(image)[0]):
         for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
@@ -169,7 +173,7 @@ def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
         (count,) = struct.unpack_from("<I", content, 8)
         size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
         for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
-            # the length is a description's second number; both are 32 bits wide where the table's are
+            # a frame description holds start and length, both 32 bits wide in files with such a table
             length = int.from_bytes(image.read_at(segment.address + description + 12, 4), "little")
             yield segment.address + start, segment.address + start + length
 
@@ -184,14 +188,14 @@ _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_
 
 @immutable
 class Links:
-    """What leads into the code.
+    """Entries from outside into a file's code.
 
     Attributes:
-        pointers: addresses of pointers, and the addresses in this file that the loader puts there.
-        exported: addresses of functions that other files may call, initialisers among them.
-        asking: addresses of pointers to what tells the CPU's features in another file (`__cpu_model`, `getauxval`).
-        resolvers: addresses of functions that the loader calls to choose others (IRELATIVE).
-        constant: what is mapped for reading alone; variables lie elsewhere.
+        pointers: maps the address of each relocated pointer to its target in this file.
+        exported: addresses of functions that other files may call, including initialisers.
+        asking: addresses of pointers to symbols of other files that report CPU features (`__cpu_model`, `getauxval`).
+        resolvers: addresses of functions that the loader calls to choose an implementation (IRELATIVE).
+        constant: address ranges that are not writable and so hold no variables.
     """
 
     pointers: dict[int, int]
@@ -202,14 +206,14 @@ class Links:
 
 
 def read_links(image: ElfImage) -> Links:
-    """Read relocations and dynamic symbols.
+    """Read the entries into a file's code from its relocations and dynamic symbols.
 
     Raises:
-        ElfError: they are malformed.
+        ElfError: the relocations or symbols are malformed.
     """
     values = image.tags
     symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
-    # Undefined symbols by which other files tell the CPU's features.
+    # Symbols of other files that report the CPU's features.
     imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
     wanted = {index for index, name in imported if image.strings.text(name) in _ASKING}
     pointers = dict(_read_packed_relocations(image))
@@ -238,9 +242,9 @@ def read_links(image: ElfImage) -> Links:
 
 
 def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
-    """Yield place and value of each pointer that DT_RELR relocates.
+    """Yield the address and value of each pointer that DT_RELR relocates.
 
-    An even word of the table is a place. An odd one is a bitmap of the 63 words behind the last place.
+    An even word of the table is an address. An odd word is a bitmap of the next 63 words after the last address.
     """
     size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
     table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
@@ -260,16 +264,16 @@ _DATA = 0.01
 
 @immutable
 class Function:
-    """A stretch of code and what it uses.
+    """A stretch of code and the CPU features that it uses.
 
     Attributes:
-        address: of its first instruction.
-        instructions: how many it has.
-        features: how many of them need each feature.
-        legacy: how many are vector instructions of the SSE encoding.
-        wide: how many are vector instructions of the encodings that came with AVX and AVX-512.
-        wrong: how many decode to nothing.
-        unasked: whether it may run without the file having asked the CPU.
+        address: the address of its first instruction.
+        instructions: number of instructions.
+        features: number of instructions that need each CPU feature.
+        legacy: number of vector instructions in the SSE encoding.
+        wide: number of vector instructions in the AVX and AVX-512 encodings.
+        wrong: number of invalid instructions.
+        unasked: whether the function may run without a check of the CPU.
     """
 
     address: int
@@ -282,18 +286,18 @@ class Function:
 
     @property
     def is_code(self) -> bool:
-        """Whether nearly all of it decodes: constants among code do not."""
+        """Whether nearly all of the stretch decodes to valid instructions; constants in the code section do not."""
         return self.wrong <= 1 or self.wrong < _DATA * self.instructions
 
 
 @immutable
 class Usage:
-    """The code of a file.
+    """The CPU features that the code of a file uses.
 
     Attributes:
-        functions: every stretch of code in the file, in the order of addresses.
-        asks: addresses of the functions that ask the CPU, or choose by its answer.
-        bounded: whether functions, and who calls them, could be told apart.
+        functions: every stretch of code in the file, in address order.
+        asks: addresses of the functions that ask the CPU or act on its answer.
+        bounded: whether the bounds of functions are known, and with them which function calls which.
     """
 
     functions: tuple[Function, ...]
@@ -302,7 +306,7 @@ class Usage:
 
 
 def read_usage(image: ElfImage) -> Usage:
-    """Decode the code of an open file.
+    """Decode the code of an open file and return the CPU features that it uses.
 
     Raises:
         ElfError: the file is malformed.
@@ -341,7 +345,7 @@ def _select_usage(code: CodeMap, links: Links) -> Usage:
 
 
 def _divide_gaps(code: CodeMap, references: list[References], links: Links) -> CodeMap:
-    """Cut what lies between known functions, assembler mostly, wherever other code or a pointer leads into it."""
+    """Cut the gaps between known functions (mostly assembler code) at every target of a branch or pointer."""
     if all(piece.known for piece in code.pieces):
         return code
     targets = set(links.pointers.values()).union(*(each.branches | each.data for each in references))
@@ -371,7 +375,7 @@ def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
 
 
 class _Graph:
-    """Who refers to whom: functions, by their indices among the pieces of code, and variables, by their addresses."""
+    """References from functions to functions (indices of pieces) and to variables (addresses)."""
 
     def __init__(self, code: CodeMap, references: Sequence[References], links: Links) -> None:
         self._code = code
@@ -394,13 +398,13 @@ class _Graph:
                 self._users[target].add(index)
 
     def find_choosing(self, asking: set[int]) -> tuple[set[int], set[int]]:
-        """Return two sets of functions.
+        """Return two sets of functions, by index.
 
-        The first has those that ask the CPU or act on its answer. The second has those of them that read the answer
-        from a variable.
+        The first has the functions that ask the CPU or act on its answer. The second, a subset, has the functions
+        that read the answer from a variable.
 
         Args:
-            asking: those that hold instructions which ask the CPU.
+            asking: the functions that contain an instruction which asks the CPU.
         """
         probes = asking | self._find_owners(self._links.resolvers) | self._find_reading(self._links.asking)
         callers = self._find_callers(probes)
@@ -409,13 +413,13 @@ class _Graph:
         return calling | reading, reading
 
     def find_unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
-        """Find the functions that can be reached from outside without a choice, by index.
+        """Return the functions that can be reached from outside without a check of the CPU, by index.
 
-        A table of pointers may be one to choose from: what needs more than the rest of the file does is not
-        taken for reached by it.
+        A table of pointers may list implementations for a dispatcher. A function in such a table counts as reached
+        only if it needs no features beyond those of the other reached functions.
 
         Args:
-            choosing: indices of the functions that choose.
+            choosing: indices of the functions that ask the CPU or act on its answer.
             needs: the features that each function uses.
         """
         tables = self._find_owners(target for place, target in self._links.pointers.items() if place not in self._named)
@@ -426,7 +430,7 @@ class _Graph:
         return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
 
     def _find_owners(self, addresses: Iterable[int]) -> set[int]:
-        """Return the functions that hold addresses."""
+        """Return the functions, by index, whose code contains any of the addresses."""
         found = set()
         for address in addresses:
             index = self._by_start.get(address, bisect_right(self._starts, address) - 1)
@@ -435,17 +439,18 @@ class _Graph:
         return found
 
     def _find_callers(self, functions: set[int]) -> set[int]:
-        """Return who refers to any of them."""
+        """Return the functions that refer to any of the given functions."""
         return set().union(*(self._users[index] for index in functions))
 
     def _find_reading(self, addresses: frozenset[int]) -> set[int]:
-        """Return who refers to any of some variables, or calls through any of some pointers."""
+        """Return the functions that refer to a variable, or call through a pointer, at any of the addresses."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
-        """Return variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
+        """Return the addresses of variables that may hold the CPU's features, and of pointers to them or to probes.
 
-        The former are those that the functions refer to which ask, or that get their answers.
+        These variables are the ones that the probes and their callers refer to. Pointers that code is called through
+        are not variables.
         """
         named = (self._references[index] for index in probes | callers)
         plain = {address for each in named for address in each.writes | each.data if self._is_variable(address)}

@@ -1,6 +1,6 @@
-"""What the machine code of a file asks of a CPU: decoded instruction by instruction, never run.
+"""Find the CPU features that a file's machine code requires, by decoding its instructions without running them.
 
-Without the extra `isa`, what the file's note and its recorded compiler switches say.
+Without the extra `isa`, only the file's ISA note and its recorded compiler switches are read for x86-64.
 """
 
 from collections import Counter
@@ -19,10 +19,10 @@ from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
 ALGORITHM = 1
-"""Goes up with whatever changes a scan's result: scans by another number are not taken from a cache."""
+"""Increase this number with every change to results: cached scans with another number are ignored."""
 
 _BY_ENCODINGS = {AARCH64.machine: arm_verdict.complete_scan}
-"""Whose code is judged by tables of our own."""
+"""Machines whose code is scanned by this package's tables of encodings, without iced-x86."""
 
 _KNOWN = f"{X86_64.title} and {AARCH64.title}"
 _NEARLY_ALL = 0.97
@@ -30,15 +30,14 @@ _SHOWN = 4
 
 
 def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
-    """Tell which CPU features a file requires and which it only contains behind a dispatcher of its own.
+    """Return the CPU features that a file requires, and those that it uses only behind its own dispatcher.
 
-    A file that cannot be read as one for an architecture that is known here is a scan with a `problem`, never an
-    exception.
+    If the file cannot be read, or is for an unknown architecture, the scan has a `problem`; nothing is raised.
 
     Args:
         path: an extension module, library or program.
-        sha256: of its content, where it is known already.
-        decode: False reads only the ISA notes of the file, as if the extra "isa" were not installed.
+        sha256: hash of the file, if already known.
+        decode: False reads only the file's ISA note and compiler switches, as if the extra "isa" were not installed.
     """
     seen = IsaScan(path=path, sha256=sha256, confidence=Confidence.UNVERIFIED, shares={})
     try:
@@ -57,7 +56,7 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
 
 
 def _read_declared_isa(scan: IsaScan) -> IsaScan:
-    """Return what a file says of itself, by its note and recorded compiler switches."""
+    """Complete a scan from the file's ISA note and its recorded compiler switches."""
     switches = compiler_switches(Path(scan.path))
     by_switches = features_of_switches(switches)
     found = {*(by_switches or ()), *(features_of_level(scan.declared) if scan.declared else ())}
@@ -92,7 +91,11 @@ def _decode_code(scan: IsaScan) -> IsaScan:
 
 
 def _collect_required_features(usage: Usage) -> set[str]:
-    """Return features of what runs unasked; of everything, where hardly anything is left for other CPUs to run."""
+    """Return the features that the file cannot run without.
+
+    These are the features of functions that run unasked. If nearly all vector instructions are AVX or later, the file
+    leaves older CPUs hardly any code to run, and the features that most functions use are required too.
+    """
     sound = [function for function in usage.functions if function.is_code]
     if not usage.asks:
         return set(features_of(sound))
@@ -102,7 +105,7 @@ def _collect_required_features(usage: Usage) -> set[str]:
     wide = sum(function.wide for function in usage.functions)
     if wide > _NEARLY_ALL * (
         wide + sum(function.legacy for function in usage.functions)
-    ):  # then what more than half of those functions use which use any
+    ):  # add the features in more than half of the functions that use any feature
         using = [function.features for function in sound if function.features]
         found = Counter(feature for features in using for feature in features)
         required |= {feature for feature, times in found.items() if 2 * times > len(using)}
@@ -126,7 +129,7 @@ def _describe_dispatcher(usage: Usage) -> Iterator[str]:
 
 
 def _describe_places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
-    """Yield where each required feature is used most."""
+    """Yield, for each required feature, the function that uses it most."""
     unasked = [function for function in usage.functions if function.unasked and function.features]
     for feature in features:
         held = [(function.features.get(feature, 0), function.address) for function in unasked]

@@ -1,1 +1,1 @@
-"""glibc's dynamic loader, simulated: what a process would map, and whose code a symbol gets."""
+"""Simulate glibc's dynamic loader: the files that a process would map, and the definitions that symbols bind to."""

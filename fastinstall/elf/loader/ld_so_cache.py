@@ -1,4 +1,4 @@
-"""The dynamic loader's cache, /etc/ld.so.cache, read as `ldconfig` wrote it; a damaged one is an empty one.
+"""Read the dynamic loader's cache, /etc/ld.so.cache; a damaged cache counts as empty.
 
 Sources: glibc, sysdeps/generic/dl-cache.h; elf/dl-cache.c of glibc 2.36 for the older subdirectories.
 """
@@ -29,10 +29,10 @@ class CacheEntry:
     """A file that `ldconfig` found.
 
     Attributes:
-        flags: of the ABI and the C library that it is for.
-        hwcaps: its subdirectory of glibc-hwcaps, "" for none.
-        capabilities: the bits of its older subdirectories ("haswell", "tls").
-        path: where its path begins in the cache.
+        flags: bits for the ABI and the C library that the file is for.
+        hwcaps: the subdirectory of glibc-hwcaps that it is in, "" for none.
+        capabilities: bits for the older subdirectories that it is in ("haswell", "tls").
+        path: offset of its path in `LoaderCache.content`.
     """
 
     flags: int
@@ -43,11 +43,11 @@ class CacheEntry:
 
 @immutable
 class LoaderCache:
-    """Where `ldconfig` found libraries.
+    """The libraries that `ldconfig` found.
 
     Attributes:
-        content: of the file, from the beginning of the current format.
-        entries: by soname, in the order of the cache.
+        content: the cache file, from the start of the part in the current format.
+        entries: the entries of each soname, in the order of the cache.
     """
 
     content: bytes = b""
@@ -56,14 +56,14 @@ class LoaderCache:
     def find(
         self, soname: str, machine: str, hwcaps: tuple[str, ...], older: Collection[str] | None = None
     ) -> str | None:
-        """Return the path for a soname, the best of the `hwcaps` first.
+        """Return the path of the best file for a soname, or None if the cache has none for this CPU.
 
         Args:
-            soname: what is searched.
-            machine: which it is searched for.
-            hwcaps: subdirectories of glibc-hwcaps, best first.
-            older: capabilities and the platform of the CPU; None for a loader that passes over files in such
-                subdirectories, as glibc does since 2.37.
+            soname: the name to look up.
+            machine: the architecture of the process.
+            hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
+            older: the CPU's capabilities and platform, which name older subdirectories; None for a loader that
+                ignores files in such subdirectories, as glibc does since 2.37.
         """
         architecture = architecture_of(machine)
         held = _ALWAYS | sum(1 << bit for bit, name in architecture.capability_bits if name in (older or ()))
@@ -78,10 +78,10 @@ class LoaderCache:
 
 
 def read_loader_cache(path: Path) -> LoaderCache:
-    """Read the cache; one that is missing or damaged has no entries, as for the loader itself."""
+    """Read the cache. Like the loader, treat a missing or damaged file as an empty cache."""
     try:
         content = foreign.read_bytes(path)
-        if content.startswith(_OLD_MAGIC):  # the format of glibc before 2.2, with the current one behind it
+        if content.startswith(_OLD_MAGIC):  # the format of glibc before 2.2; the current format follows it
             (count,) = struct.unpack_from("<I", content, 12)
             content = content[(16 + 12 * int(count) + 7) & ~7 :]
         return LoaderCache(content=content, entries=_parse(content))

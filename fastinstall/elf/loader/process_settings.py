@@ -1,4 +1,4 @@
-"""What decides which files a process loads: its program, the loader's variables, and the CPU's names."""
+"""The inputs that decide which files a process loads: program, environment variables, and the CPU's names."""
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -21,21 +21,21 @@ def usable_hwcaps(level: str | None) -> tuple[str, ...]:
 
 @immutable
 class ProcessSettings:
-    """What the files of a process depend on.
+    """The inputs that decide which files a process maps.
 
     Attributes:
-        program: the executable, as the process sees it; its links are followed. None if it is not known.
+        program: the executable's path in the target, None if unknown; symbolic links are followed.
         library_path: the variable LD_LIBRARY_PATH, as written.
         preload: the variable LD_PRELOAD, as written.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
-        root: the directory that stands for "/".
-        working_directory: from which relative paths go.
-        level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
-            without those nothing is refused.
-        platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
-        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64";
-            "atomics"); None: for what they do on every CPU of the machine.
-        page_size: of the kernel, in bytes; files that are made for smaller pages are refused. 0: not known.
+        root: the target's root directory on this machine.
+        working_directory: the process's working directory in the target, for relative paths.
+        level: the CPU's feature level, above which glibc refuses files; None for the best of `hwcaps`. If `hwcaps` is
+            also empty, no file is refused.
+        platform: the value of $PLATFORM, "haswell" on Intel CPUs with AVX2; empty for the architecture's name.
+        capabilities: the other subdirectories that loaders before glibc 2.37 search, in their order ("avx512_1",
+            "x86_64"; "atomics"); None for those that they search on every CPU of the architecture.
+        page_size: the kernel's page size in bytes, 0 if unknown; files linked for smaller pages are refused.
     """
 
     program: Path | None
@@ -53,7 +53,10 @@ class ProcessSettings:
 def settings_for(
     program: Path, cpu: Cpu, variables: Mapping[str, str], *, hwcaps: tuple[str, ...], page_size: int
 ) -> ProcessSettings:
-    """Return the inputs of the loader in a process that starts with some variables on a CPU; arguments as there."""
+    """Return the settings of a process that starts with some environment variables on a CPU.
+
+    The arguments `program`, `hwcaps` and `page_size` are described in `ProcessSettings`.
+    """
     platform, capabilities = platform_of(cpu, variables.get("GLIBC_TUNABLES", ""))
     return ProcessSettings(
         program=program,
@@ -78,18 +81,18 @@ _ARM_ASKED = frozenset({"atomics"})
 
 
 def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return what glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
+    """Return glibc's names for a CPU: $PLATFORM, and the capabilities that loaders before glibc 2.37 search by.
 
     Args:
-        cpu: its architecture, maker and features count.
-        tunables: the variable GLIBC_TUNABLES; its features are named as since glibc 2.32.
+        cpu: the processor; only its architecture, vendor and features matter.
+        tunables: the variable GLIBC_TUNABLES, with feature names as in glibc 2.32 and later.
     """
     name = _NAMINGS.get(cpu.architecture)
     return name(cpu, tunables) if name is not None else (architecture_of(cpu.architecture).platform, ())
 
 
 def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
-    """Tell the names of an x86-64 CPU; all but the usual one are for Intel's, whatever another maker's can do.
+    """Return the platform and the capability names of an x86-64 CPU; glibc gives special names only to Intel's.
 
     Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
     """
@@ -123,14 +126,14 @@ def _parse_settings(tunables: str) -> dict[str, str]:
 
 
 def _read_mask(settings: Mapping[str, str]) -> int | None:
-    """Return the capabilities that a variable leaves, or None if it says nothing."""
+    """Return the bit mask of capabilities that GLIBC_TUNABLES allows, or None if it does not set one."""
     with suppress(ValueError):
         return int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
     return None
 
 
 def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
-    """Return the features that the setting leaves; some are usable only while registers can be saved."""
+    """Return the features that the setting does not hide; some need an operating system that saves their registers."""
     words = setting.split(",")
     usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
     if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):

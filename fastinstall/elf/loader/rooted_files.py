@@ -1,4 +1,4 @@
-"""Files below a directory that stands for "/": where they lie on this machine, and how the loader takes to each."""
+"""Read files below a directory that is the root of a target; find out for each whether the loader would take it."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ Identity = tuple[int, int]
 
 
 class UnloadableFileError(Exception):
-    """The search ends at a file that the loader would choke on."""
+    """The search ends at a file that the loader cannot load."""
 
 
 @immutable
@@ -27,9 +27,9 @@ class ReadFile:
     """A file that the loader would take.
 
     Attributes:
-        place: where it lies on this machine.
-        file: what it tells the dynamic loader.
-        identity: device and inode, by which the loader knows a file again.
+        place: the file's path on this machine.
+        file: the dynamic section and headers that the loader reads.
+        identity: device and inode, by which the loader recognises a file.
     """
 
     place: Path
@@ -38,10 +38,12 @@ class ReadFile:
 
 
 class RootedFiles:
-    """Files below a directory that stands for "/"; each path is read once. Links lead where they do here.
+    """Files below the root directory of a target; each path is read once.
+
+    Symbolic links are resolved by this machine's kernel, so absolute links leave the root directory.
 
     Attributes:
-        machine: that of the first file, if none is given; files for another one are passed over.
+        machine: the architecture of the process, by default that of the first file; files for others are skipped.
     """
 
     def __init__(self, settings: ProcessSettings, machine: str = "") -> None:
@@ -53,19 +55,19 @@ class RootedFiles:
         self._directories: dict[str, bool] = {}
 
     def place(self, path: str) -> Path:
-        """Return the path on this machine of a path of the target; whether anything is there is not asked."""
+        """Return the path on this machine for a path in the target, whether or not it exists."""
         return Path(self._prefix + self.absolute(path))
 
     def absolute(self, path: str) -> str:
-        """Return a path as it is, from "/" on."""
+        """Return a path in the target as an absolute path, without simplifying it."""
         return path if path.startswith("/") else f"{self._working_directory.rstrip('/')}/{path}"
 
     def real(self, path: str) -> str:
-        """Return the path without links, as the target sees it."""
+        """Return a path in the target with symbolic links resolved."""
         return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
 
     def tidy(self, path: str) -> PurePosixPath:
-        """Return a path from "/" on and without `..`, where that names the same file."""
+        """Return a path in the target as an absolute path, without `..` if that leads to the same file."""
         absolute = self.absolute(path)
         shorter = os.path.normpath(absolute)
         with suppress(OSError):
@@ -74,17 +76,17 @@ class RootedFiles:
         return PurePosixPath(absolute)
 
     def has_directory(self, path: str) -> bool:
-        """Return whether a directory is there; "" is the working directory."""
+        """Return whether a directory exists in the target; "" is the working directory."""
         if path not in self._directories:
             self._directories[path] = os.path.isdir(self.place(path))  # noqa: PTH112 (it raises nothing)
         return self._directories[path]
 
     def read(self, path: str) -> ReadFile | None:
-        """Return the file at a path; None if there is none, or one for another machine: the search goes on.
+        """Return the file at a path, or None if the loader continues its search: no file, or one for another machine.
 
         Raises:
-            UnloadableFileError: there is one that ends the search.
-            OSError: the path cannot be followed. The loader then gives up the list of directories that it searches.
+            UnloadableFileError: the file is invalid, and the loader ends its search with an error.
+            OSError: the path cannot be opened. The loader then skips the rest of its current list of directories.
         """
         if path not in self._read:
             try:
@@ -99,7 +101,10 @@ class RootedFiles:
         return result
 
     def _verify_file(self, place: Path) -> ReadFile | None:
-        """Pass over only another class (32-bit) or machine; another byte order is an error (`open_verify`)."""
+        """Return a file, or None for another class (32-bit) or machine; another byte order is an error.
+
+        Source: `open_verify` in glibc's elf/dl-load.c.
+        """
         try:
             file = read_dynamic(place)
         except ForeignElfError:

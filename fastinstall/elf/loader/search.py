@@ -1,11 +1,11 @@
-"""Where glibc's loader looks for a name, list by list and directory by directory, and what it takes there.
+"""Search for a library as glibc's loader does, search path by search path and directory by directory.
 
-The order: DT_RPATH of the requester and of those that asked for it, only if the requester has no DT_RUNPATH; the
-program's DT_RPATH; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's cache; the default directories.
-Sources: ld.so(8); glibc's elf/dl-load.c.
+The order: if the requester has no DT_RUNPATH, DT_RPATH of the requester, of the files that led to it, and of the
+program; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's cache; the default directories. Sources:
+ld.so(8); glibc's elf/dl-load.c.
 
-Before each directory it looks into the subdirectories of glibc-hwcaps for the CPU's levels. Sources: glibc's
-elf/dl-hwcaps.c; ld.so(8), "Hardware capabilities".
+Below each directory, the loader first searches the subdirectories of glibc-hwcaps for the CPU's levels. Sources:
+glibc's elf/dl-hwcaps.c; ld.so(8), "Hardware capabilities".
 """
 
 import os
@@ -38,14 +38,14 @@ _LEVELS_SINCE, _PLATFORMS_UNTIL = (2, 33), (2, 37)
 
 @immutable
 class LoaderBuild:
-    """The settings of one loader of glibc.
+    """The build-time settings of one glibc loader.
 
     Attributes:
-        directories: where it looks last, each with a slash at its end.
-        library: what $LIB stands for: "lib/x86_64-linux-gnu", "lib64".
-        version: of glibc; one before 2.33 does not say, and counts as 2.32.
-        cache: the file that `ldconfig` writes.
-        preload: the file of libraries for every process.
+        directories: the default directories, searched last, each with a final slash.
+        library: the value of $LIB: "lib/x86_64-linux-gnu", "lib64".
+        version: glibc's version; before 2.33 the loader does not contain it, and 2.32 is assumed.
+        cache: the cache file that `ldconfig` writes.
+        preload: the file that lists libraries to preload into every process.
     """
 
     directories: tuple[str, ...]
@@ -56,21 +56,21 @@ class LoaderBuild:
 
     @property
     def knows_levels(self) -> bool:
-        """Whether it searches glibc-hwcaps and refuses files above the CPU's level (glibc 2.33)."""
+        """Whether the loader searches glibc-hwcaps and refuses files above the CPU's level (since glibc 2.33)."""
         return self.version >= _LEVELS_SINCE
 
     @property
     def knows_platforms(self) -> bool:
-        """Whether it searches the older subdirectories "tls", "haswell", "x86_64" too (before glibc 2.37)."""
+        """Whether the loader also searches the older subdirectories "tls", "haswell", "x86_64" (before glibc 2.37)."""
         return self.version < _PLATFORMS_UNTIL
 
 
 def read_build(loader: Path, machine: str) -> LoaderBuild:
-    """Read a loader of glibc; one that cannot be read counts as a current one of Debian's.
+    """Read the settings of a glibc loader; if it cannot be read, return those of Debian's current loader.
 
     Args:
         loader: the loader's file, as a program names it in PT_INTERP.
-        machine: which it is for.
+        machine: the loader's architecture.
     """
     content = b""
     with suppress(OSError, ElfError), open_image(loader) as image:
@@ -81,7 +81,7 @@ def read_build(loader: Path, machine: str) -> LoaderBuild:
         return LoaderBuild(directories=(f"/{own}/", f"/usr/{own}/", *_GENERAL_DIRECTORIES), library=own)
     directories = tuple(name.decode() for name in found[1].split(b"\0") if name)
     version, cache, preload = (pattern.search(content) for pattern in (_VERSION, _CACHE, _PRELOAD))
-    # $LIB is the last component of the first directory, on Debian with the "lib" before it
+    # $LIB is the last component of the first directory, preceded by "lib/" on Debian
     first = PurePosixPath(directories[0])
     return LoaderBuild(
         directories=directories,
@@ -98,17 +98,17 @@ Directories = tuple[str, ...]
 
 
 PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
-"""Reasons for which a file is mapped without a search path; see `LoadedFile`."""
+"""Why a file is mapped that no search path led to; see `LoadedFile`."""
 
 
 @immutable
 class ResolvedDependency:
-    """One DT_NEEDED entry of a file, answered.
+    """One DT_NEEDED entry of a file, resolved.
 
     Attributes:
-        name: what is asked for.
-        file: the file it gets, or None if the loader would fail.
-        problem: why there is none; empty if there is one.
+        name: the name in the entry.
+        file: the file that it resolves to, or None if the loader would fail.
+        problem: why `file` is None, else empty.
     """
 
     name: str
@@ -118,20 +118,20 @@ class ResolvedDependency:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class MappedFile:
-    """A file in a process; told from another by identity alone.
+    """A file that is mapped into a process. Compares by object identity.
 
     Attributes:
-        path: as the loader names it, in the target's filesystem.
-        place: where that lies on this machine.
-        file: what it tells the dynamic loader.
-        identity: device and inode, by which the loader knows a file again.
-        origin: what $ORIGIN stands for in it.
-        name: what it was asked for by first; its path for what is opened by path.
-        names: what it was asked for by; grows.
-        reason: why this file: see `LoadedFile`.
-        requester: whose search path is inherited; None for the program and for what is opened.
-        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
-        requests: its DT_NEEDED entries, answered; None as long as nobody asked.
+        path: the path in the target's filesystem, as the loader would report it.
+        place: the file's path on this machine.
+        file: the dynamic section and headers that the loader reads.
+        identity: device and inode, by which the loader recognises a file.
+        origin: the value of $ORIGIN in the file.
+        name: the first name that the file was requested by; the path if it was opened by path.
+        names: every name that the file was requested by; grows.
+        reason: why the file is mapped: see `LoadedFile`.
+        requester: the file whose search path it inherits; None for the program and for opened libraries.
+        needed_by: the first file that requested it; None for the program, preloaded and opened libraries.
+        requests: its resolved DT_NEEDED entries; None until they are resolved.
     """
 
     path: str
@@ -147,24 +147,24 @@ class MappedFile:
     requests: tuple[ResolvedDependency, ...] | None = None
 
     def answers_to(self, name: str) -> bool:
-        """Return whether it was asked for by the name, or calls itself so."""
+        """Return whether the file was requested by this name before, or has it as DT_SONAME."""
         return name in self.names or name == self.file.soname
 
     @property
     def needs(self) -> "list[MappedFile]":
-        """The files that its DT_NEEDED entries got, in order."""
+        """The files that its DT_NEEDED entries resolve to, in order."""
         return [request.file for request in self.requests or () if request.file is not None]
 
 
 @dataclass(eq=False, kw_only=True)
 class GlibcSearch:
-    """The search of one process.
+    """The library search of one process.
 
     Attributes:
-        settings: the variables and the CPU that the search depends on.
-        files: reads what is looked at.
-        interpreter: the loader's path; empty: the usual one of the machine.
-        main: the program, whose DT_RPATH counts for all; None until it is mapped.
+        settings: the environment variables and CPU features that the search depends on.
+        files: reads the candidate files.
+        interpreter: the loader's path; empty for the architecture's usual loader.
+        main: the program, whose DT_RPATH counts for all its libraries; None until it is mapped.
     """
 
     settings: ProcessSettings
@@ -174,17 +174,17 @@ class GlibcSearch:
 
     @cached_property
     def build(self) -> LoaderBuild:
-        """What the loader was compiled to do."""
+        """The build-time settings of the process's loader."""
         machine = self.files.machine
         return read_build(self.files.place(self.interpreter or architecture_of(machine).loader), machine)
 
     @cached_property
     def cache(self) -> LoaderCache:
-        """What `ldconfig` found."""
+        """The loader's cache, as `ldconfig` wrote it."""
         return read_loader_cache(self.files.place(self.build.cache))
 
     def preloads(self) -> Iterator[tuple[str, str]]:
-        """Yield the names in LD_PRELOAD and in the system's file, and where each is from."""
+        """Yield each name in LD_PRELOAD and in the system's preload file, with its source."""
         yield from ((name, PRELOADED) for name in re.split("[ :]", self.settings.preload) if name)
         content = foreign.text_or_empty(self.files.place(self.build.preload), errors="surrogateescape")
         names = re.split("[ \t\n:]", re.sub("#.*", "", content))
@@ -199,7 +199,7 @@ class GlibcSearch:
         return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
     def search(self, name: str, requester: MappedFile | None) -> MappedFile | None:
-        """Look up a name or a path, or return None if nothing fits.
+        """Return the file that the loader would map for a name or path, or None if it would find none.
 
         Raises:
             UnloadableFileError: the search ends at a file that cannot be loaded.
@@ -213,7 +213,7 @@ class GlibcSearch:
         return None
 
     def map(self, path: str, read: ReadFile, reason: str, *, name: str = "") -> MappedFile:
-        """Return the mapped file of one that was read. Its $ORIGIN is the absolute directory of the path used."""
+        """Return a mapped file for a file that was read. Its $ORIGIN is the absolute directory of `path`."""
         return MappedFile(
             path=path,
             place=read.place,
@@ -228,7 +228,7 @@ class GlibcSearch:
     def _list_fitting_files(
         self, name: str, requester: MappedFile | None
     ) -> Iterator[tuple[str, ReadFile, str, MappedFile | None]]:
-        """Yield path, content, why it is found and by whose search path, of all that a search comes by."""
+        """Yield each matching file in search order: path, content, reason, and the file whose search path led to it."""
         if "/" in name:
             path = self.expand(name, requester)
             yield from ((path, read, "path in DT_NEEDED", requester) for read in self._read(path))
@@ -250,9 +250,9 @@ class GlibcSearch:
                 yield read
 
     def _read_first(self, directories: Directories, name: str) -> Iterator[tuple[str, ReadFile]]:
-        """Yield the files that a list of directories leads to.
+        """Yield path and content of the matching files in a list of directories.
 
-        A path that cannot be followed ends the list, unless it is only a subdirectory's.
+        An error on a path ends the list, unless the path is in one of `_subdirectories`.
         """
         for directory in directories:
             if directory.startswith("/") and not self.files.has_directory(directory):
@@ -276,7 +276,7 @@ class GlibcSearch:
 
     @cached_property
     def _older(self) -> Directories | None:
-        """$PLATFORM and the capabilities, by which loaders before glibc 2.37 search; None for a later one."""
+        """$PLATFORM and the CPU's capabilities, which loaders before glibc 2.37 search by; None for later loaders."""
         settings, machine = self.settings, self.files.machine
         usual = architecture_of(machine).capabilities
         capabilities = settings.capabilities if settings.capabilities is not None else usual
@@ -284,9 +284,9 @@ class GlibcSearch:
 
     @cached_property
     def _subdirectories(self) -> Directories:
-        """Subdirectories that are searched below each directory, in order, each with a final slash; the last is "".
+        """Subdirectories to search below each directory, in order, each with a final slash; the last is "".
 
-        Loaders before glibc 2.37 also search for every selection of "tls", $PLATFORM and the capabilities.
+        Loaders before glibc 2.37 also search every combination of "tls", $PLATFORM and the capabilities.
         """
         older = ("tls", *self._older) if self._older is not None else ()
         selections = (compress(older, chosen) for chosen in product((True, False), repeat=len(older)))
@@ -309,11 +309,11 @@ class GlibcSearch:
             yield "DT_RUNPATH", requester, self._split_search_path(requester, requester.file.runpath)
 
     def _split_rpath(self, user: MappedFile) -> Directories:
-        """Return the directories of DT_RPATH, which is void beside DT_RUNPATH."""
+        """Return the directories of DT_RPATH, which the loader ignores in a file with DT_RUNPATH."""
         return self._split_search_path(user, user.file.rpath) if user.file.runpath is None else ()
 
     def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:
-        """Return the directories of a search path, each with a final slash; an empty one is the working directory."""
+        """Return the directories of a search path, each with a final slash; "" is the working directory."""
         if not search:
             return ()
         parts = ((part, self.expand(part, user)) for part in search.split(":"))

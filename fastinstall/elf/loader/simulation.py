@@ -1,19 +1,16 @@
 """Simulate which files the dynamic loader maps for a program and the libraries that it opens.
 
-It models glibc's loader for a fresh process, from files alone. `start_process` begins with the program, its loader,
-what is preloaded, and all that they need; the process then opens libraries one after the other and tells what is
-mapped, why, and to what symbols are bound.
+It models glibc's loader for a fresh process, from files alone. `start_process` maps the program, its loader, preloaded
+libraries, and everything that these need. The simulated process then opens libraries one after the other, and reports
+which files are mapped, why, and which definitions symbols are bound to.
 
-Not known here: what other packages have loaded before, and of a program that musl's loader begins anything but that.
-
-- A reference is bound to the first definition that fits, going through the scope file by file. Sources: glibc's
-  elf/dl-lookup.c.
+- A reference is bound to the first matching definition in the scope, file by file. Sources: glibc's elf/dl-lookup.c.
 - When all files are mapped, glibc's loader verifies symbol versions and the CPU's level. Sources: glibc's
   elf/dl-version.c, sysdeps/x86/dl-prop.h.
 
-Not simulated: what the libraries' own code opens when it runs, DT_AUXILIARY and DT_FILTER, auditing, separate
-namespaces; references without a definition, for which the loader refuses a file; STB_GNU_UNIQUE, of which a process
-takes the first definition ever, and RTLD_DEEPBIND.
+Not simulated: musl's loader, which is only recognised; libraries that other packages have loaded before or that a
+library's own code opens; DT_AUXILIARY and DT_FILTER, auditing, separate namespaces; the refusal of files with undefined
+symbols; STB_GNU_UNIQUE, where the first definition in the process wins, and RTLD_DEEPBIND.
 
 Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c.
 """
@@ -46,13 +43,13 @@ _MUSL, _ABSENT = "ld-musl-", "not found"
 
 @immutable
 class ResolvedLibrary:
-    """What one DT_NEEDED entry resolves to.
+    """The file that one DT_NEEDED entry resolves to.
 
     Attributes:
-        soname: the name asked for.
+        soname: the name in the DT_NEEDED entry.
         path: the file, or None if the loader would fail.
-        needed_by: the file that asked first.
-        problem: why there is no path; empty if there is one.
+        needed_by: the first file with this entry.
+        problem: why `path` is None, else empty.
     """
 
     soname: str
@@ -69,17 +66,17 @@ def resolve_libraries(
     hwcaps: tuple[str, ...] = (),
     cache: Path | None = None,
 ) -> tuple[ResolvedLibrary, ...]:
-    """Resolve everything that a library needs, directly or through others, in the loader's order.
+    """Resolve everything that a library needs, directly or through other libraries, in the loader's order.
 
     Args:
-        path: the library that is opened at run time, an extension module.
-        main: the program that opens it; one that is no ELF file (a script) is left out.
+        path: the library that is opened at run time, such as an extension module.
+        main: the program that opens it; ignored unless it is an ELF file.
         library_path: the directories of LD_LIBRARY_PATH.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
-        cache: a loader's cache to go by; None: the one that is there.
+        cache: the loader cache to use instead of this machine's.
 
     Returns:
-        Nothing where the program is begun by musl's loader, whose rules are not known here.
+        The needed libraries; empty if the program uses musl's loader, which is not simulated.
 
     Raises:
         ElfError: `path` cannot be read as an ELF file.
@@ -111,11 +108,10 @@ def resolve_libraries(
 
 
 def start_process(settings: ProcessSettings) -> "SimulatedProcess":
-    """Begin a process.
+    """Simulate the start of a process.
 
-    Where there is no program that could be begun, the process says so in its `problem`, and opens
-    libraries all the same, by the rules of glibc; but for one that musl's loader begins, which
-    these rules say nothing of (`is_simulated`).
+    If the program cannot be started, the attribute `problem` says why, and the process still opens libraries by
+    glibc's rules. Check `is_simulated` first: it is False if the program uses musl's loader.
     """
     process = SimulatedProcess(settings)
     process.missing += process.find_failures(process.files)
@@ -123,7 +119,7 @@ def start_process(settings: ProcessSettings) -> "SimulatedProcess":
 
 
 def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFile | None, str]:
-    """Return the program by its real path, as the kernel knows it; and why it cannot run."""
+    """Return the program's real path, which the kernel uses, its file if readable, and why it cannot run."""
     if program is None:
         return "", None, "no program is known"
     try:
@@ -143,12 +139,13 @@ def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFi
 
 @immutable
 class Opened:
-    """What became of opening a library at run time.
+    """The result of opening a library at run time.
 
     Attributes:
-        file: the library, or None if the loader refuses it; then nothing of it stays in the process.
-        scope: it and what it needs, breadth-first: where its references are looked up behind the global scope.
-        missing: what the refusal is about, first what the loader would name.
+        file: the library, or None if the loader refuses it and unmaps it again.
+        scope: the library and everything it needs, breadth-first; its references are looked up here after the
+            global scope.
+        missing: the reasons for a refusal; the loader would report the first.
     """
 
     file: MappedFile | None
@@ -157,17 +154,18 @@ class Opened:
 
 
 class SimulatedProcess:
-    """A process, from its settings; `start_process` makes one whose files are checked.
+    """A simulated process. Create it with `start_process`, which also checks versions and levels of the files.
 
     Attributes:
-        search: how a name is looked for.
-        level: the CPU's, above which the loader refuses files; None: it refuses none, or the level is not known.
-        files: what is mapped, in load order.
-        scope: the global scope: the program, what is preloaded and what they need, breadth-first, and
-            what was opened for everybody.
-        missing: what was not found or was refused, at the start and by every `open` since.
-        problem: why it would not even begin (no program, a script, a static program); empty if it would.
-        is_simulated: whether these are the rules of the program's loader; False if that is musl's.
+        search: the search for libraries by name.
+        level: the CPU's level, above which the loader refuses files, or None if it refuses none or the level is
+            unknown.
+        files: the mapped files, in load order.
+        scope: the global scope: the program, preloaded libraries and everything these need, breadth-first; then
+            libraries opened with RTLD_GLOBAL.
+        missing: libraries that were not found or were refused, at the start and by every `open` since.
+        problem: why the program cannot start (no program, a script, a static program), else empty.
+        is_simulated: whether the program uses glibc's loader; False for musl's.
     """
 
     def __init__(self, settings: ProcessSettings, *, machine: str = "") -> None:
@@ -187,7 +185,7 @@ class SimulatedProcess:
             self._begin(path, program)
 
     def _begin(self, path: str, program: ReadFile) -> None:
-        """Map the program, its loader, what is preloaded, and what they need."""
+        """Map the program, its loader, preloaded libraries, and everything that these need."""
         self.search.main = self.search.map(path, program, PROGRAM)
         self.files.append(self.search.main)
         if program.file.interpreter is not None:
@@ -204,12 +202,12 @@ class SimulatedProcess:
                 self.missing.append(self._describe_missing(requester, request))
         self.scope = list(breadth_first(roots))
         for before, file in pairwise(self.scope):
-            if file.reason == INTERPRETER:  # it takes the place in the list that it has in the global scope
+            if file.reason == INTERPRETER:  # move the loader to its place in the global scope
                 self.files.remove(file)
                 self.files.insert(self.files.index(before) + 1, file)
 
     def _map_interpreter(self, interpreter: str) -> None:
-        """Map the loader itself, which is there from the start."""
+        """Map the loader itself, which the kernel maps before any library."""
         try:
             read = self.search.files.read(interpreter)
         except (OSError, UnloadableFileError):
@@ -222,18 +220,19 @@ class SimulatedProcess:
 
     @property
     def main(self) -> MappedFile | None:
-        """The file of the program."""
+        """The program's file, or None if the program cannot be read."""
         return self.search.main
 
     def open(self, name: str | Path, *, caller: MappedFile | None = None, everywhere: bool = False) -> Opened:
-        """Open a library by path or by name, as dlopen(3) does; one that is mapped already is used again.
+        """Open a library by path or by name, as dlopen(3) does; a library that is already mapped is used again.
 
-        Names that files got before a failure stay: the loader forgets no name of a file that stays.
+        After a failure, files that stay mapped keep the names they got before it, as in the loader.
 
         Args:
-            name: the path, or a name without a slash, which is searched for.
-            caller: whose search path serves a name; without one libpython, if it is there, else the program.
-            everywhere: offer its symbols to whatever is opened later (RTLD_GLOBAL).
+            name: a path, or a name without a slash to search for.
+            caller: the file whose search path is used for a name; by default libpython if it is mapped, else the
+                program.
+            everywhere: offer the library's symbols to libraries that are opened later (RTLD_GLOBAL).
         """
         before, names = len(self.files), dict[MappedFile, set[str]]()
         caller = caller or self._find_caller()
@@ -243,10 +242,10 @@ class SimulatedProcess:
             by = self.tidy(caller) if caller is not None else PurePosixPath(name)
             failures.append(MissingLibrary(name=opened.name, needed_by=by, problem=opened.problem))
         elif len(self.files) > before:
-            file.requester, file.needed_by = None, None  # it inherits nobody's search path
+            file.requester, file.needed_by = None, None  # an opened library inherits no search path
             file.reason = OPENED if "/" in opened.name else file.reason
         for requester, request in self.bring_in([file] if file is not None else []):
-            if request.file is None:  # the loader stops at the first
+            if request.file is None:  # the loader stops at the first failure; keep the names it knew until then
                 names = names or {each: set(each.names) for each in self.files[:before]}
                 failures.append(self._describe_missing(requester, request))
         failures += self.find_failures(self.files[before:])
@@ -262,9 +261,10 @@ class SimulatedProcess:
         return Opened(file=file, scope=scope)
 
     def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
-        """Load a file that answers to the name, else one found by a search, which is mapped behind the others.
+        """Return the mapped file with this name, else search for the name and map the result after the others.
 
-        What the kernel has mapped, the program and the loader, is not known again by its inode.
+        The loader recognises a file that is already mapped by its inode, except files that the kernel mapped: the
+        program and the loader.
         """
         file = next((each for each in self.files if each.answers_to(name)), None)
         if file is None:
@@ -285,7 +285,7 @@ class SimulatedProcess:
         return ResolvedDependency(name=name, file=file)
 
     def bring_in(self, roots: Iterable[MappedFile]) -> Iterator[tuple[MappedFile, ResolvedDependency]]:
-        """Bring in what the roots need, breadth-first: each file that asks, and what it is answered."""
+        """Map everything that the roots need, breadth-first; yield each requester with its resolved entry."""
         queue = list(roots)
         seen = set(queue)
         for requester in queue:
@@ -296,11 +296,11 @@ class SimulatedProcess:
                     queue.append(request.file)
 
     def _describe_missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
-        """Return a request that is not met, as a value."""
+        """Describe an unresolved request."""
         return MissingLibrary(name=request.name, needed_by=self.tidy(requester), problem=request.problem)
 
     def find_failures(self, added: Sequence[MappedFile]) -> list[MissingLibrary]:
-        """Return why the files that were mapped last are refused; undefined versions first, then levels."""
+        """Return why the loader refuses newly mapped files: undefined versions first, then levels."""
         failures = [failure for file in added for failure in self._find_undefined_versions(file)]
         for file in added:
             if self.level is not None and rank(file.file.isa_needed) > rank(self.level):
@@ -313,12 +313,12 @@ class SimulatedProcess:
     def providers(
         self, user: MappedFile, references: Iterable[Reference], scope: Iterable[MappedFile] = ()
     ) -> dict[Reference, MappedFile | None]:
-        """Return the files whose definitions references bind to; None for one that stays undefined.
+        """Return the file that each reference is bound to, or None for a reference that stays undefined.
 
         Args:
             user: the file with the references.
-            references: what it asks for; each of the scope's files is read once for all of them.
-            scope: that of the `Opened` which brought the user in; empty for what the program brought in.
+            references: the references to look up; each file in the scope is read once for all of them.
+            scope: the scope of the `Opened` that mapped the user; empty if it was mapped at the start.
         """
         own = (user,) if user.file.symbolic and user is not self.main else ()
         return self.bind(references, dict.fromkeys((*own, *self.scope, *scope)))
@@ -337,7 +337,7 @@ class SimulatedProcess:
         return bound
 
     def loaded_files(self) -> tuple[LoadedFile, ...]:
-        """Return the files as values, in load order."""
+        """Describe the mapped files, in load order."""
         return tuple(
             LoadedFile(
                 path=self.tidy(file),
@@ -350,16 +350,16 @@ class SimulatedProcess:
         )
 
     def tidy(self, file: MappedFile) -> PurePosixPath:
-        """Return the path of a file, without needless `..`."""
+        """Return the path of a file without unnecessary `..`."""
         return self.search.files.tidy(file.path)
 
     def _find_caller(self) -> MappedFile | None:
-        """Return who opens extension modules: libpython, where the interpreter has one, else the program."""
+        """Return the file that opens extension modules: libpython if it is mapped, else the program."""
         libraries = (file for file in self.files if file.path.rpartition("/")[2].startswith("libpython"))
         return next(libraries, self.main)
 
     def _explain_absence(self, name: str) -> str:
-        """Return why there is no file: what is asked for by path may be there, and for another machine."""
+        """Return why no file was found for a name; a path may lead to a file for another machine."""
         if "/" not in name:
             return _ABSENT
         try:
@@ -381,7 +381,7 @@ class SimulatedProcess:
         requester.requests = tuple(requests)
 
     def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
-        """Yield versions that the file needs of a library which defines versions, but not these."""
+        """Yield the versions that a file needs and that the library, though it defines versions, does not define."""
         for needed, names in self._read_versions(file).needed.items():
             library = next((each for each in self.files if each.answers_to(needed)), file)
             defined = self._read_versions(library).defined if library is not file else ()
@@ -400,7 +400,7 @@ class SimulatedProcess:
     def _read_definitions(
         self, file: MappedFile, names: Iterable[str]
     ) -> Mapping[tuple[Identity, str], tuple[Definition, ...]]:
-        """Return all definitions that are known, those of a file under some names among them."""
+        """Read the definitions of a file under some names, and return all definitions read so far."""
         unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
         found: dict[str, tuple[Definition, ...]] = dict.fromkeys(unknown, ())
         with suppress(OSError, ElfError):
@@ -410,7 +410,7 @@ class SimulatedProcess:
 
 
 def breadth_first(roots: Iterable[MappedFile]) -> tuple[MappedFile, ...]:
-    """Return the roots and what they need, in the order in which symbols are looked up."""
+    """Return the roots and everything they need, in the order in which symbols are looked up."""
     order = list(dict.fromkeys(roots))
     seen = set(order)
     for file in order:
