@@ -230,7 +230,7 @@ def _refuse_other_owners(prefix: Path, swap: Swap, before: Facts) -> None:
 
 
 def _change_other_packages(plan: Plan, watch: ForeignChangeWatch, transaction: Transaction, run: Run) -> None:
-    """Change other conda packages in the plan's order: a file that several packages claim is the last one's."""
+    """Change other conda packages in the plan's order: of packages with the same file, the last one provides it."""
     for step in plan.change:
         watch.refuse_changes()
         step.change_packages(Path(plan.environment.prefix), transaction, run)
@@ -337,7 +337,7 @@ def _keep_ready_made_wheel(plan: Plan, run: Run) -> None:
 
 @contextmanager
 def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
-    """Turn system errors in the environment or the cache (a full disk, a quota) into errors of fastinstall."""
+    """Turn system errors in the environment or the cache (a full disk, a quota) into fastinstall's own errors."""
     try:
         yield
     except BrokenPipeError:  # the reader of our output is gone: no error of a disk

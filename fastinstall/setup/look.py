@@ -107,7 +107,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
     """Return the situation with the `find-links` of pip's other configurations, which a pin would hide.
 
     Raises:
-        RefusedError: as `list_links_beside_pin` raises it.
+        RefusedError: a foreign setting is in the way, or pip cannot read one of its files.
     """
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
         return situation

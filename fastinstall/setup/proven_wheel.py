@@ -174,7 +174,7 @@ def fetch_inputs(prepare: Iterable[PreparingStep], run: Run) -> FetchedInputs:
 def fetch_sources(prepare: Iterable[PreparingStep], build: Build, run: Run) -> None:
     """Download the inputs of a build into the cache, unless the wheel itself is cached.
 
-    C headers come first: they are small, and come from a server of their own, which may be out of reach.
+    C headers come first: they are small and come from another server, so that a failure shows early.
 
     Raises:
         FastinstallError: an input could not be downloaded.

@@ -97,7 +97,7 @@ def change_environment(
 def recover_environment(session: Session, environment: Environment) -> bool:
     """Recover an environment from interrupted runs, and report it. Return whether anything was recovered.
 
-    The lock is taken only if the history has interruptions; a run that is still active is none.
+    The lock is taken only if a run was interrupted. A run that is still active does not count as interrupted.
 
     Raises:
         FastinstallError: the errors of `lock_recovered_environment`.
@@ -145,7 +145,7 @@ class _Tell(Protocol):
 
 @contextlib.contextmanager
 def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
-    """Report the recoveries of the block if a KeyboardInterrupt, deferred until after them, ends the block.
+    """Report recoveries if the block ends with a KeyboardInterrupt that was deferred until after a recovery.
 
     The history is read without the lock: while another run holds the lock, no run counts as interrupted.
     """

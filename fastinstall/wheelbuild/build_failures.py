@@ -40,7 +40,7 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
 
 
 def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
-    """Return the compiler's errors in the source, each with the files that include its file, outermost last.
+    """Return the compiler's errors in the source, each with its file and, before that, the files that include it.
 
     GCC and clang name the including files only before the first message of a header, not before further ones.
     """

@@ -1,8 +1,8 @@
 """Values for the request and the result of a build.
 
 The same inputs give the same bytes on any machine and date: `plain_paths` keeps paths out of the output, wheels are
-packed in order and without dates, their metadata has no times or paths of the machine, and static libraries are archived
-without dates. `-frandom-seed` is not needed: C code without link-time optimisation has no random names.
+packed in order and without dates, their metadata has no times or paths of the machine, and static libraries are
+archived without dates. `-frandom-seed` is not needed: C code without link-time optimisation has no random names.
 """
 
 from collections.abc import Mapping

@@ -88,7 +88,7 @@ def parse_setup_summary(output: str) -> dict[str, str | None]:
     """Return the features in a build log's PIL SETUP SUMMARY, by their names in it.
 
     Returns:
-        For each feature, the text in parentheses ("2.5.0"), empty if there is none; None if the feature is not available.
+        For each feature the text in parentheses ("2.5.0"), empty if there is none; None for an unavailable feature.
     """
     return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
 

@@ -1,7 +1,7 @@
 """Write the results of builds into a directory of the user: one writer at a time, each file written aside first.
 
-The directory may contain other files, which stay. Unlike the journal, this survives no interruption: a kill between two
-renames leaves the directory half written, and the same command, run again, completes it.
+The directory may contain other files, which stay. The renames are not one atomic step: if the process is killed between
+two of them, the directory is half written, and the same command, run again, completes it.
 """
 
 import errno

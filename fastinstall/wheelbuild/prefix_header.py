@@ -41,7 +41,7 @@ _OLDER_PYTHON = """\
 #include <pyconfig.h>
 #endif
 """
-"""Python.h includes pyconfig.h first, because its feature macros change the declarations of the C library."""
+"""Includes pyconfig.h first, as Python.h does, because its feature macros change the declarations of the C library."""
 
 
 _INTRINSICS = """\

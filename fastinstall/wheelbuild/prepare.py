@@ -1,7 +1,7 @@
 """Unpack a source and prepare it for compiling: add the kernels, and apply the tuning rules.
 
-The source is edited as text. Kernels replace functions of Pillow. Tuning rules put GCC's pragma or a macro before a file
-or around single functions: unlike command-line flags, these affect only that code, and work with any build backend.
+The source is edited as text. Kernels replace functions of Pillow. Tuning rules put GCC's pragma or a macro before a
+file or around single functions: unlike command-line flags, these affect only that code, and work with any backend.
 
 Functions are recognised by Pillow's formatting: a definition ends with the first "}" at the start of a line. A function
 that is not found, or found twice (in branches of an #if), is not changed.

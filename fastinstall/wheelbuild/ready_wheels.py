@@ -1,9 +1,9 @@
 """Find a cached wheel for a plan before any compiler is known.
 
-All inputs that a plan names must be the same: sources by hash, levels with their flags, libraries, and the minor version
-of Python. Compiler and headers may differ, which is safe if the base is an official wheel, whose libraries the core
-uses; so a wheel for cp311 suits every Python 3.11. Cores that are linked to libraries of the machine, or built for its
-specific CPU, are not searched for here.
+All inputs that a plan names must be the same: sources by hash, levels with their flags, libraries, and the minor
+version of Python. Compiler and headers may differ, which is safe if the base is an official wheel, whose libraries the
+core uses; so a wheel for cp311 suits every Python 3.11. Cores that are linked to libraries of the machine, or built for
+its specific CPU, are not searched for here.
 """
 
 from collections.abc import Iterator, Mapping

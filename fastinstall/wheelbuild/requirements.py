@@ -1,7 +1,7 @@
 """Fetch and install a build's own requirements (setuptools, pybind11) before the build, which then needs no network.
 
-`<cache>/requirements/<key>/` is for one set of requirements, Python and indexes. Each fetch has a directory of wheels in
-it, named after its content; `latest.json` names the latest fetch, and is valid only while all files of that are intact.
+`<cache>/requirements/<key>/` is for one set of requirements, Python and indexes. It has a directory of wheels for each
+fetch, named after its content. `latest.json` names the latest fetch, and is valid only while its files are intact.
 
 After 30 days the indexes are asked again; if they cannot be reached, the old files are used. A fetch that used a
 wheelhouse is removed when the process ends.

@@ -93,6 +93,6 @@ def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
 
 
 def _choose_worker_count() -> int:
-    """Return how many processes compile bytecode: a pool costs 0.15 s of CPU time, more than two CPUs save (measured)."""
+    """Return how many processes compile bytecode: a pool costs 0.15 s of CPU time, more than two CPUs save."""
     granted = len(os.sched_getaffinity(0))
     return min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1

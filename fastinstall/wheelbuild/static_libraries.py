@@ -89,7 +89,7 @@ class _Makefile:
         raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot expand it")
 
     def find_compilation(self, name: str) -> MakefileCompilation | None:
-        """Return the command that compiles an object: of its own rule, else of the pattern "%.o" if its source exists."""
+        """Return the command that compiles an object: its own rule's, else the pattern's if its source exists."""
         source = self.directory / Path(name).with_suffix(".c")
         command = self.compiling.get(name) or (self.compiling.get("%.o") if source.is_file() else None)
         if command is None:
@@ -261,7 +261,7 @@ class _LibraryBuild:
         self._run(argv, tree, f"configuring {self._source.pypi} failed", **variables)
 
     def _find_plain_compiler(self) -> str:
-        """Return the compiler's command, or a wrapper script if it needs quoting, which `configure` does not support."""
+        """Return the compiler's command, or a wrapper script for one that needs quoting, which `configure` lacks."""
         words = shlex.join(self._request.compiler.command)
         if "'" not in words:
             return words

@@ -38,7 +38,7 @@ from fastinstall.setup.steps.build import Build
 
 @immutable
 class BuildDecision:
-    """The decision what to build, and from what.
+    """The decision on what to build, and from what.
 
     Attributes:
         situation: inputs of the decision; in a repair, its request asks for the build of the receipt.
@@ -205,7 +205,7 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> tuple[
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
     """Return the situation, which in a repair requests the receipt's build; the usable releases; the chosen version."""
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
-    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever is offered now
+    if situation.restoring and receipt is not None:  # the receipt's version and levels, even if there are better ones
         request = replace(
             request,
             version=receipt.source_version,
@@ -252,7 +252,7 @@ def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     if decision.choice.prebuilt is not None:
         return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
     compiler = facts.toolchain.compiler if facts.toolchain else None
-    # If system packages will bring the compiler, plan the preferred flags: current compilers accept them.
+    # If system packages will supply the compiler, plan the preferred flags: current compilers accept them.
     accepts = compiler.accepts if compiler else list_probed_flags(recipe, facts.cpu.architecture)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)

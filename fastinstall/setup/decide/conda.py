@@ -213,7 +213,7 @@ def _read_number(package: CondaPackage) -> int:
 
 
 def merge_conda_dependants(situation: Situation) -> Situation:
-    """Return the situation with conda's dependants of Pillow and, for `--link env`, the environment's libraries.
+    """Add conda packages that depend on Pillow to a situation and, for `--link env`, the environment's libraries.
 
     Raises:
         RefusedError: no engine is available, or the build would link a libjpeg other than libjpeg-turbo.
@@ -317,8 +317,8 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     """Return a repair's plan with steps that reinstall conda packages whose libraries or headers are damaged.
 
     The plan is unchanged if no package is damaged, or if no conda engine is used; `doctor` then keeps reporting the
-    damage. libjpeg-turbo has a step of its own, the last: of packages with the same file, the last one installed keeps
-    it, and within one step the engine chooses the order.
+    damage. libjpeg-turbo is reinstalled in a step of its own, after the others: of packages with the same file, the
+    last one installed provides it, and within one step the engine chooses the order.
     """
     if plan.package is None:
         return plan

@@ -40,7 +40,9 @@ class LevelChoice:
 
 
 def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str = "") -> LevelChoice:
-    """Return the requested levels; if none are requested, the recipe's automatic levels that the CPU has.
+    """Return the requested levels or, if none are requested, the recipe's automatic levels that the CPU has.
+
+    If a wheel cannot contain several levels, the automatic choice is the best one.
 
     Args:
         recipe: defines the levels.
@@ -186,9 +188,9 @@ def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, .
 def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
     """Return the CPU features that a level requires and a CPU lacks; empty if the CPU has the level.
 
-    The result is the level's own name if the level is for another architecture, or if only the loader denies it.
-    The loader's answer counts because an emulator shows the flags of its host. If the flags are unknown, only the
-    loader's answer counts.
+    The result is the level's own name if the level is for another architecture, or if the CPU shows all features but
+    the loader reports a lower level. The loader counts because an emulator shows the flags of its host. If the flags
+    are unknown, only the loader counts.
     """
     if level.architecture != cpu.architecture:
         return (level.name,)

@@ -70,7 +70,8 @@ class ChangeCondaPackages(SetupStep):
         """Change the packages of the live environment.
 
         Raises:
-            FailedError: the plan has no engine, or the engine failed or deviated from the plan; the caller undoes it.
+            FailedError: the plan has no engine, or the engine failed or deviated from the plan. The caller then undoes
+                the changes.
         """
         if run.engine is None:
             raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")

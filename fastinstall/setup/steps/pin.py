@@ -32,7 +32,7 @@ class Pin(ExplainedStep):
         return f"pin it in {self.file}: {self.line}"
 
     def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
-        """Do nothing: conda's solver was asked before the plan was made, so the pin does no harm."""
+        """Do nothing: conda's solver was asked about such a pin before the plan was made."""
 
     def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Add the line to the file that solvers read."""

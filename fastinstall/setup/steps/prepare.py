@@ -100,8 +100,8 @@ class PrivateHeaders(PreparingStep):
     Attributes:
         packages: names of the packages that hold the headers.
         libraries: the recipe's names of the libraries that the headers belong to.
-        python: minor version of the Python whose headers the system's package manager would install ("3.12"), for a
-            hint; empty if Python.h is not missing, or for a free-threaded Python, whose headers no system packages.
+        python: minor version of the Python whose headers the system's package manager could install instead ("3.12"),
+            for a hint; empty if Python.h is not missing, or if no system has it in a package (free-threaded Python).
         artefacts: the packages as files of an index, with hashes.
         reason: why the plan has this step, for the user.
     """

@@ -5,11 +5,11 @@ would read. It changes with any header, with glibc, with the compiler and with t
 with the location of a header.
 
 The jpeg headers are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs: the soname
-shows which one (libjpeg.so.62 is 62, libjpeg.so.8 is 80), and JPEG_LIB_VERSION in jconfig.h, which decides the layout of
-structures. Debian's and Fedora's headers have 62, Ubuntu's 80; the libjpeg of official wheels has 62. A core that was
-compiled for another ABI refuses to decode ("library is 62, caller expects 80"). The headers do not differ otherwise, so
-a private copy with the right number works. LIBJPEG_TURBO_VERSION, which Pillow reports as the library's version, is
-replaced too; LIBJPEG_TURBO_VERSION_NUMBER, which tells C code what the headers offer, is kept.
+shows which one (libjpeg.so.62 is 62, libjpeg.so.8 is 80), and so does JPEG_LIB_VERSION in jconfig.h, which decides the
+layout of structures. Debian's and Fedora's headers have 62, Ubuntu's 80; the libjpeg of official wheels has 62. A core
+that was compiled for another ABI refuses to decode ("library is 62, caller expects 80"). The headers do not differ
+otherwise, so a private copy with the right number works. LIBJPEG_TURBO_VERSION, which Pillow reports as the library's
+version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, which shows C code the features of the headers, is kept.
 """
 
 import hashlib
@@ -55,7 +55,8 @@ found = {{name: sysconfig.get_config_var(name) for name in {_LAYOUT!r}}}
 found["PY_MINOR_VERSION"], found["PYLONG_BITS_IN_DIGIT"] = sys.version_info[1], sys.int_info.bits_per_digit
 print(json.dumps(found))
 """
-"""Prints these macros as sysconfig knows them from the interpreter's own pyconfig.h, even if that is not installed."""
+"""Prints the macros of `_LAYOUT` from sysconfig, which has those of the interpreter's own pyconfig.h even if that file
+is not installed."""
 
 
 @immutable
@@ -134,7 +135,7 @@ def macro(name: str, text: str) -> str:
 
 
 def _list_header_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
-    """Return subdirectories in which headers such as freetype2/ft2build.h find their siblings, as in Pillow's setup.py."""
+    """Return subdirectories in which headers like freetype2/ft2build.h find their siblings, as in Pillow's setup.py."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
     return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())

@@ -1,1 +1,1 @@
-"""Publish wheels in a directory that serves as a wheelhouse and as a static package index."""
+"""Publish wheels as a static package index: check them, and write checksums and pages."""

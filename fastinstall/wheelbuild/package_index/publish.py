@@ -1,7 +1,7 @@
 """Publish wheels in a directory that serves as a wheelhouse and as a static package index.
 
-Any web server or file share can serve the directory. The pages list exactly the wheels in the directory, including those
-that somebody else has added. Each wheel is checked before it is listed.
+Any web server or file share can serve the directory. The pages list exactly the wheels in the directory, including
+those that somebody else has added. Each wheel is checked before it is listed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -78,7 +78,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
                 staged.write(f"{name}{METADATA}", each.metadata.encode())
-            for path, text in sorted(pages.items(), reverse=True):  # a project's page before the root page, which links it
+            for path, text in sorted(pages.items(), reverse=True):  # projects' pages before the root page with links
                 staged.write(f"{PAGES}/{path}", text.encode())
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
