@@ -33,7 +33,7 @@ class BuildRequest:
         cache: root of our cache, which also holds all temporary files.
         offline: whether the build's own requirements must come from the cache or from `wheelhouse`.
         wheelhouse: a directory with the build's own requirements, searched in addition to the index.
-        indexes: addresses of the indexes and `find-links` in pip's settings.
+        indexes: names of the indexes and `find-links` in pip's settings.
         pip: the command that starts pip for the interpreter.
         variables: environment variables of the user.
         is_foreign: whether the build is for another architecture than this machine's.
