@@ -1,5 +1,5 @@
 """A setup from top to bottom: look, decide, plan, carry out.
 
-`look` asks what a plan depends on, `decide` turns that into a `plan`, and `carry_out` has its `steps` work once it was
-agreed to. `recovery` finishes what a dead run left. `wheel` makes a wheel alone.
+`look` collects the inputs, `decide` makes a `plan` from them, and `carry_out` runs its `steps` after consent.
+`recovery` repairs an environment after an interrupted run. `wheel` makes a wheel without installing it.
 """

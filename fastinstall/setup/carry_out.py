@@ -1,9 +1,9 @@
 """Carry out a plan that was agreed to: prepare, build, prove, stage, swap, verify, commit; undo if anything fails.
 
-The order is the guarantee: the environment is never without a working PIL, and a failure before or after the swap
-leaves it as it was. What each step does is in `steps`; when it does it is here.
+The order is the guarantee: the environment always has a working PIL, and a failure before or after the swap leaves it
+unchanged. The package `steps` implements the steps; this module decides their order.
 
-The result of the swap is judged by doctor's own checks, and the receipt puts the setup on record.
+Doctor's own checks judge the result of the swap; the receipt records the setup.
 """
 
 from collections.abc import Iterator
@@ -62,18 +62,18 @@ if TYPE_CHECKING:
 
 @immutable
 class StagedStack:
-    """What is ready to be swapped in, and what became of it when it was used.
+    """A staged stack that is ready to be swapped in, with the results of trying it out.
 
     Attributes:
-        site_packages: its files, laid out as site-packages, outside the environment so far.
+        site_packages: the staging directory with its files, laid out as site-packages.
         metadata: the name of its `.dist-info` directory.
         linked: the conda packages, or None if the stack is a wheel.
-        built: the wheel that it is made of.
-        runtime: what happened when it was imported and used.
-        core: the imaging core in that tree, for the receipt.
-        version: the version that `PIL/_version.py` has.
-        speed: before and after, or None if it was not timed.
-        left_out: kernels that the wheel says it goes without.
+        built: the wheel that the files come from.
+        runtime: results of importing it and running operations.
+        core: the staged imaging core, for the receipt.
+        version: the version in `PIL/_version.py`.
+        speed: timings of the present and the staged PIL; None if nothing was timed.
+        left_out: names of the kernels that the wheel was built without.
     """
 
     site_packages: Path
@@ -88,12 +88,14 @@ class StagedStack:
 
 
 def carry_out(session: Session, plan: Plan) -> SetupOutcome:
-    """Carry out a plan; the caller has mended the environment, has consent, and has accepted its risks.
+    """Carry out a plan.
+
+    The caller has recovered the environment from interrupted runs; the user has consented and accepted the risks.
 
     Raises:
-        FailedError: something failed; the environment is as it was.
-        RefusedError: locked, or something foreign is in the way; as it was.
-        EnvironmentDamagedError: something failed, and could not be undone.
+        FailedError: something failed; the environment is unchanged.
+        RefusedError: the environment is locked, or a foreign file is in the way; the environment is unchanged.
+        EnvironmentDamagedError: something failed, and the changes could not be undone.
     """
     prefix = Path(plan.environment.prefix)
     with report_late_interruptions(prefix, plan.verb):
@@ -109,17 +111,17 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
 
 
 def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
-    """Carry out a plan that puts a stack in place.
+    """Carry out a plan that installs a stack.
 
     Args:
-        plan: consented to.
-        run: what builds, fetches and installs, and where the cache lies.
+        plan: the plan, to which the user has consented.
+        run: index, cache, recipe and the other means of this run.
 
     Returns:
-        The receipt as it was committed, and the target as it was verified, with its transaction still open.
+        The committed receipt, and the verified facts of the target, observed while the transaction was open.
 
     Raises:
-        FastinstallError: as `carry_out` says; and if the plan lacks a step.
+        FastinstallError: the errors of `carry_out`, and a `FailedError` if the plan lacks a step.
     """
     build, prove, swap, verify = plan.build, plan.prove, plan.swap, plan.verify
     if build is None or prove is None or swap is None or verify is None:
@@ -135,14 +137,14 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         if create is not None
         else nullcontext(),
     ):
-        # Prepare: build and prove, beside the target.
+        # Prepare: build and prove the wheel outside the target.
         interpreter = observe_interpreter(Path(plan.environment.python))
         watched = (*swap.entries, swap.installs, *GUARD_ENTRIES)
         watch = ForeignChangeWatch(prefix, Path(interpreter.site_packages), watched)
         make_wheel = partial(build_and_prove, plan.prepare, build, prove.reference, interpreter, run)
         built = None if plan.builds_upon_changes else make_wheel()
 
-        # Observe what will be replaced; only now, because others could change it during minutes of building.
+        # Observe the files to replace only now: other programs may have changed them during the build.
         observing = ObservationRequest(recipe=run.recipe, runtime=True, interpreter=interpreter)
         before = facts_of(run.session, plan.environment, observing)
         watch.refuse_changes()
@@ -153,9 +155,9 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         stamp, store = make_stamp(), JournalStore(prefix)
         with (
             begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction,
-            _explain_system_errors(prefix, run.cache),  # again: the transaction knows of no place but the prefix
+            _explain_system_errors(prefix, run.cache),  # again, because the transaction knows only the prefix
         ):
-            # Stage: on the target's filesystem, used, compared and timed there.
+            # Stage the files on the target's filesystem; use, compare and time them there.
             if built is None:
                 _change_other_packages(plan, watch, transaction, run)
                 built = make_wheel()
@@ -190,14 +192,14 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:
-    """Renew the start-up guard, as `decide.nothing_to_do.plan_nothing` has planned it.
+    """Renew the start-up guard as planned by `decide.nothing_to_do.plan_nothing`.
 
     Returns:
-        The receipt of the stack, which stays as it is.
+        The receipt of the stack; the stack itself does not change.
 
     Raises:
-        RefusedError: the environment is locked, or its stack is not ours any more; nothing has changed.
-        FailedError: something failed; the environment is as it was.
+        RefusedError: the environment is locked, or its stack is no longer the one of the receipt; nothing has changed.
+        FailedError: something failed; the environment is unchanged.
     """
     prefix = Path(plan.environment.prefix)
     checks = plan.verify.checks if plan.verify is not None else ()
@@ -219,7 +221,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
 
 
 def _refuse_other_owners(prefix: Path, swap: Swap, before: Facts) -> None:
-    """Consent was given to replace what the plan names, and nothing else."""
+    """Raise if other distributions provide PIL than the ones that the user agreed to replace."""
     planned, found = set(swap.removes), {owner.distribution.metadata for owner in before.stack.owners}
     if planned != found:
         there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
@@ -228,7 +230,7 @@ def _refuse_other_owners(prefix: Path, swap: Swap, before: Facts) -> None:
 
 
 def _change_other_packages(plan: Plan, watch: ForeignChangeWatch, transaction: Transaction, run: Run) -> None:
-    """Have other conda packages changed, in the plan's order: it decides who has a file that several claim."""
+    """Change other conda packages in the plan's order: of packages with the same file, the last one provides it."""
     for step in plan.change:
         watch.refuse_changes()
         step.change_packages(Path(plan.environment.prefix), transaction, run)
@@ -244,10 +246,10 @@ def _stage_stack(
     transaction: Transaction,
     run: Run,
 ) -> StagedStack:
-    """Unpack or link the wheel, run real operations on it, and time it against what is in place.
+    """Unpack or link the wheel in the stage, run real operations with it, and time it against the installed PIL.
 
     Raises:
-        FailedError: it does not work, computes something else than it should, or lacks a feature that is in use.
+        FailedError: the staged PIL does not work, computes wrong results, or lacks a feature of the installed one.
     """
     if plan.package is None:
         run.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
@@ -283,12 +285,12 @@ def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, s
     """Make the receipt of a transaction.
 
     Args:
-        plan: what was carried out.
-        build: its build.
+        plan: the plan that was carried out.
+        build: the build step of the plan.
         staged: the stack that was swapped in.
-        before: the target as it was.
+        before: facts of the target before the swap.
         stamp: identifier and time of the transaction.
-        after: the target as it is, which says what libjpeg the core loads.
+        after: facts of the target after the swap, for the libjpeg that the core loads.
     """
     artefact = build.source or build.prebuilt
     libraries = after.stack.core.libraries if after.stack.core is not None else ()
@@ -298,7 +300,7 @@ def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, s
         created_at=stamp.at,
         tool_version=__version__,
         environment=plan.environment,
-        request=replace(plan.request, upgrade=False),  # it has been answered, and a repair must not ask again
+        request=replace(plan.request, upgrade=False),  # the upgrade is done: a repair must not upgrade again
         recipe=build.recipe,
         source_version=artefact.version if artefact is not None else "",
         distribution=build.distribution,
@@ -322,7 +324,7 @@ def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, s
 
 
 def _keep_ready_made_wheel(plan: Plan, run: Run) -> None:
-    """Put a downloaded wheel among those kept for repairs; without it a repair would ask for its source."""
+    """Keep a downloaded wheel for repairs, which otherwise would have to download it again."""
     prebuilt = plan.build.prebuilt if plan.build is not None else None
     if prebuilt is None:
         return
@@ -335,10 +337,10 @@ def _keep_ready_made_wheel(plan: Plan, run: Run) -> None:
 
 @contextmanager
 def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
-    """Turn what the system refuses (a full disk, a quota) into a failure like others, that of the cache no less."""
+    """Turn system errors in the environment or the cache (a full disk, a quota) into fastinstall's own errors."""
     try:
         yield
-    except BrokenPipeError:  # nobody listens any more: not a matter of disks
+    except BrokenPipeError:  # the reader of our output is gone: no error of a disk
         raise
     except OSError as error:
         raise explain_refusal(error, cache, (prefix,)) from error

@@ -1,7 +1,7 @@
-"""Work on an environment while no other program does: neither another fastinstall nor pip, uv or conda.
+"""Keep other programs from changing an environment during a setup: another fastinstall, pip, uv or conda.
 
-A lock keeps runs of fastinstall apart. Other installers do not know that lock, so they are looked for in the list of
-processes, and a setup notices what they have changed in the stack meanwhile.
+A lock excludes other runs of fastinstall. Other installers do not know that lock: they are looked for in the list of
+processes, and a setup checks whether the stack has changed in the meantime.
 """
 
 import time
@@ -18,18 +18,18 @@ from fastinstall.observe.concurrent_installers import observe_concurrent_install
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
 _PATIENCE = 30.0
-"""Seconds in which an installer that has replaced what a setup swapped in may finish, before the rest is undone."""
+"""How many seconds to wait for an installer that has overwritten a setup's files, before the setup is undone."""
 _PAUSE = 0.1
 _SHOWN = 3
 
 
 @contextmanager
 def hold_environment_lock(prefix: Path) -> Iterator[None]:
-    """Hold an environment's lock while the block runs, unless another program changes packages there.
+    """Hold an environment's lock during the block; refuse if another program is changing its packages.
 
     Raises:
         RefusedError: another fastinstall or installer is running; the message names it.
-        UndeterminedError: there is no such directory.
+        UndeterminedError: the directory does not exist.
     """
     with lock_environment(prefix):
         refuse_concurrent_installers(prefix)
@@ -37,10 +37,10 @@ def hold_environment_lock(prefix: Path) -> Iterator[None]:
 
 
 def refuse_concurrent_installers(prefix: Path) -> None:
-    """Refuse while another program changes packages in an environment.
+    """Raise if another program is changing packages in an environment.
 
     Raises:
-        RefusedError: one does; named with its process and command.
+        RefusedError: such a program is running; the message names its process and command.
     """
     installers = observe_concurrent_installers(prefix)
     if installers:
@@ -50,12 +50,12 @@ def refuse_concurrent_installers(prefix: Path) -> None:
 
 
 class ForeignChangeWatch:
-    """Notices that another program changes the stack of an environment while a setup is at work.
+    """Detects that another program changes the stack of an environment during a setup.
 
     Args:
-        prefix: of the environment, for messages and to find who is at work there.
-        site_packages: the directory that is watched.
-        names: top-level names there that the setup replaces, beside those of PIL.
+        prefix: root of the environment, for messages and to find programs that are changing it.
+        site_packages: the directory to watch.
+        names: top-level names in it that the setup replaces, besides those of PIL.
     """
 
     def __init__(self, prefix: Path, site_packages: Path, names: Collection[str]) -> None:
@@ -69,10 +69,10 @@ class ForeignChangeWatch:
         self._snapshot = self._observe_snapshot()
 
     def refuse_changes(self) -> None:
-        """Refuse to go on if the files to be replaced have changed since they were observed, or are being changed.
+        """Raise if the files to replace have changed since they were observed, or are being changed.
 
         Raises:
-            RefusedError: names what changed, and who did it if that is known.
+            RefusedError: the message names the changed files and, if known, the program that changed them.
         """
         paths = self._find_changed_paths()
         if paths:
@@ -85,12 +85,12 @@ class ForeignChangeWatch:
 
     @contextmanager
     def require_unchanged(self, emit: Emit = ignore) -> Iterator[None]:
-        """Require that what was swapped in is still there as it was, at the end of the block or where it fails.
+        """Raise if the files of a setup have been changed by another program when the block ends or fails.
 
-        Another program that has replaced it may finish, for a while, before anything is undone.
+        Before raising, wait for that program to finish, for at most 30 s: the error makes the caller undo the setup.
 
         Raises:
-            FailedError: it is not; names what changed, and who did it where that is known.
+            FailedError: the message names the changed files and, if known, the program that changed them.
         """
         try:
             yield
@@ -130,12 +130,17 @@ class ForeignChangeWatch:
 
 
 def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """Return paths that came, went or are another file by now."""
+    """Return the sorted paths that were added, removed or changed between two snapshots."""
     return tuple(sorted(path for path in {*before, *now} if before.get(path) != now.get(path)))
 
 
 def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], signers: Sequence[str]) -> str:
-    """Describe who it was, as far as known: a program at work, else who signed what is there."""
+    """Return a description of the program that changed files: a running installer, else one named in INSTALLER files.
+
+    Args:
+        installers: installers that are running.
+        signers: contents of INSTALLER files of the changed distributions (PEP 376).
+    """
     if installers:
         return listing(f"process {installer.process} ({installer.action})" for installer in installers)
     foreign = [name for name in signers if name != "fastinstall"]

@@ -1,4 +1,4 @@
-"""Say what a plan is expected to bring: speed, duration, downloads, and space in the cache."""
+"""Describe what to expect from a plan: speed, duration, downloads, and space in the cache."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +15,8 @@ from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
-# Seconds of one core of an Intel Xeon (Sapphire Rapids) virtual machine, for two levels (2026-11-29).
-_DOWNLOADED = 20e6  # bytes a second
+# Seconds on one core of a virtual machine with an Intel Xeon (Sapphire Rapids), for two levels (measured 2026-11-29).
+_DOWNLOADED = 20e6  # bytes per second
 _UNPACKED = 5.0  # the compiler
 _CREATED = 6.0  # a virtual environment
 _LIBRARY, _LIBRARY_CONFIGURED = 23.0, 11.0  # zlib-ng; configure runs on one core
@@ -29,21 +29,21 @@ _CONDA = 15.0  # conda's change of an environment
 
 
 def describe_expectations(session: Session, plan: Plan) -> tuple[str, ...]:
-    """Describe all of it, a text each; empty ones for what is unknown or nothing."""
+    """Return texts on speed, duration and downloads; a text is empty if its subject is unknown or nothing."""
     cache = session.directories.cache
     gain, cost = describe_expected_gain(session, plan), describe_cost(plan, cache)
     return gain, f"takes {format_rough_duration(estimate_seconds(plan, cache))}", cost
 
 
 def estimate_seconds(plan: Plan, cache: Path) -> float:
-    """Estimate roughly how long carrying out a plan takes.
+    """Estimate roughly how many seconds carrying out a plan takes.
 
     Args:
-        plan: to be carried out.
-        cache: what lies there already is not fetched again.
+        plan: the plan.
+        cache: root of our cache; files in it are not fetched again.
     """
     download, build = estimate_cost(plan, cache).download_bytes, plan.build
-    seconds = max(download / _DOWNLOADED, _CREATED if plan.create else 0.0)  # at the same time
+    seconds = max(download / _DOWNLOADED, _CREATED if plan.create else 0.0)  # both run at the same time
     if download:
         seconds += _UNPACKED
     if build is not None and _is_compiled(plan):
@@ -59,7 +59,7 @@ def estimate_seconds(plan: Plan, cache: Path) -> float:
 
 
 def describe_expected_gain(session: Session, plan: Plan) -> str:
-    """Describe how much faster a plan makes Pillow, as measured here or as its recipe says; empty if unknown."""
+    """Describe how much faster a plan makes Pillow, by measurements here or of the recipe; empty if unknown."""
     build, proof = plan.build, plan.prove
     if build is None:
         return ""
@@ -81,12 +81,13 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
 
 @immutable
 class PlanCost:
-    """What a plan downloads, and what the cache keeps of it.
+    """The size of a plan's downloads, and the space that they need in the cache.
 
     Attributes:
-        download_bytes: of the files that the cache lacks, in bytes.
-        kept_bytes: of these files, and of what is unpacked and built of them, estimated.
-        is_least: whether it is more, because an index does not tell the size of a file, or a package manager fetches.
+        download_bytes: size of the files that the cache lacks.
+        kept_bytes: estimated space in the cache for these files and for everything unpacked and built from them.
+        is_least: whether the sizes are lower bounds, because an index does not give the size of a file, or because a
+            package manager downloads files too.
     """
 
     download_bytes: int
@@ -96,15 +97,15 @@ class PlanCost:
 
 _MB = 1_000_000
 _MADE_OF_WHEEL = 4
-"""Times the size of an official wheel that the cache takes besides: unpacked (2.9), and for the wheel that is built."""
+"""Space in the cache for files made from an official wheel, in multiples of its size: 2.9 unpacked, the rest built."""
 
 
 def estimate_cost(plan: Plan, cache: Path) -> PlanCost:
-    """Estimate what a plan costs.
+    """Estimate the downloads of a plan, and the space that they need in the cache.
 
     Args:
-        plan: with the artefacts that it fetches, which name their sizes.
-        cache: what lies there already is not fetched again.
+        plan: the plan, whose artefacts give their sizes.
+        cache: root of our cache; files in it are not fetched again.
     """
     missing = tuple({each.filename: each for each in _list_needed(plan) if _is_missing(each, cache)}.values())
     download = sum(each.size for each in missing)
@@ -118,7 +119,7 @@ def estimate_cost(plan: Plan, cache: Path) -> PlanCost:
 
 
 def describe_cost(plan: Plan, cache: Path) -> str:
-    """Describe what it costs: "downloads 161 MB, and the cache keeps about 420 MB"; empty if nothing is fetched."""
+    """Describe a plan's cost: "downloads 161 MB, and the cache keeps about 420 MB"; empty if nothing is fetched."""
     cost = estimate_cost(plan, cache)
     if not cost.download_bytes:
         return "how much is downloaded is known only when it comes" if cost.is_least else ""
@@ -128,7 +129,7 @@ def describe_cost(plan: Plan, cache: Path) -> str:
 
 
 def _format_size(count: int, digits: int) -> str:
-    """Return a size in MB, rounded like `round` does; in words as exact as it takes if that would be 0 MB."""
+    """Return a size in MB, rounded to `digits` as by `round`; in a smaller unit if that would be 0 MB."""
     rounded = round(count / _MB, digits)
     return f"{rounded:.0f} MB" if rounded else format_bytes(count)
 

@@ -1,4 +1,4 @@
-"""Report an interruption that came after the work was done: the disk shows that it had happened."""
+"""Report that an interruption came after the work was done, judged by the state on disk."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -10,11 +10,11 @@ from fastinstall.journal.snapshot import read_environment_history
 
 
 def report_late_interruptions(prefix: Path, verb: str) -> AbstractContextManager[None]:
-    """Raise `InterruptedAfterCompletion` if the block is interrupted after it has changed which transactions hold.
+    """Raise `InterruptedAfterCompletion` if the block is interrupted after it has committed or undone a transaction.
 
     Args:
-        prefix: of the environment that the block works on.
-        verb: what is being done ("setup").
+        prefix: root of the environment that the block works on.
+        verb: the command ("setup").
 
     Raises:
         InterruptedAfterCompletion: instead of the KeyboardInterrupt.
@@ -24,10 +24,10 @@ def report_late_interruptions(prefix: Path, verb: str) -> AbstractContextManager
 
 
 def report_interruption_after_recovery(prefix: Path) -> AbstractContextManager[None]:
-    """Raise `InterruptedAfterCompletion` where the block, which only recovers, is interrupted when that was done.
+    """Raise `InterruptedAfterCompletion` if the block, which only recovers, is interrupted after the recovery.
 
     Args:
-        prefix: of the environment that the block recovers.
+        prefix: root of the environment that the block recovers.
 
     Raises:
         InterruptedAfterCompletion: instead of the KeyboardInterrupt.
@@ -38,11 +38,11 @@ def report_interruption_after_recovery(prefix: Path) -> AbstractContextManager[N
 
 
 def report_interruption_after_completion(prefix: PurePath, verb: str) -> AbstractContextManager[None]:
-    """Raise `InterruptedAfterCompletion` where the block is interrupted: it tells of work that is done.
+    """Raise `InterruptedAfterCompletion` if the block, which only reports on finished work, is interrupted.
 
     Args:
-        prefix: of the environment that was worked on.
-        verb: what was done ("setup").
+        prefix: root of the environment that was changed.
+        verb: the command ("setup").
 
     Raises:
         InterruptedAfterCompletion: instead of the KeyboardInterrupt.

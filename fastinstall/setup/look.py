@@ -1,4 +1,4 @@
-"""Collect what the planner must know (from cache, index, conda's solver and pip's settings), and make the plan."""
+"""Collect the planner's inputs from cache, index, conda's solver and pip's settings, and make the plan."""
 
 import os
 from dataclasses import replace
@@ -43,10 +43,10 @@ from fastinstall.setup.tools import make_engine
 
 
 def decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
-    """Return the plan, with what only the disk, the index and conda know.
+    """Complete the situation from cache, index and conda, and return the plan.
 
     Raises:
-        FastinstallError: as `make_plan` says; or the cache cannot be used for the build.
+        FastinstallError: the errors of `make_plan`; or the cache cannot be used for the build.
     """
     known, decision = _decide_with_means(session, situation, from_cache=from_cache)
     plan = make_plan(_add_links(session, preview_conda_change(session, known, decision)), decision)
@@ -56,7 +56,7 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
 
 
 def _decide_with_means(session: Session, situation: Situation, *, from_cache: bool) -> tuple[Situation, BuildDecision]:
-    """Decide what is built, or taken from the cache; the situation gets what compiles, if something is compiled."""
+    """Decide what to build or take from the cache; return the situation with the toolchain if a wheel is compiled."""
     if situation.facts.toolchain is None and needs_compiling(situation):
         toolchain = observation.observe_means(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=toolchain))
@@ -66,18 +66,18 @@ def _decide_with_means(session: Session, situation: Situation, *, from_cache: bo
 
 
 def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, anew: bool = False) -> WheelPlan:
-    """Decide how a wheel alone is made: nothing is known or asked of the environment but its interpreter.
+    """Plan a build that makes a wheel and installs nothing; of the environment, only the interpreter is observed.
 
     Args:
-        session: the cache, the index and the processes that are asked.
-        target: its interpreter is the one that is built for.
-        request: recipe, version, levels and libraries; what concerns an environment is ignored.
-        anew: plan what compiling needs, even if the cache has the wheel.
+        session: variables, directories and receiver of events of this run.
+        target: names the interpreter to build for, and the machine.
+        request: recipe, version, levels and libraries; its engine and pin are ignored.
+        anew: plan a compilation even if the cache has the wheel.
 
     Raises:
-        FastinstallError: as `plan_wheel` says; or nothing can be built for the machine that the target names.
+        FastinstallError: the errors of `plan_wheel`; or nothing can be built for the target's machine.
     """
-    request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
+    request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # these concern only installations
     recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request, target.machine or os.uname().machine)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
@@ -96,7 +96,7 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
 
 
 def find_project(facts: Facts) -> Project | None:
-    """Return the project that makes the environment; one that cannot be read is in nobody's way."""
+    """Return the project that manages the environment; None if there is none, or if it cannot be read."""
     try:
         return project_of(Path(facts.environment.prefix))
     except FastinstallError:
@@ -104,7 +104,11 @@ def find_project(facts: Facts) -> Project | None:
 
 
 def _add_links(session: Session, situation: Situation) -> Situation:
-    """Return the situation with the other places that pip is told of and a pin would hide; refuse two that conflict."""
+    """Return the situation with the `find-links` of pip's other configurations, which a pin would hide.
+
+    Raises:
+        RefusedError: a foreign setting is in the way, or pip cannot read one of its files.
+    """
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
         return situation
     from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
@@ -114,7 +118,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
 
 
 def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
-    """Return the hash of a cached wheel equal to what would be built, or "" if there is none."""
+    """Return the SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none."""
     from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
     situation, step = decision.situation, make_build_step(decision)
@@ -127,16 +131,16 @@ def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
 
 
 def preview_conda_change(session: Session, situation: Situation, decision: BuildDecision) -> Situation:
-    """Return the situation with what conda's solver would change, if the stack becomes conda packages.
+    """Return the situation with the changes that conda's solver would make, if the stack becomes conda packages.
 
     Args:
-        session: the engine's processes.
-        situation: everything that is known so far.
-        decision: what is built, which becomes a package.
+        session: variables, cache and receiver of events, for the engine.
+        situation: the inputs of the plan, as known so far.
+        decision: the build that becomes a package.
 
     Raises:
-        RefusedError: there is no engine, or its solver finds no solution.
-        FailedError: the engine failed, or said nothing of what it was asked.
+        RefusedError: no engine is available, or its solver finds no solution.
+        FailedError: the engine failed, or its answer does not mention our packages.
     """
     facts, request = situation.facts, situation.request
     if facts.environment.kind is not EnvironmentKind.CONDA:
@@ -152,7 +156,7 @@ def preview_conda_change(session: Session, situation: Situation, decision: Build
     engine = make_engine(session, chosen, facts.conda.tool, offline=request.offline)
     session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
     preview = engine.preview(conda_request)
-    # An answer without the packages that were asked for is none, and not the news that nothing else changes.
+    # An answer without the requested packages is invalid: it does not mean that nothing else changes.
     told = {package.dist for package in (*preview.linked, *facts.conda.packages)}
     untold = [package.dist for package in conda_request.ours if package.dist not in told]
     if untold:
@@ -165,10 +169,10 @@ def preview_conda_change(session: Session, situation: Situation, decision: Build
 
 
 def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
-    """Return the request for the newest version before the one that failed; tells the user.
+    """Return the request for the newest version before the one that failed the proof, and report the failure.
 
     Raises:
-        UnprovenError: the version was named, so no other will do.
+        UnprovenError: the given error, if the request names a version.
     """
     if request.version is not None:
         raise error
@@ -180,10 +184,10 @@ def request_previous_version(session: Session, request: Request, error: Unproven
 
 
 def confirm_empty_plan(plan: Plan) -> SetupOutcome:
-    """Return what a plan without steps comes to: the setup that holds.
+    """Return the outcome of a plan without steps: the existing setup.
 
     Raises:
-        RefusedError: nothing is set up there.
+        RefusedError: nothing is set up in the environment.
     """
     receipt = observation.receipt_of(plan.environment)
     if receipt is None:

@@ -1,4 +1,4 @@
-"""Describe an environment that does not exist yet: the step that makes it, its interpreter and its facts."""
+"""Describe an environment that does not exist yet: the step that creates it, its interpreter and its facts."""
 
 import os
 from dataclasses import replace
@@ -46,20 +46,20 @@ def foresee_situation(
     made: tuple[CreateEnvironment, Interpreter],
     saved: Plan | None = None,
 ) -> Situation:
-    """Return what a plan is made from, of an environment that is yet to be made.
+    """Return the inputs of a plan for an environment that does not exist yet.
 
     Args:
-        session: the index and the processes that are asked.
-        recipe: the one that the request names.
-        request: what is asked for.
-        made: the step that makes the environment, and its interpreter as it will be.
-        saved: the plan whose files alone count; None for all that the index offers.
+        session: variables, directories and receiver of events of this run.
+        recipe: the recipe that the request names.
+        request: flags and settings of the setup.
+        made: the step that creates the environment, and its interpreter as it will be.
+        saved: a saved plan, to drop releases later than its files; None to keep all releases of the index.
     """
     create, interpreter = made
     index = start_index(session, recipe, request, Path(create.python))
     facts = foresee_facts(session, recipe, made, toolchain=request.wheelhouse is None)
     builder = None
-    if interpreter.machine != os.uname().machine:  # described as that of another machine, unless this one has 32 bits
+    if interpreter.machine != os.uname().machine:  # another machine's, or a 32-bit Python of this one
         here = observe_interpreter(Path(create.python))
         builder = here if here.machine != interpreter.machine else None
     if builder is not None:
@@ -71,7 +71,7 @@ def foresee_situation(
 def foresee_facts(
     session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool = True
 ) -> Facts:
-    """Return the facts of the environment as it will be once it is made: nothing is installed there."""
+    """Return the facts of the environment as it will be after its creation, with nothing installed."""
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=Path(create.python))
     observed = observation.facts_of(session, base, observation.ObservationRequest(recipe=recipe, toolchain=toolchain))
@@ -96,10 +96,10 @@ def foresee_facts(
 
 
 def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
-    """Return the step that makes a new environment, and its interpreter as it will be; None if none is requested.
+    """Return the step that creates an environment, and its interpreter as it will be; None if none is requested.
 
     Raises:
-        RefusedError: something is there already, or no environment can be made there.
+        RefusedError: the directory is in use already, or no environment can be created in it.
     """
     if target.new is None:
         return None
@@ -127,7 +127,7 @@ def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
 
 
 def _refuse_occupied(prefix: Path) -> None:
-    """Refuse a place for an environment where something is already, or where nobody can tell."""
+    """Raise RefusedError if the directory for an environment is not empty or cannot be read."""
     try:
         content = os.listdir(prefix)  # noqa: PTH208 (its errors name the path)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""A plan: the parts of a setup, with reasons, as data that can be saved, read and refused.
+"""A plan: the steps of a setup, with reasons, as data that can be saved, read and refused.
 
-It bears a digest of the facts that it depends on: a plan made from other facts is refused, and so is one that differs
-from what would be planned now.
+A plan has a digest of the facts that it depends on. A saved plan is refused if the facts have changed, or if it differs
+from the plan that would be made now.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ from fastinstall.setup.steps.verify import Verify
 
 @immutable
 class Skipped:
-    """A step that is not needed, and why."""
+    """The name of a step that is not needed, and why it is not."""
 
     step: str
     reason: str
@@ -33,26 +33,26 @@ class Skipped:
 
 @immutable
 class Plan:
-    """What will be done to an environment; of a step that is not needed, `skipped` says why.
+    """The steps of a setup of one environment; a step that is not needed is None or empty.
 
     Attributes:
-        environment: the environment that is changed, or made.
-        facts_digest: of the facts that it was made from; `apply` refuses it if they changed.
-        request: the request that it answers.
-        create: makes the environment.
-        prepare: brings what the build needs: compiler and headers.
-        build: makes the wheel, or takes it from the cache.
-        prove: uses the staged stack beside the target, compares and times it.
-        change: changes other conda packages, in this order; before the build where that links them (`--link env`).
-        package: makes the wheel a conda package.
-        swap: puts the stack in place.
-        guard: installs the start-up guard; without a build, renews it.
-        pin: has other installers keep the stack.
-        verify: runs doctor's checks on the result; None if there is nothing to do.
-        skipped: what was not needed, and why.
-        risks: what needs to be allowed by name, allowed or not.
-        warnings: what the user should know before consenting (advisories, weaknesses).
-        summary: what the plan does, in one sentence.
+        environment: the environment that is changed or created.
+        facts_digest: digest of the facts that the plan was made from; `apply` refuses the plan if they have changed.
+        request: the request that the plan fulfils.
+        create: step that creates the environment.
+        prepare: steps that get compiler and headers.
+        build: step that makes the wheel, or takes it from the cache.
+        prove: step that runs the staged stack outside the target, compares and times it.
+        change: steps that change other conda packages, in this order; with `--link env`, they come before the build.
+        package: step that turns the wheel into a conda package.
+        swap: step that puts the stack in place.
+        guard: step that installs the start-up guard; in a plan without a build, it renews the guard.
+        pin: step that makes other installers keep the stack.
+        verify: step that runs doctor's checks on the result; None if there is nothing to do.
+        skipped: steps that are not needed, with reasons.
+        risks: risks that the user must allow by name; each is marked as allowed or not.
+        warnings: advisories and weaknesses that the user should know before consenting.
+        summary: one sentence on the effect of the plan.
         verb: the command, for the list of setups that can be undone.
     """
 
@@ -77,7 +77,7 @@ class Plan:
 
     @property
     def builds_upon_changes(self) -> bool:
-        """Whether other conda packages are changed before the build, which links them."""
+        """Whether other conda packages are changed before the build, because it links them."""
         return bool(self.change) and self.build is not None and self.build.link is LinkMode.ENV
 
     @property
@@ -89,21 +89,21 @@ class Plan:
         return tuple(step for step in parts if step is not None)
 
     def was_made_from(self, facts: Facts) -> bool:
-        """Tell whether the facts that a decision depends on are those that it was made from."""
+        """Return whether the plan was made from the same facts; facts that decide nothing may differ."""
         return compute_facts_digest(facts) == self.facts_digest
 
 
 @immutable
 class WheelPlan:
-    """How a wheel alone is made.
+    """The steps that make a wheel without installing it.
 
     Attributes:
-        request: what is built.
+        request: the request that the plan fulfils.
         interpreter: the Python that the wheel is for.
-        prepare: brings what the build needs: compiler and headers.
-        build: makes the wheel, or takes it from the cache.
-        risks: of installing it anywhere, allowed or not.
-        warnings: what the user should know (advisories, weaknesses).
+        prepare: steps that get compiler and headers.
+        build: step that makes the wheel, or takes it from the cache.
+        risks: risks of installing the wheel anywhere; each is marked as allowed or not.
+        warnings: advisories and weaknesses that the user should know.
     """
 
     request: Request
@@ -115,17 +115,17 @@ class WheelPlan:
 
 
 PlanConsent = Callable[[Plan], Plan]
-"""Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
+"""Asks for consent to a plan, and returns the plan with the accepted risks; raises if the user declines."""
 
 
 @immutable
 class SetupOutcome:
-    """What came of a plan.
+    """The outcome of a plan.
 
     Attributes:
-        plan: the one that was carried out.
-        receipt: of the setup that holds.
-        after: the target as verified, or None if less was verified than doctor checks.
+        plan: the plan that was carried out.
+        receipt: the receipt of the setup that is now in effect.
+        after: the verified facts of the target; None if not all of doctor's facts were observed.
     """
 
     plan: Plan
@@ -136,13 +136,13 @@ class SetupOutcome:
 def compute_facts_digest(facts: Facts) -> str:
     """Return a SHA-256 over the facts that a decision depends on.
 
-    Left out: times of files and their inodes, which a copy of the environment has anew; installers, the shell's active
-    environments, what comes before site-packages, the CPU's name, cores and quota, the guards, fastinstall's own
-    location, and what is observed only on request (the runtime and the toolchain).
+    Left out are times and inodes of files, which differ in a copy of the environment; installers; active environments
+    of the shell; import paths before site-packages; the CPU's name, cores and quota; the guards; fastinstall's own
+    location; and facts that are observed only on request (the runtime and the toolchain).
     """
     conda, cpu = facts.conda, facts.cpu
     known = None
-    if conda is not None:  # which conda it is matters only while it works
+    if conda is not None:  # the conda program itself does not decide anything
         packages = sorted(package.dist for package in conda.packages)
         known = (packages, conda.pins, conda.claims, sorted(conda.unreadable))
     return digest(
@@ -175,16 +175,16 @@ def _reduce_stack(stack: InstalledStack) -> InstalledStack:
 _UNJUDGED = frozenset(
     {"reason", "jobs", "url", "mirrors", "index", "size", "facts_digest", "allow", "allowed", "python"}
 )
-"""Keys that may differ: texts, the machine's limits, the location of a file with the same hash, and what is checked
-elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
+"""Keys that may differ between a saved plan and one made now: texts, limits of the machine, locations of a file with
+the same hash, and values with a check of their own (the digest of the facts, accepted risks, the interpreter)."""
 
 _BRIEF = 200
 
 
 def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
-    """Yield where a saved plan differs from what is decided now, as dotted key and both values.
+    """Yield the differences between a saved plan and one made now, as pairs of dotted key and description.
 
-    Extra warnings do not count: they may concern a later release, which is no longer considered.
+    Extra warnings of the saved plan do not count: they may concern a later release, which is no longer considered.
     """
     missing = [warning for warning in anew.warnings if warning not in saved.warnings]
     yield from (("warnings", f"missing: {warning}") for warning in missing)

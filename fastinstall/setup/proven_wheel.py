@@ -1,9 +1,9 @@
-"""Make the wheel of a plan, or take it from cache or wheelhouse, and prove it. Leaves guilty kernels out.
+"""Make the wheel of a plan, or take it from cache or wheelhouse, and prove it.
 
-Nothing here touches the target: what the build needs is fetched into the cache, and the wheel is run from there.
+Nothing here touches the target: inputs of the build are fetched into the cache, and the wheel runs from there.
 
-If kernels do not compile or fail the proof, this module decides which to leave out, builds again, and reports
-what was left out.
+If kernels do not compile or fail the proof, this module decides which kernels to leave out, builds again, and reports
+the kernels that it left out.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 Make = Callable[[Build], BuildResult]
 
 EMULATORS_PATIENCE = 30.0
-"""How many times as long an emulator may take: qemu-user is 10 to 20 times as slow as a machine (encoding AVIF)."""
+"""Factor on all time limits under an emulator: qemu-user is 10 to 20 times slower than hardware (encoding AVIF)."""
 
 
 @immutable
 class ProofContext:
-    """Where a proof runs.
+    """Python, CPU and reference wheel of a proof.
 
     Attributes:
         interpreter: the target's Python, which runs the proof.
-        cpu: as it shows itself, for what runs on it and how it rounds.
-        reference: the official wheel of the same version, or None if there is none.
+        cpu: the CPU that the proof runs on; decides which levels run and which differences of rounding are known.
+        reference: the official wheel of the same version; None if no official wheel exists.
     """
 
     interpreter: Interpreter
@@ -62,18 +62,18 @@ def build_and_prove(
     interpreter: Interpreter,
     run: Run,
 ) -> BuildResult:
-    """Make the wheel of a plan, proven where its recipe has kernels.
+    """Make the wheel of a plan; prove it if its recipe has kernels.
 
     Args:
-        prepare: brings compiler and headers.
-        build: makes the wheel, or takes it.
-        reference: the official wheel that it is compared with; None if there is none.
+        prepare: steps that fetch compiler and headers.
+        build: the step that makes the wheel or takes a ready-made one.
+        reference: the official wheel to compare with; None if no official wheel exists.
         interpreter: the target's Python.
-        run: tools, cache and listener.
+        run: index, cache, recipe and receiver of events.
 
     Raises:
-        UnprovenError: it does not compile or prove.
-        FastinstallError: it could not be made.
+        UnprovenError: the wheel does not compile, or fails the proof.
+        FastinstallError: the wheel could not be made for another reason.
     """
     fetched = fetch_inputs(prepare, run)
     proof_context = ProofContext(interpreter=interpreter, cpu=run.cpu, reference=reference)
@@ -81,17 +81,17 @@ def build_and_prove(
 
 
 def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, run: Run) -> BuildResult:
-    """Make the wheel; where the recipe has kernels, prove it, and make it again without those that fail.
+    """Make a wheel; if the recipe has kernels, prove the wheel, and make it again without the kernels that fail.
 
     Args:
-        step: the build that the plan asks for.
-        make: makes a wheel of a step.
-        proof_context: where it is proven.
-        run: where the cache lies, and who is told what goes on.
+        step: the build step of the plan.
+        make: makes the wheel of a build step.
+        proof_context: Python, CPU and reference wheel of the proof.
+        run: recipe, cache and receiver of events.
 
     Raises:
-        UnprovenError: it does not compile or prove, and no kernel is to blame that could be left out.
-        FailedError: it could not be built.
+        UnprovenError: the wheel does not compile or fails the proof, and leaving out kernels does not help.
+        FailedError: the wheel could not be built for another reason.
     """
     kernels = run.recipe.kernels
     if not kernels:
@@ -107,7 +107,7 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, run:
 
 
 def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext) -> ProofSubject:
-    """Return what is proven: a build, on the levels that this machine can run."""
+    """Return the subject of a proof: the built wheel and its reference, with the levels that this machine can run."""
     interpreter = proof_context.interpreter
     here = rank(proof_context.cpu.level)
     runnable = tuple(level for level in step.levels if not rank(level) or not here or rank(level) <= here)
@@ -121,7 +121,7 @@ def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext
 
 
 def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext, run: Run) -> "QuickProof":
-    """Prepare what is put to the proof: every level of an unpacked build, beside the official wheel."""
+    """Prepare a quick proof that compares every level of an unpacked build with the official wheel."""
     from fastinstall.proof.judge import KNOWN_DIFFERENCES  # noqa: PLC0415 (not where the proof is on record)
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
@@ -142,12 +142,13 @@ def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext
 def find_guilty_kernels(
     kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return the names of the kernels that a failure points at, in the recipe's order.
+    """Return the names of the kernels that may have caused a failure, in the recipe's order.
 
     Args:
-        kernels: the recipe's, in its order.
-        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
-        operations: that compute something else than they should.
+        kernels: kernels of the recipe, in its order.
+        files: source files that do not compile. If one of them is a kernel's own header, that kernel is blamed, but not
+            the other kernels of its C file.
+        operations: names of operations with wrong results.
     """
     known = tuple(kernels)
     own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
@@ -157,10 +158,10 @@ def find_guilty_kernels(
 
 
 def fetch_inputs(prepare: Iterable[PreparingStep], run: Run) -> FetchedInputs:
-    """Install system packages, unpack private headers and make a private toolchain, as a plan says.
+    """Run a plan's preparing steps: install system packages, unpack private headers, or make a private toolchain.
 
     Raises:
-        FastinstallError: something cannot be had; nothing of the target is touched.
+        FastinstallError: an input could not be fetched or installed; the target is unchanged.
     """
     fetched = [step.fetch(run) for step in prepare]
     return FetchedInputs(
@@ -171,12 +172,12 @@ def fetch_inputs(prepare: Iterable[PreparingStep], run: Run) -> FetchedInputs:
 
 
 def fetch_sources(prepare: Iterable[PreparingStep], build: Build, run: Run) -> None:
-    """Download what the wheel will be made of into the cache, if it has to be made.
+    """Download the inputs of a build into the cache, unless the wheel itself is cached.
 
-    C headers come first: they come from a place of their own, and are small.
+    C headers come first: they are small and come from another server, so that a failure shows early.
 
     Raises:
-        FastinstallError: something cannot be had.
+        FastinstallError: an input could not be downloaded.
     """
     if build.cached:
         return
@@ -201,9 +202,9 @@ def _leave_out_guilty_kernels(step: Build, kernels: Sequence[Kernel], error: Unp
 
 def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext, run: Run) -> None:
     if proof_context.reference is None and step.prebuilt is not None:
-        return  # made and proven elsewhere; its operations are run on the stage all the same
+        return  # a ready-made wheel was proven where it was built; operations are still run with it in the stage
     subject = subject_of(step, built, proof_context)
-    if proof_context.reference is not None and not subject.reference_sha256:  # the index tells no hash of what it gives
+    if proof_context.reference is not None and not subject.reference_sha256:  # no hash: the result cannot be cached
         _prove_anew(step, subject, built, proof_context, run)
         return
     kept = run.cache / "proofs" / f"{digest((subject, __version__))}.json"

@@ -1,7 +1,6 @@
-"""Recover an environment from an interrupted run: commands that change it finish the recovery, others only report it.
+"""Recover an environment from an interrupted run: commands that change it do this first, others only report it.
 
-This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is put into
-words.
+All commands handle recovery through this module. The journal finishes or undoes the run; this module reports it.
 """
 
 import contextlib
@@ -32,11 +31,11 @@ from fastinstall.setup.late_interrupts import report_late_interruptions
 
 @immutable
 class LockedEnvironment:
-    """An environment whose lock is held.
+    """An environment whose lock this process holds.
 
     Attributes:
-        store: of the environment, whose lock is held.
-        sentences: what had been interrupted, and how things are now; empty if nothing was.
+        store: the journal of the environment.
+        sentences: reports on recovered interruptions; empty if nothing had been interrupted.
     """
 
     store: JournalStore
@@ -47,16 +46,16 @@ class LockedEnvironment:
 def lock_recovered_environment(
     session: Session, environment: Environment, *, force: bool = False
 ) -> Iterator[LockedEnvironment]:
-    """Work alone on an environment, with everything at its end that an earlier run left unfinished; says so.
+    """Hold an environment's lock during the block, after recovering interrupted runs and reporting each recovery.
 
     Args:
-        session: the listener that is told what was recovered.
-        environment: the one to be locked and recovered.
-        force: move aside what has replaced ours since, instead of refusing.
+        session: receives the reports as events.
+        environment: the environment to lock and recover.
+        force: move aside files that have replaced ours since the interruption, instead of refusing.
 
     Raises:
-        RefusedError: another program works there, or something foreign is where what was there has to return.
-        EnvironmentDamagedError: a step failed; the next command goes on with it.
+        RefusedError: another program is changing the environment, or a foreign file is in the place of one to restore.
+        EnvironmentDamagedError: a step of the recovery failed; the next command resumes it.
         DocumentError: a journal cannot be read.
     """
     prefix = Path(environment.prefix)
@@ -76,7 +75,18 @@ def lock_recovered_environment(
 def change_environment(
     session: Session, environment: Environment, verb: str, *, force: bool = False
 ) -> Iterator[LockedEnvironment]:
-    """Work alone on an environment, as above; an interruption that comes too late says so (`verb`: "guard install")."""
+    """Hold an environment's lock like `lock_recovered_environment`, and report interruptions that come too late.
+
+    Args:
+        session: receives the reports as events.
+        environment: the environment to lock and recover.
+        verb: the command, for the report ("guard install").
+        force: move aside files that have replaced ours since the interruption, instead of refusing.
+
+    Raises:
+        InterruptedAfterCompletion: the block was interrupted after its work was done.
+        FastinstallError: the errors of `lock_recovered_environment`.
+    """
     with (
         report_late_interruptions(Path(environment.prefix), verb),
         lock_recovered_environment(session, environment, force=force) as locked,
@@ -85,12 +95,12 @@ def change_environment(
 
 
 def recover_environment(session: Session, environment: Environment) -> bool:
-    """Recover everything that an earlier run left unfinished, and report it. Return whether there was anything.
+    """Recover an environment from interrupted runs, and report it. Return whether anything was recovered.
 
-    The lock is taken only if something was left. A run that is still active is reported by the next command.
+    The lock is taken only if a run was interrupted. A run that is still active does not count as interrupted.
 
     Raises:
-        FastinstallError: as `lock_recovered_environment` says.
+        FastinstallError: the errors of `lock_recovered_environment`.
     """
     if not read_environment_history(Path(environment.prefix), sized=False).interruptions:
         return False
@@ -99,11 +109,11 @@ def recover_environment(session: Session, environment: Environment) -> bool:
 
 
 def clear_cut_creation(session: Session, prefix: Path) -> None:
-    """Empty a directory in which an interrupted run was making an environment, and report it.
+    """Empty a directory in which an interrupted run was creating an environment, and report it.
 
     Raises:
-        RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
-        FastinstallError: as `lock_recovered_environment` says.
+        RefusedError: another program is changing the directory, or it contains other files, which are unchanged.
+        FastinstallError: the errors of `lock_recovered_environment`.
     """
     interruption = creation_note.creation_interruption(prefix)
     if interruption is None or interruption.kind is not UnfinishedRun.CREATION or is_at_work(prefix):
@@ -123,7 +133,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
 
 
 def describe_interruptions(environment: Environment) -> tuple[str, ...]:
-    """Describe interruptions for commands that only look: a sentence each, with the command that recovers it."""
+    """Return a sentence for each interruption, with the command that recovers it, for commands that change nothing."""
     prefix = Path(environment.prefix)
     interruptions = read_environment_history(prefix, sized=False).interruptions
     return tuple(describe_interruption(each, prefix) for each in interruptions)
@@ -135,9 +145,9 @@ class _Tell(Protocol):
 
 @contextlib.contextmanager
 def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
-    """Report what the block has recovered if an interruption, which waited for the recovery, ends the block.
+    """Report recoveries if the block ends with a KeyboardInterrupt that was deferred until after a recovery.
 
-    The history is read without the lock: while another run holds it, nothing counts as interrupted.
+    The history is read without the lock: while another run holds the lock, no run counts as interrupted.
     """
     before = read_environment_history(prefix, sized=False).interruptions
     try:
@@ -151,11 +161,11 @@ def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
 
 
 _UNSEEN = (UnfinishedRun.PREPARATION, UnfinishedRun.CLEANUP)
-"""Only directories of ours were there: nobody looks into them."""
+"""Kinds of runs that had changed only our own directories, which users do not see."""
 
 
 def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
-    """Recover one thing after the other, and tell each when it has happened, since the next one may fail."""
+    """Recover a transaction, then a creation, and report each at once, because the next one may fail."""
     recovered = recover(store, force=force)
     if recovered is not None:
         changed = recovered.interruption.kind not in _UNSEEN
@@ -171,7 +181,7 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:
-    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    """Recover a target from interrupted runs, and report it; for a new environment, clear an interrupted creation."""
     if target.new is None:
         recover_environment(session, find_environment(session, target))
     else:

@@ -1,4 +1,4 @@
-"""Open what a plan is made and carried out with: the index, conda's engine, and the run that has both."""
+"""Open the means of a plan: the package index, conda's engine, and the run that holds both."""
 
 import os
 from collections.abc import Callable
@@ -24,17 +24,17 @@ from fastinstall.observe.session import Session
 def open_run(
     session: Session, request: Request, python: Path, engine: CondaInstaller | None = None, prefix: Path | None = None
 ) -> Run:
-    """Open what builds, fetches and installs.
+    """Open the means to fetch, build and install.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        request: recipe, index and network.
-        python: whose pip settings count.
-        engine: installs conda packages; None if the plan has none.
-        prefix: of the environment, for that engine.
+        request: recipe, wheelhouse, and whether the run is offline.
+        python: the interpreter whose pip settings name the index.
+        engine: the engine that installs conda packages; None if the plan has none.
+        prefix: root of the environment, to find its conda.
 
     Raises:
-        RefusedError: the cache is no place to build in.
+        RefusedError: the cache cannot be used for a build, or the engine is not available.
     """
     cache = session.own_cache()
     refuse_unusable_cache(cache)
@@ -56,10 +56,10 @@ def open_run(
 
 
 def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
-    """Open an engine that works by this session's variables and cache.
+    """Open an engine that uses this session's variables and cache.
 
     Raises:
-        RefusedError: it is not there.
+        RefusedError: the engine is not available.
     """
     from fastinstall.conda.engines.choose import open_engine  # noqa: PLC0415 (only for conda packages)
     from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only for conda packages)
@@ -69,7 +69,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
 
 
 def make_index(session: Session, request: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
-    """Return the package index, as the target's pip is configured, or the wheelhouse of the request."""
+    """Return the package index of pip's settings, with the wheelhouse of the request."""
     return PackageIndex(
         settings=settings,
         wheelhouse=Path(request.wheelhouse) if request.wheelhouse else None,
@@ -79,15 +79,15 @@ def make_index(session: Session, request: Request, settings: Callable[[], PipSet
 
 
 def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettings]:
-    """Return a function that reads pip's settings for a target at its first call."""
+    """Return a function that reads pip's settings for a target at its first call, and caches them."""
     return cache(partial(pip_settings, python, session.variables))
 
 
 def start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
-    """Return an index; a thread reads its settings while the target is observed."""
+    """Return a package index whose settings a thread reads while the caller observes the target."""
     names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, defer_pip_settings(session, python))
-    RunningProbe(partial(import_module, "fastinstall.index.client"))  # 0.2 s, while processes are waited for
+    RunningProbe(partial(import_module, "fastinstall.index.client"))  # takes 0.2 s, in parallel with other processes
     return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)

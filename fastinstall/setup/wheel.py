@@ -1,6 +1,6 @@
-"""Make the wheel or its conda packages alone, in a directory; the target stays as it is.
+"""Make a wheel or its conda packages in a directory; the target is not changed.
 
-The target may be a machine of another architecture: then a Python that this machine can start proves the wheel.
+The target may be a machine of another architecture: an emulated Python then proves the wheel.
 """
 
 import os
@@ -37,12 +37,12 @@ from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_
 
 @immutable
 class Emulation:
-    """How a wheel for another machine is proven.
+    """How to prove a wheel for another architecture.
 
     Attributes:
-        pythons: programs of this machine that run a Python of the other: by binfmt_misc, or scripts that start an
-            emulator. The one with the ABI of the wheel is taken.
-        unproven: whether wheels may go without a proof.
+        pythons: commands that run a Python of that architecture on this machine: binaries that binfmt_misc starts, or
+            scripts that start an emulator. The one with the wheel's ABI is used.
+        unproven: whether wheels are built without a proof.
     """
 
     pythons: tuple[Path, ...] = ()
@@ -50,19 +50,19 @@ class Emulation:
 
 
 NO_EMULATION = Emulation()
-"""Nothing that runs a Python of another machine."""
+"""No emulated Python, and no permission to go without a proof."""
 
 
 def build_wheel_into(
     session: Session, target: NamedTarget, request: Request, directory: Path, emulation: Emulation = NO_EMULATION
 ) -> BuildResult:
-    """Build, prove the kernels, and put the wheel into `directory`, with its sum and the pages of an index.
+    """Build and prove a wheel, and publish it in a directory, with its checksum and the pages of a package index.
 
     Raises:
-        RefusedError: nothing can prove a wheel for another machine.
-        UnprovenError: no version proves; where one was named, that one does not.
-        FailedError: it could not be built or written, another wheel of its name lies there, or one that lies there
-            is damaged.
+        RefusedError: the wheel is for another architecture, and no Python is given that can prove it.
+        UnprovenError: no version passes the proof, or the requested version does not.
+        FailedError: the wheel could not be built or written, the directory has a different wheel of the same name, or a
+            wheel in it is damaged.
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     require_wheelhouse(directory)
@@ -71,11 +71,11 @@ def build_wheel_into(
 
 
 def require_channel(session: Session, request: Request, directory: Path) -> None:
-    """Check before a build that conda packages can be made of its wheel and written; nothing is changed.
+    """Check before a build that conda packages of its wheel can be made and written; nothing is changed.
 
     Raises:
         FailedError: the directory is not writable.
-        RefusedError: the extra "conda" is not installed, or a place for packages is a link.
+        RefusedError: the extra "conda" is not installed, or a subdirectory for packages is a link.
     """
     require_writable(directory)
     refuse_links(directory, SUBDIRS)
@@ -83,17 +83,17 @@ def require_channel(session: Session, request: Request, directory: Path) -> None
 
 
 def publish_channel(session: Session, plan: WheelPlan, wheel: Path, directory: Path) -> CondaStack:
-    """Make conda packages of a wheel in a channel; what is there already stays.
+    """Add the conda packages of a wheel to a channel; existing packages stay.
 
     Args:
-        session: where variables, caches and directories come from.
-        plan: how the wheel was made, and for which Python. Of a conda environment, the packages that its Python goes
-            with count. Without a guard in its request, no guard package is made.
-        wheel: the wheel.
-        directory: of the channel, which may hold packages.
+        session: variables, directories and receiver of events of this run.
+        plan: how the wheel was made, and for which Python. If that is a conda environment's, its packages decide the
+            dependencies. A guard package is made only if the plan's request has a guard.
+        wheel: path of the wheel.
+        directory: directory of the channel.
 
     Raises:
-        FailedError: they could not be made or written.
+        FailedError: the packages could not be made or written.
     """
     recipe, interpreter = recipe_named(session, plan.request.recipe), plan.interpreter
     prefix = Path(interpreter.prefix)
@@ -114,21 +114,21 @@ def publish_channel(session: Session, plan: WheelPlan, wheel: Path, directory: P
 def build_proven_wheel(
     session: Session, target: NamedTarget, request: Request, emulation: Emulation = NO_EMULATION
 ) -> tuple[WheelPlan, BuildResult]:
-    """Build the wheel of the newest version that proves; it stays in the cache.
+    """Build the wheel of the newest version that passes the proof, and leave it in the cache.
 
     Args:
-        session: where variables, caches and directories come from.
-        target: its interpreter, and the machines that the wheel is for.
-        request: what is built.
-        emulation: how a wheel for another machine is proven.
+        session: variables, directories and receiver of events of this run.
+        target: names the interpreter, and the architecture that the wheel is for.
+        request: recipe, version, levels and libraries.
+        emulation: how to prove a wheel for another architecture.
 
     Returns:
-        How it was made, and the wheel.
+        The plan of the wheel, and the wheel.
 
     Raises:
-        RefusedError: nothing can prove a wheel for another machine.
-        UnprovenError: no version proves; where one was named, that one does not.
-        FailedError: it could not be built.
+        RefusedError: the wheel is for another architecture, and no Python is given that can prove it.
+        UnprovenError: no version passes the proof, or the requested version does not.
+        FailedError: the wheel could not be built.
     """
     while True:
         try:
@@ -161,16 +161,16 @@ def _build_wheel(
 
 
 def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Interpreter | None:
-    """Return the Python that proves a wheel for a target; None where the wheel goes without a proof.
+    """Return the emulated Python that proves a wheel; None if the wheel is built without a proof.
 
     Args:
-        emulation: what may be started.
-        interpreter: the target's, as it is on its machine.
+        emulation: the Pythons to choose from.
+        interpreter: the target's Python, as it is on its own machine.
 
     Raises:
-        RefusedError: none is named, and a wheel without a proof was not asked for.
-        UsageError: none of those that are named fits.
-        UndeterminedError: one of them cannot be started.
+        RefusedError: no Python is given, and a wheel without a proof is not requested.
+        UsageError: none of the Pythons has the architecture and ABI of the target.
+        UndeterminedError: one of the Pythons cannot be started.
     """
     if emulation.unproven:
         return None
@@ -184,7 +184,7 @@ def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Inte
     found = [(path, observe_interpreter(path)) for path in emulation.pythons]
     for path, each in found:
         if (each.machine, each.abi) == (interpreter.machine, interpreter.abi):
-            return replace(each, executable=path.absolute())  # what it says of itself starts on its own machine alone
+            return replace(each, executable=path.absolute())  # its own sys.executable cannot be started on this machine
     kinds = dict.fromkeys(f"{each.abi} for {each.machine}" for _, each in found)
     raise UsageError(
         f"--emulated-python: a Python {minor} for {title} ({interpreter.abi}) proves this wheel, "

@@ -1,1 +1,1 @@
-"""Build a wheel from source, in stages that are functions from files to files."""
+"""Build a wheel from source, in stages that read files and write files."""

@@ -1,8 +1,8 @@
 """Assemble a wheel from the compiled cores: audit, base wheel or repair, certify, label, pack.
 
-The audit sees that a core is optimised, marked with its CPU level, and contains the kernels.
+The audit checks that a core is optimised, is marked with its CPU level, and contains the kernels.
 
-Without an official wheel to carry the core, auditwheel bundles the libraries.
+Without an official wheel as base, auditwheel bundles the libraries.
 """
 
 import os
@@ -43,13 +43,13 @@ _LEVEL_FLAG = re.compile(rf"-Wl,(?:.*,)?-?z,({_MARKED_LEVELS})\b")
 
 
 def assemble(context: BuildContext, compiled_levels: Sequence[CompiledLevel]) -> Path:
-    """Create the wheel, below the build's temporary directory.
+    """Create the wheel in the build's temporary directory, and return its path.
 
     Args:
-        compiled_levels: the cores, the baseline first.
+        compiled_levels: the compiled levels, the lowest first.
 
     Raises:
-        FailedError: a core fails the audit, or does not fit.
+        FailedError: a core fails the audit, or does not fit the base wheel.
     """
     request, started = context.request, time.monotonic()
     request.emit(Started(stage="bundle", message="assembling the wheel"))
@@ -65,7 +65,7 @@ def assemble(context: BuildContext, compiled_levels: Sequence[CompiledLevel]) ->
 
 
 def _list_expected_symbols(context: BuildContext, source: Path) -> tuple[str, ...]:
-    """List the symbols that tell the kernels, without those of kernels that were left out."""
+    """List the symbols that show the presence of kernels, without those of kernels that were left out."""
     recipe = context.request.recipe
     if len(context.kernels) == len(recipe.kernels):
         return recipe.expect.symbols
@@ -79,7 +79,7 @@ def _locate_core(request: BuildRequest, level: CompiledLevel) -> Path:
 
 
 def _bundle_libraries(context: BuildContext, levels: Sequence[CompiledLevel]) -> tuple[Path, tuple[str, ...]]:
-    """Return the tree of the wheel, and its platform tags."""
+    """Bundle the libraries, and return the tree of the wheel and its platform tags."""
     request, space, base_wheel, first = context.request, context.space, context.base_wheel, levels[0]
     if base_wheel is not None:
         cores = {level.target.level: _locate_core(request, level) for level in levels}
@@ -115,17 +115,17 @@ def _label_wheel(context: BuildContext, first: CompiledLevel, tree: Path, platfo
 def audit_core(
     core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...], hidden: frozenset[str] = frozenset()
 ) -> None:
-    """Refuse a core that fails the audit.
+    """Raise if a core fails the audit.
 
     Args:
         core: the built extension module.
-        symbols: symbols that it must define.
-        ldflags: those of the recipe for its level.
-        hidden: symbols that it must not export, because another library may define them too.
+        symbols: symbols that the core must define.
+        ldflags: linker flags of the recipe for the core's level.
+        hidden: symbols that the core must not export, because another library may define them too.
 
     Raises:
-        FailedError: it cannot be read, is not optimised, lacks kernels, exports hidden symbols, or lacks the mark of
-            its CPU level.
+        FailedError: the core cannot be read, is not optimised, lacks kernels, exports hidden symbols, or lacks the mark
+            of its CPU level.
     """
     try:
         problems = (
@@ -172,7 +172,7 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
     """Bundle a wheel's libraries under unique names, and tag the wheel accordingly.
 
     Args:
-        wheel: as compiled, tagged linux_*.
+        wheel: the compiled wheel, tagged linux_*.
         output: an empty directory, for the repaired wheel.
 
     Raises:
@@ -201,14 +201,14 @@ def _explain_failure(wheel: Path, error: CommandError) -> FailedError:
 
 
 def auditwheel(*words: str) -> tuple[str, ...]:
-    """Return the command of the tool's own auditwheel."""
+    """Return the command that runs auditwheel in fastinstall's own environment."""
     return (sys.executable, "-P", "-m", "auditwheel", *words)
 
 
 def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
-    """Return the platform tag that auditwheel finds a wheel consistent with ("linux_x86_64" if no other).
+    """Return the best platform tag that a wheel satisfies, according to auditwheel ("linux_x86_64" if no other).
 
-    The CPU level is not part of it: tags cannot express one; the loader's note does.
+    The tag does not include the CPU level, which tags cannot express; a note in the core does, for the loader.
 
     Raises:
         FailedError: auditwheel reports no tag.
@@ -224,8 +224,8 @@ def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
 def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
     """Return platform tags for an official wheel whose core was replaced.
 
-    Only the core and the libraries that it reaches are examined: upstream certified the rest. The official tags stay
-    if the core needs nothing newer.
+    Only the core and the libraries that it needs are examined: upstream has certified the rest. The official tags are
+    kept if the core needs nothing newer.
     """
     stem = metadata_directory(base_wheel.root).name.removesuffix(".dist-info")
     excerpt = directory / "excerpt"
@@ -237,7 +237,7 @@ def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], dire
 
 
 def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the official tags if the certified one promises at least as much, else the certified one alone.
+    """Return the official tags if the certified tag is at least as compatible, else only the certified tag.
 
     >>> platforms("manylinux_2_17_x86_64", ("manylinux_2_28_x86_64",))
     ('manylinux_2_28_x86_64',)

@@ -1,9 +1,9 @@
-"""The official wheel as base: everything in it stays except Pillow's C extension, which is replaced.
+"""Use the official wheel as base: only Pillow's C extension is replaced, everything else in the wheel stays.
 
-That requires the same Python code in both, which is checked file by file. The core is linked against the libraries
-that the wheel bundles, by the names that the official core uses, so nothing is edited afterwards.
+Therefore the official wheel and ours must have the same Python code, which is checked file by file. Our core is linked
+against the libraries that the wheel bundles, by the names that the official core uses, so no file has to be edited.
 
-DT_NEEDED shows which bundled libraries the modules need; libraries opened by name are not seen.
+DT_NEEDED shows which bundled libraries the modules need; libraries opened with dlopen are not considered.
 """
 
 import re
@@ -35,12 +35,12 @@ class BaseWheel:
     """An unpacked official wheel.
 
     Attributes:
-        root: the directory that it was unpacked into.
+        root: the directory that the wheel was unpacked into.
         package: the directory of the import package.
-        core: the official C extension.
-        libraries: the directory of its bundled libraries, or None if it bundles none.
-        bundled: libraries that the official core needs and the wheel contains.
-        host: libraries that the official core needs and the system provides.
+        core: path of the C extension.
+        libraries: the directory of bundled libraries; None if the wheel bundles none.
+        bundled: names of libraries that the official core needs and the wheel contains.
+        host: names of libraries that the official core needs and the system provides.
         platforms: the wheel's platform tags.
     """
 
@@ -54,10 +54,10 @@ class BaseWheel:
     platforms: tuple[str, ...]
 
     def library(self, link: str) -> str | None:
-        """Return the bundled library for a linker name ("jpeg"), by its stem.
+        """Return the file name of the bundled library for a linker name ("jpeg"); None if there is none.
 
         Raises:
-            FailedError: several have that name.
+            FailedError: several libraries have that name.
         """
         found = [name for name in self.bundled if _strip_library_version(name) == f"lib{link}"]
         if len(found) > 1:
@@ -66,20 +66,20 @@ class BaseWheel:
 
     @property
     def run_path(self) -> str:
-        """Return where the core finds its bundled libraries, relative to itself, or "" if there are none."""
+        """The core's search path for bundled libraries, relative to itself; empty if there are none."""
         return f"$ORIGIN/../{self.libraries.name}" if self.libraries is not None else ""
 
 
 def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> BaseWheel:
-    """Unpack an official wheel and look at its core.
+    """Unpack an official wheel and read the dependencies of its core.
 
     Args:
         package: name of the import package.
-        suffix: of the interpreter's extension modules.
-        directory: an empty one, to unpack into.
+        suffix: file name suffix of the interpreter's extension modules.
+        directory: an empty directory to unpack into.
 
     Raises:
-        FailedError: it has no core for this interpreter.
+        FailedError: the wheel has no core for this interpreter.
     """
     unpack_wheel(wheel, directory)
     core = directory / package / f"{CORE}{suffix}"
@@ -103,7 +103,7 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
 
 @contextmanager
 def hide_idle_libraries(base_wheel: BaseWheel) -> Iterator[None]:
-    """Hide libraries that no module needs any more once the block has replaced the core.
+    """Delete bundled libraries that no module needs any more after the block has replaced the core.
 
     A core built without a codec does not need the codec's library.
     """
@@ -114,7 +114,7 @@ def hide_idle_libraries(base_wheel: BaseWheel) -> Iterator[None]:
 
 
 def take_version(base_wheel: BaseWheel, built: Path) -> None:
-    """Copy the version file of an unpacked, freshly built wheel, which must have the same Python code.
+    """Copy the version file of an unpacked built wheel into the base wheel; both must have the same Python code.
 
     Raises:
         FailedError: the Python code differs.
@@ -125,10 +125,10 @@ def take_version(base_wheel: BaseWheel, built: Path) -> None:
 
 
 def require_known_libraries(base_wheel: BaseWheel, core: Path, run_path: str) -> None:
-    """Refuse a core that needs other libraries than the official one, or searches elsewhere.
+    """Raise if a core needs other libraries than the official core, or has another search path than `run_path`.
 
     Raises:
-        FailedError: it does.
+        FailedError: the libraries or the search path differ.
     """
     dynamic = read_dynamic(core)
     foreign = sorted(set(dynamic.needed) - {*base_wheel.bundled, *base_wheel.host, *BASELINE})
@@ -163,7 +163,7 @@ def _read_python_code(package: Path) -> dict[str, bytes]:
 
 
 def _strip_library_version(name: str) -> str:
-    """Return the name alone.
+    """Return the file name of a library without auditwheel's hash and the version.
 
     >>> _strip_library_version("libtiff-295fd75c.so.6.2.0"), _strip_library_version("libtiff.so.6")
     ('libtiff', 'libtiff')
@@ -172,7 +172,7 @@ def _strip_library_version(name: str) -> str:
 
 
 def find_reached_libraries(modules: Iterable[Path], libraries: Path | None) -> dict[str, Path]:
-    """Return the bundled libraries that modules need, directly and indirectly, by file name."""
+    """Return the bundled libraries that modules need, directly or indirectly: paths by file name."""
     found: dict[str, Path] = {}
     waiting = list(modules)
     while waiting and libraries is not None:

@@ -24,7 +24,7 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     """Return the error for a failed build, with the end of its output and the path of its log.
 
     Args:
-        completed: the command that failed, both streams joined in `stdout`.
+        completed: the result of the failed command, with both streams in `stdout`.
         log: the file with the complete output.
     """
     cause = _find_cause(request, completed.stdout, log)
@@ -40,9 +40,9 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
 
 
 def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
-    """Return the compiler's errors in the source, each with its file behind those that include it.
+    """Return the compiler's errors in the source, each with its file and, before that, the files that include it.
 
-    GCC and clang name the including files before the first message of a header, and not before its others.
+    GCC and clang name the including files only before the first message of a header, not before further ones.
     """
     found: dict[str, tuple[str, ...]] = {}
     including: tuple[str, ...] = ()
@@ -56,7 +56,13 @@ def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
 
 
 def _explain_refused_source(request: BuildRequest, refused: Mapping[str, tuple[str, ...]], log: Path) -> UnprovenError:
-    """Return the error for our kernels where they do not compile; `refused` has the messages and their files."""
+    """Return the error that a source with our kernels does not compile.
+
+    Args:
+        request: the build.
+        refused: compiler errors with their files, as returned by `_list_refusals`.
+        log: the file with the complete output.
+    """
     version = request.step.source.version if request.step.source is not None else request.step.version
     files = tuple(dict.fromkeys(file for named in refused.values() for file in named))
     details = (*tuple(refused)[:_LAST_LINES], f"log: {log}")
@@ -65,7 +71,7 @@ def _explain_refused_source(request: BuildRequest, refused: Mapping[str, tuple[s
 
 
 def _find_cause(request: BuildRequest, output: str, log: Path) -> tuple[str, str] | None:
-    """Return the cause and a remedy, if the output shows them."""
+    """Return the cause of a failure and a remedy, or None if the output does not show them."""
     for pattern, describe in _CAUSES:
         if match := re.search(pattern, output, re.MULTILINE):
             return describe(request, match)
@@ -81,7 +87,7 @@ def _find_cause(request: BuildRequest, output: str, log: Path) -> tuple[str, str
 
 
 def _explain_library(request: BuildRequest, libraries: Mapping[str, NativeRequirement], log: Path) -> str:
-    """Return the packages to install, unless the library was brought: then it is there, and was not found."""
+    """Return the hint for a library that was not found: packages to install, or the log if its headers were fetched."""
     if request.header_packages or libraries.keys() & request.statics.keys():
         return f"read the log: less {quote(log)}"
     return explain_packages(request, BuildNeeds(libraries=tuple(libraries.values())))
@@ -130,4 +136,4 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...
     ),
     (r"ld(?:\.\w+)?: cannot find -l(\w+)", "the linker cannot find lib{}", lambda library, name: library.link == name),
 )
-"""Signs of a missing library: a pattern, the message for the name in it, and the library."""
+"""Signs of a missing library: a pattern, a message for the name that it captures, and a test for the library."""

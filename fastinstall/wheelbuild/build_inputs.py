@@ -1,8 +1,8 @@
-"""Request and result of a build, as values.
+"""Values for the request and the result of a build.
 
-The same inputs give the same bytes, on any machine and date: `plain_paths` keeps paths out, a wheel is packed in order
-and without dates, its metadata has no times or paths of the machine, and static libraries are archived without dates.
-No `-frandom-seed`: C without link-time optimisation has no names that need it.
+The same inputs give the same bytes on any machine and date: `plain_paths` keeps paths out of the output, wheels are
+packed in order and without dates, their metadata has no times or paths of the machine, and static libraries are
+archived without dates. `-frandom-seed` is not needed: C code without link-time optimisation has no random names.
 """
 
 from collections.abc import Mapping
@@ -18,25 +18,25 @@ from fastinstall.model.recipe import NativeRequirement, Recipe, StaticSource
 
 @immutable
 class BuildRequest:
-    """All inputs of a build; nothing else is looked up.
+    """All inputs of a build.
 
     Attributes:
         recipe: the recipe to build.
-        step: version, level, flags, link mode and libraries, as planned.
-        interpreter: the Python that it is built for.
-        source: the sdist, its hash verified.
+        step: version, levels, flags, link mode and libraries, as planned.
+        interpreter: the Python to build for.
+        source: path of the sdist, whose hash was verified.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        base_wheel: the official wheel that carries the core, its hash verified, or None to build everything.
-        include_directories: private C headers, searched before the system's.
-        header_packages: what lies there, from packages.
-        library_prefix: the environment with the libraries to link (link mode "env"): its `lib` and `include`.
+        base_wheel: the official wheel that the core is placed in, whose hash was verified; None without one.
+        include_directories: directories of private C headers, searched before the system's.
+        header_packages: packages that these headers come from.
+        library_prefix: the environment whose libraries are linked (link mode "env"); its `lib` and `include` are used.
         cache: root of our cache, which also holds all temporary files.
-        offline: whether the build's own requirements must come from `wheelhouse`.
-        wheelhouse: a directory with the build's own requirements; searched in addition to the index.
-        indexes: names of the indexes and `find-links` that pip asks.
+        offline: whether the build's own requirements must come from the cache or from `wheelhouse`.
+        wheelhouse: a directory with the build's own requirements, searched in addition to the index.
+        indexes: names of the indexes and `find-links` in pip's settings.
         pip: the command that starts pip for the interpreter.
-        variables: the environment variables to start from.
-        is_foreign: whether machines of another architecture run it, and not this one.
+        variables: environment variables of the user.
+        is_foreign: whether the build is for another architecture than this machine's.
     """
 
     recipe: Recipe
@@ -63,18 +63,18 @@ class BuildRequest:
         return list_enabled_libraries(self.recipe, self.step, carried=self.base_wheel is not None)
 
     def static_sources(self) -> dict[str, StaticSource]:
-        """Return how the libraries are built that are linked into the core, by the recipe's names."""
+        """Return build instructions for the libraries that are linked into the core, by the recipe's names."""
         sources = {name: self.recipe.libraries[name].static for name in self.statics}
         return {name: source for name, source in sources.items() if source is not None}
 
 
 @immutable
 class BuildResult:
-    """A built wheel in the cache.
+    """A built or ready-made wheel.
 
     Attributes:
-        sha256: its hash, in hexadecimal digits.
-        from_cache: whether it was taken from the cache.
+        sha256: hash of the wheel, in hexadecimal digits.
+        from_cache: whether the wheel existed before and was not built now.
     """
 
     wheel: Path
@@ -86,9 +86,9 @@ def list_enabled_libraries(recipe: Recipe, step: WheelOrder, *, carried: bool) -
     """Return the libraries to compile against, by the recipe's names.
 
     Args:
-        recipe: it says which libraries Pillow's C extension itself links.
-        step: the build.
-        carried: whether an official wheel carries the core: it has the libraries of the other extension modules.
+        recipe: defines which libraries Pillow's core links.
+        step: the planned build.
+        carried: whether the core is placed in an official wheel; then only libraries of the core are needed.
     """
     known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
     return {name: library for name, library in known.items() if library.core or not carried}

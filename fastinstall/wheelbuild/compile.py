@@ -1,11 +1,11 @@
-"""Compile a source for all CPU levels in parallel by its build backend, and audit the logs. The target is not touched.
+"""Compile a source for all CPU levels in parallel with its build backend, and audit the logs.
 
-Each level has its own copy of the source: backends leave objects there that another level would reuse.
+Each level has its own copy of the source, because backends leave objects in it that another level would reuse.
 
-A backend (PEP 517) gets its requirements and nothing else. Each wheel takes one process of the target's interpreter.
-pip would take five, and unpack the requirements again for each: 3.8 s of CPU time beside the compiler's, instead of
-1.0 s (Pillow 13.0.0, measured 2026-11-23). The interpreter runs without `site`: it sees nothing of the target's
-site-packages and runs no `.pth`.
+A backend (PEP 517) sees only its requirements. Each wheel takes one process of the target's interpreter. pip would
+start five, and unpack the requirements for each: 3.8 s of CPU time besides the compiler's, instead of 1.0 s (Pillow
+13.0.0, measured 2026-11-23). The interpreter runs without `site`, so it neither sees the target's site-packages nor
+runs its `.pth` files.
 """
 
 import os
@@ -43,23 +43,23 @@ from fastinstall.wheelbuild.static_libraries import StaticLibrary, find_archiver
 from fastinstall.wheelbuild.variables import build_variables
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
-KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
+KERNEL_FILE = "Resample.c"  # the file that benefits most from a level's flags
 _OPTIMISED = ("-O2", "-O3")
 _SHOWN = 3
 _SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
 
 
 def parse_compiled_file(line: str) -> str | None:
-    """Return the C file that a build log line compiles, or None if it compiles none."""
+    """Return the C file that a line of a build log compiles, or None if it compiles none."""
     following = dict(pairwise(_split_flags(line))).get("-c", "")
     return following if following.endswith(".c") else None
 
 
 def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
-    """Return problems of the compile lines of a build log; empty if there are none.
+    """Return problems with the compiler flags in a build log; empty if there are none.
 
     Args:
-        lines: of the log; lines that compile nothing are skipped.
+        lines: lines of the log; lines that compile nothing are skipped.
         cflags: the full CFLAGS of the build.
     """
     compiled = [(source, _split_flags(line)) for line in lines if (source := parse_compiled_file(line))]
@@ -85,11 +85,10 @@ def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[st
 
 
 def parse_setup_summary(output: str) -> dict[str, str | None]:
-    """Return features of the PIL SETUP SUMMARY in a build log, by their names there.
+    """Return the features in a build log's PIL SETUP SUMMARY, by their names in it.
 
     Returns:
-        The text in parentheses ("2.5.0") for an available feature, empty if it has none; None for
-        an unavailable feature.
+        For each feature the text in parentheses ("2.5.0"), empty if there is none; None for an unavailable feature.
     """
     return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
 
@@ -99,7 +98,7 @@ def _split_flags(line: str) -> list[str]:
         return []
     try:
         return shlex.split(line)
-    except ValueError:  # a stray quote: not a compile line, or one to split only at white space
+    except ValueError:  # an unbalanced quote: not a compile line, or one that can only be split at white space
         return line.split()
 
 
@@ -108,7 +107,9 @@ def _find_last_word(words: Sequence[str], prefix: str) -> str:
 
 
 RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], None]
-"""Runs a backend's process, and raises where it fails: the command, its directory, and variables to add to the build's.
+"""Runs a backend's process, and raises if it fails.
+
+The arguments are the command, its working directory, and variables to add to the build's.
 """
 
 
@@ -122,19 +123,19 @@ def call_backend(
     variables: Mapping[str, str],
     run: RunBackend,
 ) -> None:
-    """Have the backend build a wheel.
+    """Build a wheel with the source's build backend.
 
     Args:
         source: the top directory of the unpacked source.
         requirements: the backend's requirements, as `install_requirements` installed them.
         python: the interpreter that runs the backend.
-        settings: configuration settings (PEP 517), by name.
+        settings: configuration settings (PEP 517).
         output: the directory for the wheel; created if missing.
-        variables: of every process of this build.
-        run: runs the process of the backend.
+        variables: environment variables of the build.
+        run: runs the backend's process.
 
     Raises:
-        FailedError: the source's backend cannot be used, or failed.
+        FailedError: the backend cannot be used, or failed.
     """
     from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
 
@@ -163,17 +164,17 @@ STAGE = "compile"
 
 @immutable
 class BuildContext:
-    """Everything that compiling needs, prepared, and shared by all levels of a build.
+    """The prepared inputs of compilations, shared by all levels of a build.
 
     Attributes:
-        headers: as found, with all searched directories.
-        source: the tree of the source, prepared.
-        kernels: the names of the kernels that are in it.
+        headers: the C headers, with all directories to search.
+        source: the prepared tree of the source.
+        kernels: the names of the kernels in the source.
         statics: libraries that are linked into the cores.
-        base_wheel: the unpacked official wheel, if one carries the cores.
-        placements: the place of each core in it.
-        library_flags: of the linker.
-        requirements: the build's own, installed.
+        base_wheel: the unpacked official wheel that the cores are placed in; None without one.
+        placements: the place of each core in the base wheel; empty without one.
+        library_flags: linker flags for the libraries.
+        requirements: the directory with the installed requirements of the backend.
         space: the build's temporary directory.
         log: the file for the output of all levels.
     """
@@ -192,7 +193,7 @@ class BuildContext:
 
     @property
     def place_flags(self) -> dict[str, tuple[str, ...]]:
-        """The linker's flags for the place of each level's core, by the level's name."""
+        """Linker flags for the place of each level's core, by the level's name."""
         if self.base_wheel is None:
             flags = location_flags(make_standalone_run_path(self.request))
             return {each.level: flags for each in self.request.step.targets}
@@ -205,13 +206,13 @@ class BuildContext:
 
 @immutable
 class CompiledLevel:
-    """One level, compiled.
+    """The compiled wheel of one level.
 
     Attributes:
-        source: its copy of the source.
-        wheel: as the build backend made it.
-        tree: the directory of its unpacked wheel.
-        features: of the build's summary: name to version ("" if unknown), None if absent.
+        source: the level's copy of the source.
+        wheel: the wheel that the build backend made.
+        tree: the directory of the unpacked wheel.
+        features: features of the build's summary: version by name, "" if unknown, None if absent.
     """
 
     target: LevelTarget
@@ -225,12 +226,13 @@ def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]])
     """Compile every target of the build.
 
     Args:
-        context: everything that compiling needs.
-        places: the linker's flags for the place of each level's core, by the level's name.
+        context: the prepared inputs of the compilations.
+        places: linker flags for the place of each level's core, by the level's name.
 
     Raises:
-        FailedError: one of them failed, its flags did not reach the compiler, or a required library was not used; with
-            the last lines, the log's path, and a remedy if the cause is known. The others were stopped.
+        FailedError: a compilation failed, its flags did not reach the compiler, or a required library was not used. The
+            error has the last lines of the log, its path, and a remedy if the cause is known. Compilations of other
+            levels were stopped.
     """
     request, started = context.request, time.monotonic()
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
@@ -252,10 +254,10 @@ def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]])
 
 
 def has_semaphores() -> bool:
-    """Return whether processes can make semaphores, as the thread pool of Pillow's setup.py does without need.
+    """Return whether processes can create semaphores, which the thread pool of Pillow's setup.py does unnecessarily.
 
-    glibc keeps them as files in /dev/shm (sem_open(3)). A function of AWS Lambda has no such directory, and a hardened
-    container may have it read-only.
+    glibc stores semaphores as files in /dev/shm (sem_open(3)). AWS Lambda has no such directory, and in hardened
+    containers it may be read-only.
     """
     try:
         get_context("fork").Lock()
@@ -265,7 +267,7 @@ def has_semaphores() -> bool:
 
 
 def _count_files(source: Path) -> int:
-    """Count C files of the source without those that another one includes; an estimate for the progress bar."""
+    """Estimate the number of C files to compile, for the progress bar: those that no other C file includes."""
     found = [path for path in source.glob("src/**/*.c") if "thirdparty" not in path.parts]
     lines = (line for path in found for line in path.read_text("utf-8", "replace").splitlines())
     included = {line.split('"')[1] for line in lines if line.startswith("#include") and line.rstrip().endswith('.c"')}
@@ -273,7 +275,7 @@ def _count_files(source: Path) -> int:
 
 
 class _Progress:
-    """Counts compiled files of all levels in parallel, and emits progress."""
+    """Counts the compiled files of all levels, which compile in parallel, and emits progress."""
 
     def __init__(self, emit: Emit, total: int) -> None:
         self._emit = emit
@@ -282,7 +284,7 @@ class _Progress:
         self._lock = threading.Lock()
 
     def count(self) -> None:
-        """Count one more compiled file."""
+        """Add one compiled file, and emit the progress."""
         with self._lock:
             self._done += 1
             self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
@@ -305,7 +307,7 @@ def _compile_level(
         request,
         target,
         find_archiver(request.compiler, request.variables),
-        # For each level: the slowest gets the CPUs that the others leave.
+        # Every level may use all jobs, so that the slowest one gets the CPUs of those that have finished.
         jobs=request.step.jobs if has_semaphores() else 1,
         preprocessor=(*include_flags(headers.directories), *prefix, *path_flags(space, request.cache)),
         linker=(*context.library_flags, *place, *objects),

@@ -1,9 +1,9 @@
-"""Where the cores go in an official wheel: one is the module itself; several are loaded by a stub.
+"""Place cores in an official wheel: a single core is the module itself; several are loaded by a stub module.
 
-The dynamic loader chooses among several cores: it looks for the library that the empty module asks for in
-`glibc-hwcaps/LEVEL/` below the search path first, taking the best level that the CPU has, and then beside it (ld.so(8),
-since glibc 2.33; an older one takes the copy beside it). A process that loads two of our wheels must not take the first
-one's core for the second's, so the name is derived from what decides the bytes.
+The dynamic loader chooses among several cores. The stub module without code needs a library, which is the core. The
+loader looks for it first in `glibc-hwcaps/LEVEL/` of the search path, for the best level that the CPU has, then in the
+search path itself (ld.so(8), since glibc 2.33; an older glibc always takes the latter). A core's file name is derived
+from the inputs of its build: a process that loads two of our wheels must not use the first one's core for the second.
 """
 
 from pathlib import Path
@@ -25,9 +25,9 @@ class CorePlacement:
     """The place of one core in a wheel.
 
     Attributes:
-        path: of the file.
-        run_path: where it looks for libraries, relative to itself.
-        soname: its own name, if the stub needs it; empty otherwise.
+        path: path of the core.
+        run_path: where the core looks for libraries, relative to itself.
+        soname: the core's own name, if the stub links it; empty otherwise.
     """
 
     target: LevelTarget
@@ -37,19 +37,19 @@ class CorePlacement:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The linker's flags."""
+        """Linker flags that set the core's search path and name."""
         return location_flags(self.run_path, self.soname)
 
 
 def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
-    """Return the places of all cores of a build, the baseline's first.
+    """Return the places of all cores of a build, that of the lowest level first.
 
     Args:
         base_wheel: the unpacked official wheel.
-        key: a digest of everything that decides the bytes of the cores.
+        key: digest of all inputs of the build.
 
     Raises:
-        FailedError: the wheel bundles no library, so there is no directory for several cores.
+        FailedError: the build has several levels, and the wheel has no library directory for them.
     """
     targets = request.step.targets
     if len(targets) == 1:
@@ -70,10 +70,10 @@ def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str)
 
 
 def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePlacement, Path]) -> None:
-    """Place the built cores; with several, also the stub module without code.
+    """Copy the built cores to their places; with several cores, also write the stub module.
 
     Raises:
-        FailedError: a core needs a library that the official one does not need.
+        FailedError: a core needs a library that the official core does not need.
     """
     for placement, core in cores.items():
         require_known_libraries(base_wheel, core, placement.run_path)

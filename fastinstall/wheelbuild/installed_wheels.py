@@ -1,8 +1,8 @@
-"""The very wheel that was installed into an environment, for its repair and its pins, by hash.
+"""Keep and find the wheel that was installed into an environment, by hash, for repairs and pins.
 
-What we built is in the cache of built wheels. A ready-made wheel, of a wheelhouse or of an index, is kept for the one
-environment that it was named for, as long as a setup there that holds or can be restored is made of it. No plan finds
-it by its name, and no other environment by its hash.
+Built wheels are in the wheel cache. A ready-made wheel, from a wheelhouse or an index, is kept here for the environment
+that it was installed into, as long as a current or restorable setup of that environment uses it. Plans do not find it
+by name, and other environments do not find it by hash.
 
 `<cache>/installed/<key of the prefix>/` holds the path of the environment and a directory for each hash.
 """
@@ -28,9 +28,9 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
 
     Args:
         cache: root of the cache.
-        prefix: of the environment, whose receipt names it.
-        wheel: the file; it is copied.
-        sha256: its hash, in hexadecimal digits.
+        prefix: root of the environment, whose receipt names the wheel.
+        wheel: path of the wheel, which is copied.
+        sha256: hash of the wheel, in hexadecimal digits.
 
     Raises:
         OSError: the cache cannot be written.
@@ -48,20 +48,20 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
 
 
 def find_installed_wheel(cache: Path, prefix: Path, sha256: str) -> Path | None:
-    """Find a wheel that we built, or that was installed ready-made into this environment; None if neither is there."""
+    """Return a wheel by its hash: a built one, or a ready-made one kept for this environment; None if there is none."""
     return find_wheel(cache, sha256) or _find_kept_wheel(_locate(cache, prefix), sha256)
 
 
 def has_kept_wheels(cache: Path) -> bool:
-    """Return whether there is a wheel that was installed ready-made."""
+    """Return whether ready-made wheels are kept for any environment."""
     return (cache / _PLACE).is_dir()
 
 
 def discard_unneeded_wheels(cache: Path) -> None:
-    """Discard the wheels that no receipt of their environment names any more.
+    """Delete kept wheels that no receipt of their environment names any more.
 
     Args:
-        cache: root of the cache, found to be ours.
+        cache: root of the cache, which must have been checked to be ours.
 
     Raises:
         OSError: the cache cannot be written.
@@ -89,7 +89,7 @@ def _find_kept_wheel(place: Path, sha256: str) -> Path | None:
 
 
 def _list_named_hashes(prefix: Path) -> set[str]:
-    """Return the hashes of all wheels that receipts name: the current one, and those that a rollback restores."""
+    """Return the hashes of the wheels that an environment's receipts name: the current one, and restorable ones."""
     named = set()
     for receipt in (prefix / RECEIPT, *prefix.glob(_PREVIOUS)):
         with suppress(DocumentError):

@@ -1,7 +1,7 @@
-"""Decide which libraries a build links, and where the core looks for them.
+"""Decide which libraries a build links, and where the core looks for them at run time.
 
-The run-time path is a DT_RPATH relative to the module, written by the linker. Unlike DT_RUNPATH, LD_LIBRARY_PATH cannot
-override it (ld.so(8)), and unlike an absolute path it survives moving the environment.
+The linker writes the search path as a DT_RPATH relative to the module. LD_LIBRARY_PATH cannot override a DT_RPATH, but
+can override a DT_RUNPATH (ld.so(8)). Unlike an absolute path, a relative one survives moving the environment.
 """
 
 import os
@@ -20,11 +20,11 @@ from fastinstall.wheelbuild.plain_paths import plain_path
 
 
 def location_flags(run_path: str, soname: str = "") -> tuple[str, ...]:
-    """Return the linker's flags for the place of a core.
+    """Return linker flags that set a core's search path and name.
 
     Args:
-        run_path: where it looks for libraries, relative to itself; empty for no path of its own.
-        soname: its own name, if another file needs it; empty otherwise.
+        run_path: where the core looks for libraries, relative to itself; empty for no DT_RPATH.
+        soname: the core's own name, if another file links it; empty otherwise.
     """
     search = (f"-Wl,--disable-new-dtags,-rpath,{run_path}",) if run_path else ()
     return (*search, f"-Wl,-soname,{soname}") if soname else search
@@ -33,15 +33,15 @@ def location_flags(run_path: str, soname: str = "") -> tuple[str, ...]:
 def library_flags(
     request: BuildRequest, base_wheel: BaseWheel | None, archives: Mapping[str, Path], directory: Path
 ) -> tuple[str, ...]:
-    """Return the linker's flags for the libraries of a build, all in one directory under the names that it wants.
+    """Return linker flags for the libraries of a build, and link the libraries under their linker names in a directory.
 
     Args:
-        base_wheel: the unpacked official wheel, if one carries the core.
+        base_wheel: the unpacked official wheel that the core is placed in; None without one.
         archives: static libraries, by the recipe's names.
-        directory: an empty one with a plain path, for links to the libraries.
+        directory: an empty directory with a plain path, for symbolic links to the libraries.
 
     Raises:
-        FailedError: the base wheel lacks a library that the build enables.
+        FailedError: the base wheel, or the environment with `--link env`, lacks a library that the build enables.
     """
     enabled = {name: library for name, library in request.enabled().items() if name not in archives}
     directory.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def library_flags(
 
 
 def make_standalone_run_path(request: BuildRequest) -> str:
-    """Return where a core looks for libraries that is built without an official wheel around it."""
+    """Return the search path of a core that is built without an official wheel; empty for none."""
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         module = request.interpreter.site_packages / request.recipe.package
         return f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}"
@@ -67,7 +67,10 @@ def make_standalone_run_path(request: BuildRequest) -> str:
 
 
 def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
-    """Return the build's options: required for enabled libraries; with `exclusive`, refused for all others."""
+    """Return the build options of Pillow's setup.py, by name.
+
+    They require the enabled libraries and, with `exclusive`, disable all others.
+    """
     enabled = request.enabled()
     known = {name: library for name, library in request.recipe.libraries.items() if library.option}
     found = {library.option: "enable" for name, library in known.items() if name in enabled}
@@ -77,7 +80,7 @@ def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
 
 
 def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
-    """Return the library files that a build without an official wheel links, for the cache's key."""
+    """Return the library files that a build without an official wheel links, for the cache key."""
     places = (request.library_prefix / "lib",) if request.library_prefix is not None else ()
     linked = (library for name, library in request.enabled().items() if name not in request.statics)
     found = (_find_development_library(request, library, places) for library in linked)
@@ -99,16 +102,16 @@ def _link_bundled(
 
 
 def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
-    """Refuse fetched headers for another version of a library than the official wheel has.
+    """Raise if fetched headers are for another version of a library than the official wheel has.
 
-    Headers of the machine are not looked at: whoever installed them chose them.
+    Headers of the machine are not checked: the user chose them.
 
     Args:
         name: the recipe's name of the library.
-        file: of the library: "libtiff-32d42e18.so.6.2.0".
+        file: file name of the library in the wheel: "libtiff-32d42e18.so.6.2.0".
 
     Raises:
-        FailedError: they are.
+        FailedError: the versions differ.
     """
     package = read_header_packages().packages.get(name)
     if package is None or package.sha256 not in {each.sha256 for each in request.header_packages}:
@@ -122,7 +125,7 @@ def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
 
 
 def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library: NativeRequirement) -> Path | None:
-    """Return the library that the official core uses: the wheel's, or the host's (libz)."""
+    """Return the library that the official core uses: the wheel's own, or the host's (libz); None if it uses none."""
     bundled = base_wheel.library(library.link)
     if bundled is not None and base_wheel.libraries is not None:
         return base_wheel.libraries / bundled
@@ -149,7 +152,7 @@ def _find_development_library(
 
 
 def _ask_compiler_for_library(request: BuildRequest, name: str) -> Path | None:
-    """Return the library that the compiler finds; if it finds none, it echoes the name."""
+    """Return the path of a library that the compiler finds, or None; the compiler echoes the name if it finds none."""
     argv = (*request.compiler.command, f"-print-file-name={name}")
     answer = run(argv, environment=request.variables).stdout.strip()
     return Path(answer) if answer != name and answer else None

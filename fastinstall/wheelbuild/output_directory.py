@@ -1,7 +1,7 @@
-"""The directory for the result of a build: writable, one writer at a time, written aside before anything is replaced.
+"""Write the results of builds into a directory of the user: one writer at a time, each file written aside first.
 
-Other people's files are in it as well: only named files are replaced. Not durable like the journal: a kill between two
-renames leaves the first ones, and the same command finishes them.
+The directory may contain other files, which stay. The renames are not one atomic step: if the process is killed between
+two of them, the directory is half written, and the same command, run again, completes it.
 """
 
 import errno
@@ -19,10 +19,10 @@ from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 
 def require_writable(directory: Path) -> None:
-    """Check before a build that its result can be written.
+    """Check before a build that its result can be written into a directory.
 
     Raises:
-        FailedError: it is a file, or not writable.
+        FailedError: the directory is a file, or not writable.
     """
     there = next(each for each in (directory, *directory.parents) if os.path.lexists(each))
     if not there.is_dir():
@@ -32,14 +32,14 @@ def require_writable(directory: Path) -> None:
 
 
 def refuse_links(directory: Path, places: Iterable[str]) -> None:
-    """Refuse a directory in which a build would write through a symbolic link; the directory itself may be one.
+    """Raise if a build would write through a symbolic link in a directory; the directory itself may be a link.
 
     Args:
-        directory: that the user named.
-        places: directories in it that are written, relative to it.
+        directory: the directory that the user named.
+        places: subdirectories that are written, relative to `directory`.
 
     Raises:
-        RefusedError: one of them is a link.
+        RefusedError: one of the subdirectories is a link.
     """
     for place in (directory / each for each in places):
         if place.is_symlink() and place != directory:
@@ -51,7 +51,7 @@ def refuse_links(directory: Path, places: Iterable[str]) -> None:
 
 @contextmanager
 def lock_directory(session: Session, directory: Path) -> Iterator[None]:
-    """Let only one of this user's runs write a directory at a time."""
+    """Lock a directory during the block, so that only one of this user's runs writes it at a time."""
     key = f"index-{digest(str(directory.resolve()))[:16]}"
     with reserve_cache_key(session.own_cache(), key, session.emit, "writes the same directory"):
         yield
@@ -59,7 +59,7 @@ def lock_directory(session: Session, directory: Path) -> Iterator[None]:
 
 @contextmanager
 def explain_write_errors(directory: Path) -> Iterator[None]:
-    """Turn what the kernel refuses in the block into a failure that names the directory.
+    """Turn each OSError of the block into an error that names the directory.
 
     Raises:
         FailedError: instead of an OSError.
@@ -71,17 +71,17 @@ def explain_write_errors(directory: Path) -> Iterator[None]:
 
 
 def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
-    """Return the error that a directory for builds is not writable."""
+    """Return the error that an output directory cannot be written."""
     hint = refused_writes.advice(error, directory) if error.errno in refused_writes.FULL else "choose another directory"
     return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint=hint)
 
 
 class StagedFiles:
-    """Files of a directory that are written aside first, and then put in place by renames, in the order of the calls.
+    """Files that are written aside first, and then renamed into a directory in the order of the `write` calls.
 
     Args:
         directory: the directory of the files.
-        space: an empty directory on the same filesystem.
+        space: an empty directory on the same filesystem, for the files.
     """
 
     def __init__(self, directory: Path, space: Path) -> None:
@@ -91,18 +91,18 @@ class StagedFiles:
         self._needless: list[Path] = []
 
     def write(self, name: str, content: bytes, *, durable: bool = True) -> Path:
-        """Write a file aside, unless the directory has it with this content, so that web caches stay valid.
+        """Write a file aside. A file that has this content already is not touched, so that web caches stay valid.
 
         Args:
-            name: its path, relative to the directory.
-            content: of the whole file.
-            durable: whether it survives a power loss.
+            name: path of the file, relative to the directory.
+            content: the whole content.
+            durable: whether the file must survive a power loss.
 
         Returns:
-            Where the content is for now.
+            The path of a file with the content: the one written aside, or the existing one.
 
         Raises:
-            FailedError: it cannot be written.
+            FailedError: the file cannot be written.
         """
         target, fresh = self._directory / name, self._space / name
         with explain_write_errors(self._directory):
@@ -113,16 +113,16 @@ class StagedFiles:
         return fresh
 
     def remove(self, path: Path) -> None:
-        """Remove a file when the others are in place, and its directory if that is empty then."""
+        """Have `put_in_place` remove a file after its renames, and then the file's directory if it is empty."""
         self._needless.append(path)
 
     @signals.defer_signals()
     def put_in_place(self) -> None:
-        """Rename each file into its place.
+        """Rename each file into its place, then remove the files named by `remove`.
 
         Raises:
-            FailedError: the first rename failed, so nothing has changed.
-            EnvironmentDamagedError: a later one failed.
+            FailedError: the first rename failed; nothing has changed.
+            EnvironmentDamagedError: a later rename failed; the directory is written in part.
         """
         changed = False
         try:
@@ -148,17 +148,17 @@ class StagedFiles:
 
 @contextmanager
 def replace_files(directory: Path) -> Iterator[StagedFiles]:
-    """Have the block write files of a directory aside, and put them in place if it succeeds.
+    """Let the block write files aside, and put them in place in a directory if the block succeeds.
 
-    If nothing in the directory can be removed any more, a directory `fastinstall-new-*` remains; the next run removes
-    it.
+    If the temporary directory `fastinstall-new-*` cannot be removed, it remains in the directory until the next run
+    removes it.
 
     Args:
-        directory: created if missing; if the block fails, it is removed again.
+        directory: the directory; created if missing, and removed again if the block fails.
 
     Raises:
-        FailedError: it cannot be written; nothing in it has changed.
-        EnvironmentDamagedError: it was written in part.
+        FailedError: the directory cannot be written; nothing in it has changed.
+        EnvironmentDamagedError: the directory was written in part.
     """
     missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Objects that are linked into a core beside its source's: marks of level and switches, and malloc's settings."""
+"""Compile our own objects that are linked into a core: marks of its level and switches, and malloc settings."""
 
 from pathlib import Path
 
@@ -19,8 +19,8 @@ _LEVEL_MARK = """\
     .asciz "GNU"
     .long {kind:#x}, 4, {bit}, 0
 """
-"""GNU_PROPERTY_X86_ISA_1_NEEDED, in a section that LLVM's linker keeps: it has no `-z x86-64-v3`, and drops unknown
-properties of .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
+"""GNU_PROPERTY_X86_ISA_1_NEEDED in a section of our own. LLVM's linker has no `-z x86-64-v3`, and drops the property
+from .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
 _SWITCHES_MARK = """\
     .section .GCC.command.line, "MS", @progbits, 1
     .asciz "{switches}"
@@ -28,13 +28,13 @@ _SWITCHES_MARK = """\
 _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 
 _WRAPPED = ("ImagingNew", "ImagingNewDirty")
-"""Functions of Pillow that recipes/memory.c stands before: every large picture begins with one of them."""
+"""Functions of Pillow that recipes/memory.c wraps: they allocate every large image."""
 
 _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for level in each.levels}
 
 
 def mark_text(level: str, switches: str) -> str:
-    """Return the marks of a level ("x86-64-v3") and of a compiler's switches in assembly; empty ones are omitted."""
+    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; empty ones are omitted."""
     return "".join(
         (
             _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else "",
@@ -47,10 +47,10 @@ def mark_text(level: str, switches: str) -> str:
 def compile_own_code(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
-    """Compile what the core of a level gets beside its source, and return objects and options for the linker.
+    """Compile our own objects for the core of a level, and return objects and options for the linker.
 
     Args:
-        space: the directory of the level, with a directory `tmp`.
+        space: the directory of the level, with a subdirectory `tmp`.
     """
     objects: list[str] = []
 
@@ -59,7 +59,7 @@ def compile_own_code(
         run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
         objects.append(str(space / name))
 
-    # Compiler and linker add some of the marks themselves.
+    # Marks that the compiler or the linker adds by itself are left out.
     wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
     level = target.level if wanted and not target.ldflags else ""
     switches = "" if RECORD_SWITCHES in target.cflags else f"{request.compiler.version} {' '.join(target.cflags)}"

@@ -1,8 +1,8 @@
-"""The stages of a build in order, from an sdist to a labelled wheel in the cache.
+"""Run the stages of a build in order, from an sdist to a labelled wheel in the cache.
 
-First come the inputs of the compilation: headers, a look into the cache, static libraries, the source with kernels and
-tuning, base wheel, requirements. Then come one compilation per level, audit, base wheel or repair, certification,
-label and cache. The stages themselves are in other modules.
+The first stages prepare the inputs: headers, a search of the cache, static libraries, the source with kernels and
+tuning, base wheel, requirements. Then follow one compilation per level, audit, base wheel or repair, certification,
+label and cache. Other modules implement the stages.
 """
 
 from collections.abc import Callable
@@ -35,16 +35,16 @@ from fastinstall.wheelbuild.variables import remove_stray_variables
 def prepare_build(
     request: BuildRequest, headers: Headers, *, space: Path, plain: Path, key: str, log: Path
 ) -> BuildContext:
-    """Prepare all inputs.
+    """Prepare all inputs of the compilations.
 
     Args:
         space: the build's own temporary directory.
-        plain: a temporary directory whose path needs no quoting, for links to directories of headers and libraries.
-        key: the name of the wheel's entry in the cache.
+        plain: a temporary directory whose path needs no quoting, for symbolic links to headers and libraries.
+        key: the key of the wheel in the cache.
         log: the file for the output of the compilation.
 
     Raises:
-        FailedError: something is missing.
+        FailedError: an input is missing, damaged, or could not be built.
     """
     tree = extract_source(request.source, space / "source", but=NOT_COMPILED)
     installed = space / "requirements"
@@ -63,7 +63,7 @@ def prepare_build(
         *_find_jpeg_directories(request, headers, base_wheel, space),
         *headers.directories,
     )
-    # Pillow's setup.py takes "-I" up to white space.
+    # Pillow's setup.py cuts the path of "-I" at white space.
     include = tuple(plain_path(each, plain / f"include-{index}") for index, each in enumerate(directories))
     archives = {library.name: library.archive for library in statics}
     return BuildContext(
@@ -133,7 +133,7 @@ def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str])
 
 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
-    """Return all inputs that decide the bytes of the wheel, by name."""
+    """Return all inputs that decide the bytes of the wheel: text or hash by name."""
     recipe, step, interpreter, compiler = request.recipe, request.step, request.interpreter, request.compiler.text
     sources = {
         "source": files.sha256(request.source),

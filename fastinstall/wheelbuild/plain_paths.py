@@ -1,4 +1,4 @@
-"""Paths that need no quoting, and flags that keep paths out of what is compiled.
+"""Provide paths that need no quoting, and compiler flags that keep paths out of the output.
 
 Source: https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
 """
@@ -14,7 +14,7 @@ from fastinstall.core import temporary_directories
 
 
 def is_plain_path(path: Path) -> bool:
-    """Return whether a path needs no quoting anywhere: `configure`, makefiles and Pillow's setup.py take no other."""
+    """Return whether a path needs no quoting; `configure`, makefiles and Pillow's setup.py accept only such paths."""
     return re.fullmatch(r"[\w./+-]+", str(path), re.ASCII) is not None
 
 
@@ -23,7 +23,7 @@ def plain_path(directory: Path, link: Path) -> Path:
 
     Args:
         directory: a directory with any path.
-        link: a plain path, not there yet.
+        link: a plain path that does not exist yet, for the link.
     """
     if is_plain_path(directory):
         return directory
@@ -33,7 +33,7 @@ def plain_path(directory: Path, link: Path) -> Path:
 
 @contextmanager
 def plain_directory(space: Path) -> Iterator[Path]:
-    """Create a temporary directory with a plain path: in a build's own, else in the system's."""
+    """Create a temporary directory with a plain path, in `space` if its path is plain, else in the system's."""
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain_path(place) and os.access(place, os.W_OK)), space)
     with temporary_directories.temporary_directory("plain", within=within) as directory:
@@ -41,9 +41,9 @@ def plain_directory(space: Path) -> Iterator[Path]:
 
 
 def path_flags(*directories: Path) -> tuple[str, ...]:
-    """Return compiler flags that keep these directories out of the output and its debug information.
+    """Return compiler flags that keep the paths of directories out of the output and its debug information.
 
-    If one contains another, the inner one counts: GCC uses the last map that fits.
+    If one directory contains another, the inner one's flag must come last: GCC uses the last one that matches.
     """
     outermost_first = sorted(directories, key=lambda directory: len(directory.parts))
     return tuple(f"-ffile-prefix-map={directory}=." for directory in outermost_first)

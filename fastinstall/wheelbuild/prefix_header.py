@@ -1,11 +1,11 @@
-"""A header that is precompiled and included before every C file of a source.
+"""Precompile a header that is included before every C file of a source.
 
 Python's headers and the compiler's intrinsics are parsed once per level instead of once per C file. With AVX2, every
 file of Pillow's C extension includes <immintrin.h>, which takes half of the compiler's time (GCC 12, x86-64-v3: 38 s of
 CPU time without this, 21 s with it, with identical object files). <Python.h> takes another 0.07 s per file. clang 22
-spends 0.30 s per file on both, 0.03 s with this. GCC reads the plain header if the precompiled one does not fit a
-file's flags, so this can only speed up a build. clang then refuses to compile, so it gets none if setup.py adds flags
-of its own for the CPU, as Pillow-SIMD's does.
+spends 0.30 s per file on both, 0.03 s with this. GCC reads the plain header if the precompiled one does not match a
+file's flags, so this can only speed up a build. clang refuses to compile in that case, so it gets no such header if
+setup.py adds CPU flags of its own, as Pillow-SIMD's does.
 """
 
 import re
@@ -32,8 +32,8 @@ _PYTHON = """\
 #include <Python.h>
 #endif
 """
-"""As files that use "#" in argument formats define it themselves: without the macro, those formats fail at run time
-since Python 3.10, so it changes nothing for the others. Source: "Parsing arguments" in Python's C API manual."""
+"""C files that use "#" in argument formats define PY_SSIZE_T_CLEAN themselves: without it, those formats fail at run
+time since Python 3.10. For other files the macro changes nothing. Source: "Parsing arguments" in the C API manual."""
 
 
 _OLDER_PYTHON = """\
@@ -41,7 +41,7 @@ _OLDER_PYTHON = """\
 #include <pyconfig.h>
 #endif
 """
-"""What Python.h includes first: its feature macros change what the C library declares."""
+"""Includes pyconfig.h first, as Python.h does, because its feature macros change the declarations of the C library."""
 
 
 _INTRINSICS = """\
@@ -64,11 +64,11 @@ def precompile_prefix_header(
 
     Args:
         target: the level, with its flags.
-        source: the unpacked source, where the build runs.
-        process_group: stops it together with the compilation of other levels.
+        source: top directory of the unpacked source, in which the build runs.
+        process_group: stops the compiler together with the compilation of other levels.
 
     Returns:
-        Flags that use the header, without a path so that none gets into the binary; empty with another compiler.
+        Compiler flags that include the header, by name only, so that no path gets into the output; empty without one.
     """
     if not (headers.gcc or (headers.clang and not _CPU_FLAG.search(foreign.text_or_empty(source / "setup.py")))):
         return ()

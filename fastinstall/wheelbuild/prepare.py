@@ -1,10 +1,10 @@
-"""Unpack a source and prepare it for compiling: add the kernels, apply the tuning.
+"""Unpack a source and prepare it for compiling: add the kernels, and apply the tuning rules.
 
-The source is edited as text. Kernels replace functions of it. Tuning puts GCC's pragma or a macro before a file or
-around single functions: unlike command-line flags they reach only that code, through any build backend.
+The source is edited as text. Kernels replace functions of Pillow. Tuning rules put GCC's pragma or a macro before a
+file or around single functions: unlike command-line flags, these affect only that code, and work with any backend.
 
-Functions are found by the form in which Pillow writes them: a definition ends with the first "}" at the start of a
-line. A function that is not found, or found twice (in branches of an #if), is left alone.
+Functions are recognised by Pillow's formatting: a definition ends with the first "}" at the start of a line. A function
+that is not found, or found twice (in branches of an #if), is not changed.
 """
 
 import re
@@ -24,7 +24,7 @@ from fastinstall.model.recipe import SOURCE_SUFFIX, Kernel, Recipe, Tuning
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
 
-NOT_COMPILED = ("Tests", "docs")  # they are 19/20 of Pillow's sdist
+NOT_COMPILED = ("Tests", "docs")  # these are 19/20 of Pillow's sdist
 
 
 def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), only: Collection[str] = ()) -> Path:
@@ -33,16 +33,16 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
     Args:
         sdist: a tar archive, compressed with gzip.
         directory: the destination; created if missing.
-        but: entries of the top directory to leave out ("Tests").
-        only: the only entries of the top directory to unpack; empty for all.
+        but: names in the top directory to leave out ("Tests").
+        only: names in the top directory to unpack; empty for all.
 
     Returns:
         The one top directory of the archive.
 
     Raises:
-        FailedError: it is not such an archive, is damaged, or holds an absolute path, "..", a link, a device, or a
-            second top directory.
-        OSError: as the kernel says.
+        FailedError: the file is not such an archive, is damaged, or contains an absolute path, "..", a link, a device,
+            or a second top directory.
+        OSError: a file cannot be read or written.
     """
     return unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
 
@@ -59,14 +59,14 @@ _FUNCTION = (
 
 
 def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple[str, ...]:
-    """Put our kernels into an unpacked source, and tune it.
+    """Put our kernels into an unpacked source, and apply the recipe's tuning rules.
 
     Args:
-        headers: as found; function options require GCC.
+        headers: probed headers, which also name the compiler: kernels need GCC or clang, function options GCC.
         tree: top directory of the source.
 
     Returns:
-        The names of the kernels that are in it.
+        The names of the kernels that were put into the source.
     """
     if not headers.gcc and not headers.clang:
         return ()
@@ -76,12 +76,12 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple
 
 
 def find_memory_source(recipe: Recipe) -> Path | None:
-    """Return the C file that lets malloc keep memory, for a recipe's core; None if it keeps none."""
+    """Return the C file that makes malloc keep freed memory; None if the recipe does not ask for that."""
     return recipes_directory() / "memory.c" if recipe.keep_memory else None
 
 
 def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
-    """Return the C files of a recipe's kernels, with the files that they include.
+    """Return the C files of a recipe's kernels, and all headers that kernels may include.
 
     Raises:
         UsageError: the recipe names an unknown kernel.
@@ -100,7 +100,7 @@ def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
 
 
 def kernels_directory() -> Path:
-    """Return the directory of the kernels that come with fastinstall."""
+    """Return the directory of fastinstall's kernels."""
     return recipes_directory() / "kernels"
 
 
@@ -131,7 +131,7 @@ def _tune(request: BuildRequest, headers: Headers, tree: Path) -> None:
 
 
 def _rewrite(path: Path, change: Callable[[str], str | None]) -> bool:
-    """Change the text of a C file; return False if it is missing or cannot be changed."""
+    """Rewrite a C file with `change`; return False if the file is missing or `change` returns None."""
     text = change(path.read_text(encoding="utf-8", errors="surrogateescape")) if path.is_file() else None
     if text is not None:
         files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
@@ -139,11 +139,11 @@ def _rewrite(path: Path, change: Callable[[str], str | None]) -> bool:
 
 
 def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
-    """Apply a rule to a source, or return None if the source lacks a function of the rule.
+    """Return a source with a tuning rule applied, or None if the source lacks a function of the rule.
 
     Args:
         source: the text of a C file.
-        rule: what to insert where.
+        rule: options and macros, and the functions that they apply to.
     """
     if not rule.functions:
         return f"{_optimize(rule.options)}\n{source}"
@@ -159,10 +159,10 @@ def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
 
 
 def add_kernel(source: str, kernel: Kernel) -> str | None:
-    """Put one of our kernels into a source, or return None if the source lacks a function of the kernel.
+    """Return a source with one of our kernels added, or None if the source lacks a function that the kernel replaces.
 
-    Macros rename the source's own definitions; the kernel is included behind the last of them. Functions that upstream
-    renamed with leading underscores are found, and the kernel's are renamed likewise.
+    Macros rename the source's own definitions; the kernel is included after the last of them. If upstream has added
+    leading underscores to a function's name, macros rename the kernel's function in the same way.
 
     Args:
         source: the text of a C file.
@@ -181,13 +181,13 @@ def add_kernel(source: str, kernel: Kernel) -> str | None:
 
 
 def _find_functions(source: str, names: Iterable[str]) -> list[re.Match[str]] | None:
-    """Return the definition of each function, named by a pattern; None if one is not there exactly once."""
+    """Return the definition of each function, whose names are patterns; None if one is not found exactly once."""
     found = [[*re.finditer(_FUNCTION.format(name=name), source, re.MULTILINE | re.DOTALL)] for name in names]
     return [each[0] for each in found] if all(len(each) == 1 for each in found) else None
 
 
 def _surround(source: str, added: Mapping[re.Match[str], tuple[str, str]]) -> str:
-    """Return a source with lines before and behind some of its functions."""
+    """Return a source with lines added before and after some of its functions."""
     for each in sorted(added, key=lambda each: -each.start()):
         before, after = added[each]
         source = f"{source[: each.start()]}{before}{each[0]}{after}{source[each.end() :]}"

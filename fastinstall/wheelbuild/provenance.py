@@ -1,7 +1,6 @@
-"""A wheel's record of its own build: `fastinstall.json` in its metadata, and the same inputs as a bill of materials.
+"""A wheel's record of its build: `fastinstall.json` in its metadata, and a bill of materials with the same inputs.
 
-The bills that are in the wheel already, upstream's and auditwheel's, say what the bundled libraries are; they stay
-(PEP 770).
+Bills of upstream and auditwheel that are in the wheel already describe the bundled libraries, and stay (PEP 770).
 """
 
 import json
@@ -24,11 +23,11 @@ PIPELINE_VERSION = 5
 
 @immutable
 class Ingredient:
-    """A file that went into the wheel.
+    """An input file of a build.
 
     Attributes:
-        filename: as in the index.
-        sha256: its hash, in hexadecimal digits.
+        filename: file name in the index.
+        sha256: hash of the file, in hexadecimal digits.
     """
 
     name: str
@@ -39,25 +38,26 @@ class Ingredient:
 
 @immutable
 class Provenance:
-    """How a wheel was built; the same inputs give the same text.
+    """The inputs of a wheel's build; the same inputs give the same text.
 
     Attributes:
-        tool_version: which fastinstall built it.
-        pipeline: number of the build pipeline.
+        tool_version: version of fastinstall.
+        pipeline: version number of the build pipeline.
         source: the sdist of the core.
-        kernels: names of the kernels of ours that are in the core.
-        left_out: those that were left out, because a proof failed.
-        statics: sdists of libraries that were linked into the core, with their names there.
-        base_wheel: the official wheel around the core, or None.
-        targets: CPU levels with their flags, the baseline first.
-        link: which native libraries the core uses.
-        compiler: first line of its `--version`.
-        features: of the build's own summary; None if absent. With an official wheel, only the core's.
-        headers: versions of the libraries' C headers, if known.
-        python: version of the interpreter that it was built for.
+        kernels: names of our kernels in the core.
+        left_out: names of kernels that were left out because a proof failed.
+        statics: sdists of libraries that were linked into the core, by the recipe's names of the libraries.
+        base_wheel: the official wheel that the core was placed in; None without one.
+        targets: CPU levels with their flags, the lowest first.
+        link: the link mode, which decides the native libraries that the core uses.
+        compiler: first line of the compiler's `--version`.
+        features: features of the build's own summary: version by name, None if absent. With an official wheel, only
+            the core's.
+        headers: versions of the libraries' C headers, if known, by the recipe's names.
+        python: version of the interpreter that the wheel was built for.
         abi: ABI tag of the interpreter.
-        platform: what the interpreter calls its platform.
-        libc: name and version, as in "glibc 2.36".
+        platform: platform of the interpreter ("linux-x86_64").
+        libc: name and version of the C library ("glibc 2.36").
     """
 
     tool_version: str
@@ -86,7 +86,7 @@ def provenance(
     statics: Sequence[StaticLibrary],
     kernels: tuple[str, ...],
 ) -> Provenance:
-    """Collect how a wheel was built."""
+    """Return the record of a wheel's build."""
     step, interpreter = request.step, request.interpreter
     return Provenance(
         tool_version=__version__,
@@ -110,7 +110,7 @@ def provenance(
 
 
 def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
-    """Return name and digest of a file on disk."""
+    """Return the description of an input file; name and version are empty without an artefact."""
     name, version = (artefact.name, artefact.version) if artefact is not None else ("", "")
     return Ingredient(name=name, version=version, filename=path.name, sha256=files.sha256(path))
 
@@ -121,14 +121,14 @@ def provenance_text(value: Provenance) -> str:
 
 
 def bill_of_materials(made: Provenance, distribution: str, version: str) -> str:
-    """Return the bill of what a wheel is made from; without date and random number.
+    """Return a wheel's bill of materials, without date and serial number, so that it is reproducible.
 
-    CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/).
+    The format is CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/).
 
     Args:
-        made: how the wheel was built.
-        distribution: the name that the wheel has.
-        version: of the wheel, with its local part.
+        made: the record of the wheel's build.
+        distribution: name of the wheel's distribution.
+        version: version of the wheel, with its local part.
     """
     sources = [_describe_package(each) for each in (made.source, made.base_wheel) if each is not None]
     linked = [_describe_static(each, made.headers[name]) for name, each in made.statics.items()]
@@ -162,7 +162,7 @@ def _describe_package(value: Ingredient) -> dict[str, Any]:
 
 
 def _describe_static(sdist: Ingredient, version: str) -> dict[str, Any]:
-    """Describe a library inside the core, which scanners know by its own version and not by the sdist's."""
+    """Describe a library inside the core by the library's own version, which scanners know, not by the sdist's."""
     return {
         "type": "library",
         "name": sdist.name,

@@ -1,9 +1,9 @@
 """Find a cached wheel for a plan before any compiler is known.
 
-Everything that a plan names must be the same: sources by hash, levels with their flags, libraries, the minor version of
-Python. Compiler and headers may differ. That is safe with an official wheel as base, whose libraries the core uses; so
-a wheel for cp311 serves every 3.11. A core linked to libraries of the machine, or built for its specific CPU, is not
-searched for here.
+All inputs that a plan names must be the same: sources by hash, levels with their flags, libraries, and the minor
+version of Python. Compiler and headers may differ, which is safe if the base is an official wheel, whose libraries the
+core uses; so a wheel for cp311 suits every Python 3.11. Cores that are linked to libraries of the machine, or built for
+its specific CPU, are not searched for here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,13 +27,13 @@ _OF_THIS_CPU = "-march=native"
 def find_ready(
     directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter, wheelhouse: Path | None = None
 ) -> Iterator[wheel_cache.CachedWheel]:
-    """Yield wheels that match a step and fit the interpreter, the newest first.
+    """Yield cached wheels that match a planned build and suit its interpreter, the newest first.
 
     Args:
         directory: root of the cache.
-        step: the build that is planned.
-        interpreter: the Python that it is for.
-        wheelhouse: of this run; a wheel that was built with the help of one is for runs with the same.
+        step: the planned build.
+        interpreter: the Python that the wheel is for.
+        wheelhouse: wheelhouse of this run; a wheel that was built with one matches only if that has the same content.
     """
     from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
@@ -58,7 +58,7 @@ def find_ready(
 def list_known_inputs(
     recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the inputs of a wheel that a plan names; `hashes` are those of its files."""
+    """Return the inputs of a wheel that a plan determines, by name; `hashes` as returned by `read_planned_hashes`."""
     return {
         "pipeline": str(PIPELINE_VERSION),
         "recipe": recipe.name,
@@ -77,7 +77,7 @@ def list_known_inputs(
 
 
 def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
-    """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
+    """Return the hashes of a step's input files by name, or None if a hash is only known after the download."""
     files: dict[str, Artefact | None] = {"source": step.source, "base_wheel": step.base_wheel, "clang": step.clang}
     hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
     known = all(hashes[name] for name, artefact in files.items() if artefact is not None)
@@ -85,7 +85,14 @@ def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
 
 
 def make_statics_digest(recipe: Recipe, step: WheelOrder, sdists: Mapping[str, str], compiler: str) -> str:
-    """Return a digest of all inputs of the statically linked libraries; `sdists` are their hashes, by the libraries."""
+    """Return a digest of all inputs of the statically linked libraries.
+
+    Args:
+        recipe: defines how the libraries are built.
+        step: the planned build.
+        sdists: SHA-256 of the libraries' sdists, by the recipe's names.
+        compiler: `Compiler.text` of the compiler.
+    """
     sources = {name: recipe.libraries[name].static for name in sdists}
     cflags = step.targets[0].cflags
     return codec.digest(

@@ -1,11 +1,10 @@
-"""A build's own requirements (setuptools, pybind11), fetched first, so that the build needs no network.
+"""Fetch and install a build's own requirements (setuptools, pybind11) before the build, which then needs no network.
 
-`<cache>/requirements/<key>/` holds directories of wheels, and which is the latest, where pip is
-configured for the same indexes. After 30 days these are asked again; if they cannot be reached, the old files are used.
-What comes with the help of a wheelhouse goes away with the process.
+`<cache>/requirements/<key>/` is for one set of requirements, Python and indexes. It has a directory of wheels for each
+fetch, named after its content. `latest.json` names the latest fetch, and is valid only while its files are intact.
 
-Each fetch of wheels by pip has a directory named after its content; `latest.json` beside them names the latest one, and
-is valid only while all its files are intact.
+After 30 days the indexes are asked again; if they cannot be reached, the old files are used. A fetch that used a
+wheelhouse is removed when the process ends.
 """
 
 import time
@@ -32,11 +31,11 @@ _LATEST = "latest.json"
 
 @immutable
 class FetchedWheels:
-    """One fetch.
+    """The record of one fetch of wheels.
 
     Attributes:
-        directory: the name of the directory of the wheels.
-        files: sha256 by file name.
+        directory: name of the directory with the wheels.
+        files: SHA-256 by file name.
     """
 
     directory: str
@@ -48,13 +47,13 @@ _SECONDS = 300.0
 _DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: without pyproject.toml or [build-system]
 _LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: without a named backend
 LIBRARY, PROGRAMS = "lib", "bin"
-"""Where installed requirements lie, below their directory."""
+"""Subdirectories of installed requirements: import packages and programs."""
 
 
 def fetch_requirements(
     request: BuildRequest, source: Path, process_group: ProcessGroup | None = None
 ) -> tuple[Path, ...]:
-    """Return the wheels that a source tree requires for its build, from our cache if recent.
+    """Return the wheels that a source tree requires for its build, from our cache if the last fetch is recent.
 
     Args:
         request: the build; its pip settings name the index.
@@ -62,8 +61,8 @@ def fetch_requirements(
         process_group: stops the download together with other work; required outside the main thread.
 
     Raises:
-        FailedError: they are neither in the cache nor in the wheelhouse, and the index is unreachable,
-            not allowed, or has no wheel for this interpreter.
+        FailedError: the wheels are neither in the cache nor in the wheelhouse, and the index is unreachable, not
+            allowed, or has no wheel for this interpreter.
     """
     required = read_build_system(source).requires
     if not required:
@@ -74,7 +73,7 @@ def fetch_requirements(
     known = _locate_wheels(place, latest) if latest is not None else ()
     if known and (request.offline or recent):
         return known
-    if request.wheelhouse is not None:  # what pip takes from there counts for this run alone
+    if request.wheelhouse is not None:  # files from a wheelhouse are used for this run only
         place = private_space(request.cache) / within
     try:
         return _locate_wheels(place, _fetch_requirements(request, required, place, process_group))
@@ -87,14 +86,14 @@ def fetch_requirements(
 
 
 def _read_latest(place: Path, cache: Path) -> tuple[FetchedWheels | None, bool]:
-    """Read which fetch is the latest.
+    """Read the record of the latest fetch.
 
     Args:
         place: the directory of the fetches.
-        cache: our cache directory, in which it lies.
+        cache: root of our cache, which contains `place`.
 
     Returns:
-        The record, and whether it is recent; None if it cannot be read or its files are not what was fetched.
+        The record, and whether it is recent; the record is None if it cannot be read or its files have changed.
     """
     record = foreign.read_kept(FetchedWheels, _DOCUMENT, place / _LATEST)
     kept = place / record.directory if record is not None else place
@@ -112,12 +111,12 @@ def _locate_wheels(place: Path, fetched: FetchedWheels) -> tuple[Path, ...]:
 
 
 def install_requirements(wheels: Iterable[Path], interpreter: Interpreter, directory: Path) -> None:
-    """Unpack a build's requirements, programs included.
+    """Unpack a build's requirements and their programs.
 
     Args:
-        wheels: of the requirements, as `fetch_requirements` returns them.
-        interpreter: the one that runs their programs.
-        directory: an empty one, to unpack into.
+        wheels: wheels as returned by `fetch_requirements`.
+        interpreter: the interpreter that runs the programs.
+        directory: an empty directory to unpack into.
 
     Raises:
         FailedError: a wheel is damaged.
@@ -133,9 +132,9 @@ class BuildSystem:
     """The build system of a source.
 
     Attributes:
-        requires: its requirements (PEP 518).
-        backend: the object to call (PEP 517).
-        backend_path: directories of the source that contain it; None if it is installed.
+        requires: requirements of the build (PEP 518).
+        backend: the backend object to call (PEP 517).
+        backend_path: directories of the source that contain the backend; None if it is installed.
     """
 
     requires: tuple[str, ...]
@@ -165,9 +164,9 @@ def read_build_system(source: Path) -> BuildSystem:
 
 
 def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
-    """Return what a wheelhouse adds to the inputs of a build: wheels that it may require, by hash; none without one.
+    """Return the input that a wheelhouse adds to a build, for its cache key: a digest of its wheels; empty without one.
 
-    Pillow and the compiler are left out: they are inputs by themselves.
+    Wheels of Pillow and compilers are left out: they are inputs of their own.
     """
     if wheelhouse is None:
         return {}
@@ -201,7 +200,7 @@ def _fetch_requirements(
         target, aside = place / record.directory, space / "aside"
         if request.wheelhouse is None:
             sealed_trees.publish_sealed(fresh, target, aside, cache=request.cache)
-        else:  # for this run alone
+        else:  # for this run only
             files.publish(fresh, target, aside)
         files.write_text(place / _LATEST, codec.dump(codec.document(_DOCUMENT, record)))
         return record

@@ -1,4 +1,4 @@
-"""What a staged wheel is: its core, its version, and its record of its own build, wherever it was built."""
+"""Read the core, the version and the build record of a staged wheel, which may have been built elsewhere."""
 
 import re
 from functools import partial
@@ -15,10 +15,10 @@ from fastinstall.wheelbuild.wheel_files import PROVENANCE_FILE
 
 
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:
-    """Return Pillow's C extension of a staged tree; with a copy per CPU level, what all copies share.
+    """Return the description of a staged tree's core; with a copy per CPU level, only the SIMD symbols of all copies.
 
     Raises:
-        FailedError: there is none for this interpreter, it cannot be read, or a copy of it cannot be loaded.
+        FailedError: the tree has no core for this interpreter, or the core or a copy of it cannot be read or loaded.
     """
     relative = f"PIL/_imaging{interpreter.extension_suffix}"
     if not (stage / relative).is_file():
@@ -35,7 +35,7 @@ def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...
 
 
 def _refuse_unusable(relative: str, core: ImagingCore) -> None:
-    """Refuse a core that some CPU could not load: running it here only tests this CPU's copy."""
+    """Raise FailedError if a copy of the core cannot be loaded; running PIL here only tests this CPU's copy."""
     problems = [f"{copy.path.name} for {copy.level}: {copy.problem}" for copy in core.levels if copy.problem]
     if problems or not core.readable:
         raise FailedError(f"{relative}: {problems[0] if problems else core.problem}", details=tuple(problems))
@@ -49,7 +49,7 @@ def stack_version(stage: Path) -> str:
     """Return the version in `PIL/_version.py` of a staged tree.
 
     Raises:
-        FailedError: it has none.
+        FailedError: the file has no version.
     """
     text = foreign.read_text(stage / "PIL" / "_version.py")
     found = re.search(r"""^__version__ = ["'](.+?)["']""", text, re.MULTILINE)
@@ -59,11 +59,11 @@ def stack_version(stage: Path) -> str:
 
 
 def read_left_out(stage: Path, metadata: str) -> tuple[str, ...]:
-    """Return the kernels that were left out of a wheel; none where it has no valid record.
+    """Return the kernels that were left out of a wheel; empty if the wheel has no valid build record.
 
     Args:
-        stage: the tree that was staged.
-        metadata: name of its `.dist-info` directory.
+        stage: the staged tree.
+        metadata: name of the wheel's `.dist-info` directory.
     """
     try:
         said = json_data(foreign.read_text(stage / metadata / PROVENANCE_FILE))

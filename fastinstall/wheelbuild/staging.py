@@ -1,4 +1,4 @@
-"""Install wheels as pip would, but into other directories; a stack with bytecode for its target."""
+"""Install wheels as pip would, but into other directories, and compile the bytecode of a staged stack."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -20,24 +20,24 @@ _STRIPS_PATHS = (3, 9)
 
 
 _WORTH_A_POOL, _MOST_WORKERS = 3, 8
-"""CPUs."""
+"""Least number of CPUs for compiling bytecode in parallel, and greatest number of processes."""
 
 
 def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = "") -> str:
-    """Install a wheel into `stage` instead of site-packages; `compile_meanwhile` adds its bytecode.
+    """Install a wheel into `stage` instead of site-packages, without bytecode, which `compile_meanwhile` adds.
 
     Args:
         stage: an empty directory on the target's filesystem.
-        ours: the sha256 of a wheel that we have packed, for `require_stack_alone`; empty for another.
+        ours: SHA-256 of a wheel that we have packed, for `require_stack_alone`; empty for other wheels.
 
     Returns:
-        The name of its `.dist-info` directory.
+        The name of the wheel's `.dist-info` directory.
 
     Raises:
         FailedError: the wheel is damaged, or has files that are not part of PIL.
     """
     require_stack_alone(wheel, ours=ours)
-    schemes = {"purelib": stage, "platlib": stage}  # no others pass the check above
+    schemes = {"purelib": stage, "platlib": stage}  # the check above refuses wheels with other schemes
     return install_wheel(wheel, schemes, interpreter, INSTALLER)
 
 
@@ -47,12 +47,12 @@ def install_wheel(
     """Install a wheel as pip would, but into other directories.
 
     Args:
-        schemes: a directory for each place that the wheel uses ("purelib", "scripts").
-        interpreter: the one that runs its programs.
-        installer: the content of its INSTALLER, if it gets one.
+        schemes: directory for each installation scheme key that the wheel uses ("purelib", "scripts").
+        interpreter: the interpreter that runs the wheel's programs.
+        installer: content of the INSTALLER file; None for no such file.
 
     Returns:
-        The name of its `.dist-info` directory.
+        The name of the wheel's `.dist-info` directory.
 
     Raises:
         FailedError: the wheel is damaged.
@@ -74,7 +74,7 @@ def install_wheel(
 
 @contextmanager
 def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
-    """Write bytecode as the target's interpreter would, while the block runs; it is complete after the block."""
+    """Compile bytecode with the target's interpreter while the block runs; it is complete after the block."""
     compiling = RunningProbe(partial(_compile_bytecode, stage, interpreter))
     try:
         yield
@@ -83,7 +83,7 @@ def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
 
 
 def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
-    """Compile with the final paths in the target."""
+    """Compile bytecode that contains the final paths in the target."""
     compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(_choose_worker_count()))
     minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
     paths = (
@@ -93,6 +93,6 @@ def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
 
 
 def _choose_worker_count() -> int:
-    """Return how many processes compile: a pool costs 0.15 s of CPU, more than two CPUs save (measured)."""
+    """Return how many processes compile bytecode: a pool costs 0.15 s of CPU time, more than two CPUs save."""
     granted = len(os.sched_getaffinity(0))
     return min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1

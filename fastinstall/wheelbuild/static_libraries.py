@@ -1,11 +1,10 @@
-"""Build a C library from an sdist as a static library for the core, or take it from the cache.
+"""Build a static C library for the core from an sdist, or take it from the cache.
 
-`<cache>/statics/<key>/` holds the archive and its headers. The machine needs a C compiler with its
-`ar`, and a shell for `configure`, but not `make`. Libraries that the base wheel or the system has are linked as they
-are, and not built here.
+`<cache>/statics/<key>/` holds the library's archive and headers. The machine needs a C compiler with its `ar`, and a
+shell for `configure`, but not `make`. Libraries of the base wheel or the system are linked as they are, not built here.
 
-Of the makefiles that `configure` wrote this understands what zlib's family uses: variables, rules with one target, the
-pattern "%.o", makefiles of subdirectories; no functions, conditions or shell.
+This module reads the makefiles that `configure` has written, as far as the zlib family needs: variables, rules with one
+target, the pattern "%.o", and makefiles of subdirectories; but no functions, conditions or shell.
 """
 
 import re
@@ -38,10 +37,10 @@ _DEEPEST, _LONGEST, _SHOWN = 50, 1 << 16, 80
 
 @immutable
 class MakefileCompilation:
-    """The command for one object file.
+    """The command that compiles one object file.
 
     Attributes:
-        directory: where the command runs.
+        directory: working directory of the command.
     """
 
     directory: Path
@@ -50,10 +49,10 @@ class MakefileCompilation:
 
 
 class _Makefile:
-    """The variables of a makefile, what each target needs, and the commands that compile one file.
+    """The variables of a makefile, the prerequisites of each target, and the commands that compile one file.
 
     Args:
-        directory: the one that contains it.
+        directory: the directory of the makefile.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -75,10 +74,10 @@ class _Makefile:
                     self.compiling.setdefault(target, command)
 
     def expand(self, text: str, **automatic: str) -> str:
-        """Insert the values of variables; unset ones are empty.
+        """Return text with references to variables replaced by their values; unset variables are empty.
 
         Raises:
-            FailedError: a variable contains itself, or expands beyond any library's needs.
+            FailedError: a variable contains itself, or its expansion is implausibly long.
         """
         values = {**self.variables, **automatic}
         for _ in range(_DEEPEST):
@@ -90,7 +89,7 @@ class _Makefile:
         raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot expand it")
 
     def find_compilation(self, name: str) -> MakefileCompilation | None:
-        """Return the command of the rule for an object, else of the pattern if a source of that name exists."""
+        """Return the command that compiles an object: its own rule's, else the pattern's if its source exists."""
         source = self.directory / Path(name).with_suffix(".c")
         command = self.compiling.get(name) or (self.compiling.get("%.o") if source.is_file() else None)
         if command is None:
@@ -133,12 +132,12 @@ def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, .
 STAGE = "library"
 _FORMAT = "1"  # of the cache's entries and of the build
 _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden")
-"""Hidden, so that its symbols stay inside the linked core: otherwise another module's libz would be called instead, or
-the other way round, and crash. -O2 is the default of such libraries. zlib-ng 2.3.3, measured 2026-11-21: -O3 takes a
-third more time to compile, is 15% larger, and packs no faster."""
+"""Visibility is hidden so that the library's symbols stay inside the core: otherwise the core could call the libz of
+another module, or that module the core's, and crash. -O2 is the default of such libraries. For zlib-ng 2.3.3, -O3 takes
+a third more time to compile, is 15% larger, and compresses no faster (measured 2026-11-21)."""
 _HINT = "pass --link system to use the system's libraries"
 _INCLUDE = "include"
-_MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # `configure` would build for another machine
+_MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # with these, `configure` would build for another machine
 _SECONDS = 300.0
 _VERSION = re.compile(r'^#define\s+\w+_VERSION\s+"(\d+(?:\.\d+)+)"', re.MULTILINE)
 
@@ -149,9 +148,9 @@ class StaticLibrary:
 
     Attributes:
         name: the recipe's name of the library.
-        archive: the library, compiled position-independent.
-        include: the directory of its headers, to search first.
-        version: of the library, from its headers ("2.3.3"); empty if unknown.
+        archive: the library's file, compiled position-independent.
+        include: the directory of its headers, which must be searched first.
+        version: the library's version, from its headers ("2.3.3"); empty if unknown.
     """
 
     name: str
@@ -161,16 +160,16 @@ class StaticLibrary:
 
 
 def build_static(request: BuildRequest, name: str, process_group: ProcessGroup | None = None) -> StaticLibrary:
-    """Build a library for the lowest level of a build, or take it from the cache: one archive serves all levels.
+    """Build a static library, or take it from the cache. It is compiled for a build's lowest level, and serves all.
 
     Args:
-        request: the build that links it.
+        request: the build that links the library.
         name: the recipe's name of the library ("zlib").
         process_group: stops the build together with other work; required outside the main thread.
 
     Raises:
-        FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its
-            makefiles use unsupported syntax.
+        FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its makefiles use
+            unsupported syntax.
     """
     source, cache = request.static_sources()[name], request.cache
     sdist = files.sha256(request.statics[name])
@@ -197,7 +196,7 @@ def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
 
 
 def list_global_symbols(archive: Path) -> tuple[str, ...]:
-    """Return the global symbols of an archive's members, from its index, which is its first member (ar(5))."""
+    """Return the global symbols of an archive's members, read from its first member, the symbol index (ar(5))."""
     content = archive.read_bytes()
     if not content.startswith(b"!<arch>\n/ "):
         return ()
@@ -206,12 +205,12 @@ def list_global_symbols(archive: Path) -> tuple[str, ...]:
 
 
 def make_static_key(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> str:
-    """Return a digest of all inputs of an archive: the name of its entry, and a part of the key of what links it.
+    """Return a digest of all inputs of a static library, which names its cache entry and is part of the wheel's key.
 
     Args:
-        source: its directory in the sdist, and how to configure it.
-        sdist: the hash of the sdist.
-        cflags: the full flags of the lowest level.
+        source: the library's directory in the sdist, and how to configure it.
+        sdist: SHA-256 of the sdist.
+        cflags: the full CFLAGS of the lowest level.
         compiler: `Compiler.text` of the compiler.
     """
     return codec.digest(
@@ -229,7 +228,7 @@ def make_static_key(source: StaticSource, sdist: str, cflags: Sequence[str], com
 
 
 class _LibraryBuild:
-    """One build, in its own temporary directory."""
+    """The build of one library, in its own temporary directory."""
 
     def __init__(self, request: BuildRequest, name: str, space: Path, process_group: ProcessGroup) -> None:
         self._request = request
@@ -239,7 +238,7 @@ class _LibraryBuild:
         self._process_group = process_group
 
     def build(self, entry: Path) -> None:
-        """Compile, and lay out the entry of the cache."""
+        """Compile the library, and write archive and headers into the cache entry."""
         tree = extract_source(self._sdist, self._space / "source") / self._source.directory
         self._configure(tree)
         archive = Path(self._source.archive).name
@@ -262,7 +261,7 @@ class _LibraryBuild:
         self._run(argv, tree, f"configuring {self._source.pypi} failed", **variables)
 
     def _find_plain_compiler(self) -> str:
-        """Return the compiler's command, or a wrapper without a space in its path: `configure` lacks quoting."""
+        """Return the compiler's command, or a wrapper script for one that needs quoting, which `configure` lacks."""
         words = shlex.join(self._request.compiler.command)
         if "'" not in words:
             return words
@@ -287,7 +286,7 @@ class _LibraryBuild:
                 raise
 
     def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
-        """Collect the objects; D: without times, owners and permissions (ar(1))."""
+        """Write the objects into an archive; the modifier D omits times, owners and permissions (ar(1))."""
         program = find_archiver(self._request.compiler, self._request.variables)
         argv = (program, "rcsD", str(target), *(str(step.output) for step in steps))
         self._run(argv, target.parent, f"archiving {self._source.pypi} failed")

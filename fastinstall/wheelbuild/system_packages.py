@@ -1,6 +1,6 @@
-"""Installation of the operating system's packages, if allowed.
+"""Install packages of the operating system, if the user may.
 
-apt is driven and tested; dnf uses the same few arguments. What the packages are called is in `model.recipe`.
+apt is tested; dnf takes the same few arguments. `model.recipe` has the names of packages.
 """
 
 import os
@@ -26,12 +26,12 @@ _REPAIR = "apt-get update; dpkg --configure -a"
 
 
 def install_command(manager: str, packages: tuple[str, ...], variables: Mapping[str, str]) -> str:
-    """Return the command with which this user installs packages, to paste.
+    """Return a shell command that installs packages, for a hint; with sudo or the like if the user is not root.
 
     Args:
-        manager: the system's package manager.
-        packages: as the manager names them.
-        variables: the environment; PATH is read.
+        manager: the system's package manager, "apt" or "dnf".
+        packages: names of packages, as the manager knows them.
+        variables: environment variables; only PATH is read.
 
     Raises:
         RefusedError: the manager is neither "apt" nor "dnf".
@@ -41,22 +41,22 @@ def install_command(manager: str, packages: tuple[str, ...], variables: Mapping[
 
 
 def may_install() -> bool:
-    """Return whether this user may install system packages: root only, because we never call sudo."""
+    """Return whether this user may install system packages: only root may, because fastinstall never calls sudo."""
     return os.geteuid() == 0
 
 
 def install_packages(manager: str, packages: tuple[str, ...], variables: Mapping[str, str], emit: Emit) -> None:
-    """Install system packages; installed ones stay unchanged.
+    """Install system packages; packages that are installed already stay unchanged.
 
     Args:
-        manager: the system's package manager.
-        packages: as the manager names them.
-        variables: the environment; PATH is read for the command of a hint.
-        emit: is called with an event that says what is installed.
+        manager: the system's package manager, "apt" or "dnf".
+        packages: names of packages, as the manager knows them.
+        variables: environment variables; only PATH is read, for the command in a hint.
+        emit: receives an event that names the packages.
 
     Raises:
-        RefusedError: not root, or an unknown manager.
-        FailedError: the manager failed; the last lines of its output are shown.
+        RefusedError: the user is not root, or the package manager is unknown.
+        FailedError: the package manager failed; the details have the last lines of its output.
     """
     command = install_command(manager, packages, variables)
     if not may_install():

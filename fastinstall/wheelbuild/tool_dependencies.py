@@ -1,7 +1,7 @@
-"""fastinstall's own dependencies as wheels for other Pythons and machines, in the versions of a lock file.
+"""Fetch fastinstall's own dependencies as wheels for other Pythons and machines, in the versions of a lock file.
 
-The tool's own pip fetches them by hash. pip would evaluate the lock's markers for the Python that runs it, so that is
-done here. `<cache>/tool/needs/<key>/` holds the wheels for one Python on one kind of machine.
+fastinstall's own pip fetches them by hash. pip would evaluate the lock file's markers for the Python that runs pip, so
+this module evaluates them. `<cache>/tool/needs/<key>/` holds the wheels for one Python on one architecture.
 """
 
 import sys
@@ -20,24 +20,24 @@ from fastinstall.index.selection import list_libc_platforms
 _PIP = (sys.executable, "-P", "-m", "pip")
 _SECONDS = 300.0
 _BASE_GLIBC = (2, 28)
-"""Of the official wheels."""
+"""The oldest glibc that official wheels support."""
 
 
 def fetch_dependencies(
     lock: Path, minor: str, machine: str, cache: Path, variables: Mapping[str, str], *, offline: bool = False
 ) -> tuple[Path, ...]:
-    """Return the wheels that a lock file names for a Python, from our cache if it has them.
+    """Return the wheels that a lock file names for a Python, from our cache if they are in it.
 
     Args:
-        lock: requirements with hashes, as uv and pip-compile write them.
-        minor: of the Python that will run them: "3.12".
-        machine: that will run them, as its kernel names it: "x86_64".
+        lock: a requirements file with hashes, as written by uv or pip-compile.
+        minor: minor version of the Python that will import the wheels ("3.12").
+        machine: architecture of its machine, as in `uname -m` ("x86_64").
         cache: root of our cache.
-        variables: the environment, with pip's settings.
-        offline: whether asking an index is forbidden.
+        variables: environment variables, with pip's settings.
+        offline: whether network access is forbidden.
 
     Raises:
-        FailedError: the index cannot be reached, is not allowed, or does not have the wheels.
+        FailedError: the index cannot be reached, is not allowed, or lacks a wheel.
     """
     pins = list(list_pins(lock.read_text(encoding="utf-8"), minor, machine))
     platforms = list(list_libc_platforms("glibc", _BASE_GLIBC, machine))
@@ -72,12 +72,12 @@ def fetch_dependencies(
 
 
 def list_pins(lock: str, minor: str, machine: str) -> Iterator[str]:
-    """Yield the pinned requirements of a lock file with their hashes, as far as their markers hold.
+    """Yield the pinned requirements of a lock file, with their hashes, if their markers are true.
 
     Args:
-        lock: its text.
-        minor: of the CPython that will run them: "3.12".
-        machine: with Linux, as its kernel names it: "x86_64".
+        lock: text of the lock file.
+        minor: minor version of the CPython that will import the packages ("3.12").
+        machine: architecture of its Linux machine, as in `uname -m` ("x86_64").
     """
     version = f"{minor}.0"
     ours = {"python_version": minor, "python_full_version": version, "implementation_version": version}

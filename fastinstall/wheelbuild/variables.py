@@ -1,4 +1,4 @@
-"""The environment variables of a build: selected ones of the user's, and ours."""
+"""The environment variables of a build: some of the user's, and our own."""
 
 import os
 import shlex
@@ -12,8 +12,8 @@ from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 FIXED_VARIABLES = {
-    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: a zip archive can hold it
-    "PYTHONHASHSEED": "0",  # build scripts iterate over sets in the same order
+    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01, which zip archives can represent
+    "PYTHONHASHSEED": "0",  # makes build scripts iterate over sets in a fixed order
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
 }
@@ -32,10 +32,10 @@ _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_
 
 
 def remove_stray_variables(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the user's environment without variables that would misdirect a build.
+    """Return the user's environment variables without those that would misdirect a build.
 
     Returns:
-        The kept variables; and the names of dropped ones that somebody may have set on purpose.
+        The kept variables, and the names of dropped ones that the user may have set on purpose.
     """
     kept = {name: value for name, value in variables.items() if name not in _STRAY}
     return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
@@ -50,24 +50,24 @@ def build_variables(
     preprocessor: Sequence[str] = (),
     linker: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return the environment variables of a build.
+    """Return the environment variables of one level's compilation.
 
     CC and LDSHARED are set to exclude the interpreter's own linker flags with their absolute RUNPATH. CFLAGS are
-    complete, because they may replace the interpreter's (setuptools 75.7). A source is other people's code: it gets
-    no passwords and tokens.
+    complete, because they may replace the interpreter's (setuptools 75.7). Variables with passwords and tokens are
+    removed, because a source runs other people's code.
 
     Args:
-        request: the build, with clean variables.
+        request: the build, with variables as returned by `remove_stray_variables`.
         target: the level, with its flags.
-        archiver: the archiver that belongs to the compiler.
-        jobs: how many files are compiled at once.
-        preprocessor: flags for directories of headers, and the header to include first.
-        linker: flags for directories of libraries, at build time and at run time.
+        archiver: path of the compiler's `ar`.
+        jobs: how many files are compiled at the same time.
+        preprocessor: flags for header directories and for the header to include first.
+        linker: flags for library directories, at build time and at run time.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     kept = pip_environment(remove_secret_variables(request.variables))
     return {
-        # without the settings of the user's pip, which may name more files
+        # without the user's pip settings, which may name further files
         **{name: value for name, value in kept.items() if not name.startswith("PIP_")},
         "PIP_CONFIG_FILE": os.devnull,
         "CC": compiler,
@@ -83,16 +83,16 @@ def build_variables(
 
 
 def _list_places(request: BuildRequest) -> dict[str, str]:
-    """Return what depends on whether the build is for this machine."""
+    """Return the variables for the platform of the build: this machine, or one of another architecture."""
     interpreter = request.interpreter
     if request.is_foreign:
-        # The backend runs on this machine's Python, which would name wheel and modules after this machine. Source:
-        # sysconfig.get_platform and setuptools.command.build_ext. _PYTHON_SYSCONFIGDATA_NAME stays this Python's own:
-        # what it says beyond names, the variables above replace.
+        # The backend runs on this machine's Python, which would name wheel and modules after this machine. These
+        # variables change the names. Source: sysconfig.get_platform and setuptools.command.build_ext.
+        # _PYTHON_SYSCONFIGDATA_NAME is not set: CC, CFLAGS and the like above replace all else that it would change.
         return {
             "_PYTHON_HOST_PLATFORM": interpreter.platform,
             "SETUPTOOLS_EXT_SUFFIX": interpreter.extension_suffix,
         }
-    # Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told.
+    # Debian's directory of headers that compilers search by default, but Pillow's setup.py does not.
     multiarch = _HEADERS / architecture_of(interpreter.machine).target
     return {"C_INCLUDE_PATH": str(multiarch)} if multiarch.is_dir() else {}

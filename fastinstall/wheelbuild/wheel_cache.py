@@ -1,7 +1,7 @@
-"""Our cache of built wheels, found by all their inputs, and stored completely or not at all.
+"""Our cache of built wheels, which are found by all their inputs, and stored completely or not at all.
 
-`<cache>/wheels/<key>/` holds one wheel and `result.json`. An entry is written beside its place and renamed, so
-concurrent builders do not interfere; `reserve_cache_key` saves the second one its work.
+`<cache>/wheels/<key>/` holds one wheel and `result.json`. An entry is written elsewhere and renamed into place, so
+concurrent builds do not interfere; `reserve_cache_key` makes the second one wait for the result of the first.
 """
 
 import os
@@ -21,10 +21,10 @@ class CachedWheel:
     """The record of a cached wheel.
 
     Attributes:
-        wheel: the wheel's file name.
-        sha256: its hash, in hexadecimal digits.
-        features: from the build's own summary, or None if it has none.
-        inputs: what the key was made from, to explain why something was built again.
+        wheel: file name of the wheel.
+        sha256: hash of the wheel, in hexadecimal digits.
+        features: features of the build's own summary: version by name, None if absent.
+        inputs: the inputs that the key was made from, to explain why something was built again.
     """
 
     wheel: str
@@ -34,7 +34,7 @@ class CachedWheel:
 
 
 def key_of(inputs: dict[str, str]) -> str:
-    """Return the name of an entry: a digest of its inputs."""
+    """Return the key of an entry: a digest of its inputs."""
     return codec.digest(inputs)
 
 
@@ -44,12 +44,12 @@ def directory_of(cache: Path, key: str) -> Path:
 
 
 def log_of(cache: Path, key: str) -> Path:
-    """Return the file for the output of a build."""
+    """Return the path of the log of a build."""
     return cache / "logs" / f"build-{key[:16]}.log"
 
 
 def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
-    """Find an entry; a damaged one is reported and counts as missing."""
+    """Return an entry, or None if it is missing or damaged; damage is reported."""
     directory = directory_of(cache, key)
     if not directory.is_dir():
         return None
@@ -62,16 +62,16 @@ def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
 
 @contextmanager
 def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the same wheel") -> Iterator[None]:
-    """Be the only process that works on a key during the block; wait for another one first.
+    """Lock a key during the block; if another process holds the lock, wait for it.
 
-    A process that waited finds the result when its turn comes. The lock ends with its holder's process; its file in
-    `<cache>/locks` stays.
+    After waiting, the caller should look for the other process's result. The lock ends with the process that holds it;
+    the lock file in `<cache>/locks` stays.
 
     Args:
         cache: root of the cache.
-        key: the name of the entry.
-        emit: receives one event about the process that this one waits for.
-        work: the other one's work, for the event.
+        key: the key of the entry.
+        emit: receives an event that names the process to wait for.
+        work: what that process does, for the event.
     """
 
     def say(process: int | None) -> None:
@@ -83,7 +83,7 @@ def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the
 
 
 def find_wheel(cache: Path, sha256: str) -> Path | None:
-    """Find a cached wheel by its own hash, or return None if it is missing or damaged."""
+    """Return the path of a cached wheel by its hash, or None if it is missing or damaged."""
     found = (each for each in entries(cache) if each.sha256 == sha256 and is_wheel_intact(cache, each))
     return next((locate_wheel(cache, entry) for entry in found), None)
 
@@ -94,7 +94,7 @@ def locate_wheel(cache: Path, entry: CachedWheel) -> Path:
 
 
 def entries(cache: Path) -> list[CachedWheel]:
-    """Return all readable entries, the newest first; wheels are not checked."""
+    """Return all readable entries, the newest first, without checking their wheels."""
     found = []
     for result in (cache / "wheels").glob(f"*/{_RESULT}"):
         with suppress(OSError):
@@ -117,9 +117,9 @@ def store_wheel(cache: Path, inputs: dict[str, str], wheel: Path, features: dict
 
     Args:
         cache: root of the cache.
-        inputs: what its key is made from.
-        wheel: the file; it is moved.
-        features: of the build's own summary.
+        inputs: the inputs of the build, which make the key.
+        wheel: path of the wheel, which is moved.
+        features: features of the build's own summary: version by name, None if absent.
     """
     entry = CachedWheel(wheel=wheel.name, sha256=files.sha256(wheel), features=features, inputs=inputs)
     target = directory_of(cache, key_of(inputs))

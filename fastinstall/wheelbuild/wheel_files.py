@@ -1,7 +1,7 @@
-"""Unpack, label and pack wheels: the same tree gives the same bytes, on any machine and date.
+"""Unpack, label and pack wheels: the same tree gives the same bytes on any machine and date.
 
-A label is a wheel's name, version and tags, and the statements in its metadata. Source: PEP 427 and the binary
-distribution format of packaging.python.org.
+The label of a wheel is its name, version, tags and files about its build in the metadata. Source: PEP 427 and the
+binary distribution format of packaging.python.org.
 """
 
 import csv
@@ -21,7 +21,7 @@ from fastinstall.core.values import immutable
 from fastinstall.observe.stack import encode_digest
 
 _DATE = (2020, 1, 1, 0, 0, 0)
-_EFFORT = 4  # of deflate: 3% larger than by default, in less than half of the time
+_EFFORT = 4  # deflate level: wheels are 3% larger than by default, in less than half of the time
 PROVENANCE_FILE = "fastinstall.json"
 SBOM_FILE = "sboms/fastinstall.cdx.json"
 
@@ -31,9 +31,9 @@ class Tags:
     """Compatibility tags of a wheel (PEP 425).
 
     Attributes:
-        python: as in "cp311" or "py3".
-        abi: as in "cp311" or "abi3".
-        platforms: "manylinux_2_27_x86_64", ...; in the wheel's order.
+        python: Python tag, like "cp311" or "py3".
+        abi: ABI tag, like "cp311" or "abi3".
+        platforms: platform tags, like "manylinux_2_27_x86_64", in the wheel's order.
     """
 
     python: str
@@ -48,19 +48,19 @@ def unpack_wheel(wheel: Path, directory: Path) -> None:
         directory: the destination; created if missing.
 
     Raises:
-        FailedError: it is not a wheel, is damaged, or has a member outside the directory.
-        OSError: as the kernel says.
+        FailedError: the file is not a zip archive, is damaged, or has a member outside the directory.
+        OSError: a file cannot be read or written.
     """
     unpack_zip(wheel, directory)
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
-    """Rewrite RECORD and pack the tree: sorted, dated 2020-01-01, metadata last.
+    """Pack a tree as a wheel with a fresh RECORD: members are sorted, metadata last, and dated 2020-01-01.
 
     Args:
         tree: the directory of an unpacked wheel.
         target: the file to write.
-        compress: whether to deflate; False is quicker, for a wheel that is only examined.
+        compress: whether to compress members; False is faster, for a wheel that is only examined.
     """
     metadata = metadata_directory(tree)
     record = metadata / "RECORD"
@@ -79,10 +79,10 @@ def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
 
 
 def metadata_directory(tree: Path) -> Path:
-    """Return the one `.dist-info` directory of an unpacked wheel.
+    """Return the `.dist-info` directory of an unpacked wheel.
 
     Raises:
-        FailedError: there is none, or more than one.
+        FailedError: the wheel has no such directory, or several.
     """
     found = sorted(path for path in tree.glob("*.dist-info") if path.is_dir())
     if len(found) != 1:
@@ -94,7 +94,7 @@ def read_wheel_tags(tree: Path) -> Tags:
     """Return the tags in the WHEEL file of an unpacked wheel.
 
     Raises:
-        FailedError: it has none.
+        FailedError: the file has no tags.
     """
     path = metadata_directory(tree) / "WHEEL"
     lines = re.findall(r"^Tag: *([^-\s]+)-([^-\s]+)-(\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
@@ -104,7 +104,7 @@ def read_wheel_tags(tree: Path) -> Tags:
 
 
 def describe_member(name: str, content: bytes) -> tuple[str, str, str]:
-    """Return the row of a file in RECORD: its path, digest and size."""
+    """Return the row of a file in RECORD: path, digest and size."""
     return name, f"sha256={encode_digest(hashlib.sha256(content).digest())}", str(len(content))
 
 
@@ -124,15 +124,15 @@ def label_tree(
     platforms: Sequence[str],
     statements: Mapping[str, str],
 ) -> str:
-    """Rewrite the metadata of an unpacked wheel, except RECORD, which packing rewrites.
+    """Rewrite the metadata of an unpacked wheel, except RECORD, which `pack_wheel` writes.
 
     Args:
         tree: the directory of the unpacked wheel.
-        distribution: its name, as in "pillow".
-        version: with its local part, as in "12.1.1+simd.v3".
-        summary: one line that describes it.
+        distribution: name of the distribution ("pillow").
+        version: version with its local part ("12.1.1+simd.v3").
+        summary: one line that describes the wheel.
         platforms: platform tags, in order.
-        statements: texts about the wheel, by file name in its metadata directory.
+        statements: files to add to the metadata directory: text by file name.
 
     Returns:
         The wheel's file name.
@@ -157,10 +157,10 @@ def label_tree(
 
 
 def replace_metadata_fields(metadata: str, fields: dict[str, str]) -> str:
-    """Return METADATA with these fields replaced; the description and all other fields stay.
+    """Return the text of METADATA with some fields replaced; the description and all other fields stay.
 
     Raises:
-        FailedError: a field is missing, or there more than once.
+        FailedError: a field is missing, or occurs more than once.
     """
     head, separator, body = metadata.partition("\n\n")
     for name, value in fields.items():
@@ -176,5 +176,5 @@ def _make_entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
     executable = path is not None and path.stat().st_mode & stat.S_IXUSR
     entry.external_attr = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
     entry.compress_type = method
-    entry.create_system = 3  # Unix, so that the permissions count
+    entry.create_system = 3  # Unix, so that unpacking applies the permissions
     return entry

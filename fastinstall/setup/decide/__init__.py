@@ -1,1 +1,1 @@
-"""What a setup does, decided from what was looked at. Pure: no clock, environment or disk."""
+"""Decide what a setup does, from observed facts. Pure: no clock, environment or disk."""

@@ -1,7 +1,7 @@
-"""Decide what is built and from what: version, CPU levels and libraries, in this order. Pure.
+"""Decide what to build and from what: version, CPU levels and libraries, in this order. Pure.
 
-Candidates are the releases that the recipe can build from, or use ready-made, for this machine and request. The result
-is the plan's step that makes the wheel.
+Candidates are the releases that suit this machine and request: sources that the recipe can build, and ready-made
+wheels. The result is the plan's step that makes the wheel.
 """
 
 from dataclasses import replace
@@ -38,17 +38,17 @@ from fastinstall.setup.steps.build import Build
 
 @immutable
 class BuildDecision:
-    """What is built, and of what.
+    """The decision on what to build, and from what.
 
     Attributes:
-        situation: what it was decided from; in a repair, its request asks for the build of the receipt.
-        choice: the version, with the files that belong to it.
+        situation: inputs of the decision; in a repair, its request asks for the build of the receipt.
+        choice: the version, with its files.
         levels: the CPU levels that the core is compiled for, and why.
-        statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        static_reasons: for people, one for each library that the recipe would link in.
-        native: all libraries, and how to get the compiler and headers.
-        compiler_wheel: the wheel whose compiler compiles; None if one does that is in none.
-        cached: the hash of a cached wheel equal to what would be built; empty if there is none.
+        statics: sdists of libraries that are linked into the core; keys are the recipe's names of the libraries.
+        static_reasons: explanations for the user, one per library that the recipe links statically.
+        native: all enabled libraries, and how to get the compiler and headers.
+        compiler_wheel: the wheel that contains the compiler; None if the compiler does not come from a wheel.
+        cached: SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none.
     """
 
     situation: Situation
@@ -62,7 +62,7 @@ class BuildDecision:
 
 
 def decide_build(situation: Situation) -> BuildDecision:
-    """Decide what is built, and of what, as if compiler and headers were there; then `complete_build` decides on these.
+    """Decide what to build, and from what; `complete_build` adds how to get the compiler and headers.
 
     Raises:
         RefusedError: no version or level fits.
@@ -91,14 +91,14 @@ def decide_build(situation: Situation) -> BuildDecision:
 
 
 def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
-    """Decide how compiler and headers come, unless no wheel has to be compiled.
+    """Return the decision with the way to get the compiler and headers, if a wheel has to be compiled.
 
     Args:
-        decision: what is built.
-        cached: the hash of a cached wheel equal to what would be built; empty if there is none.
+        decision: the result of `decide_build`.
+        cached: SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none.
 
     Raises:
-        RefusedError: something is missing that this request does not allow to install.
+        RefusedError: something is missing that may not be installed under this request.
         UsageError: an unknown library.
     """
     situation, choice = decision.situation, decision.choice
@@ -113,15 +113,15 @@ def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
 
 
 def needs_compiling(situation: Situation) -> bool:
-    """Tell whether a wheel must be built because none is ready-made; does not look at the toolchain."""
+    """Return whether a wheel must be built because no ready-made one suits; does not look at the toolchain."""
     return _choose_release(situation)[2].prebuilt is None
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
-    """Return the usable releases: sources that the recipe can build, and wheels of ours with the requested levels.
+    """Return the usable releases: sources that the recipe can build, and our ready-made wheels with suitable levels.
 
-    If no level is named, a wheel will do that runs at its best on this CPU. Of several wheels of one version, keep the
-    one with the recipe's own choice of levels, else the one with the fewest.
+    If the request names no level, a wheel suits if it has the best level for this CPU. Of several wheels of one
+    version, keep the one with all automatic levels of the recipe, else the one with the fewest levels.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -184,9 +184,9 @@ def make_build_step(decision: BuildDecision) -> Build:
 
 
 def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> tuple[dict[str, Artefact], tuple[str, ...]]:
-    """Choose the newest sdist of each such library, with reasons; one without an sdist is taken from the system.
+    """Choose the newest sdist of each library that the recipe links statically, and explain each choice.
 
-    With another link mode than "bundle" none is linked in: there the libraries are those that were asked for.
+    A library without an sdist is taken from the system. Link modes other than "bundle" link no library statically.
     """
     artefacts: dict[str, Artefact] = {}
     reasons: list[str] = []
@@ -203,9 +203,9 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> tuple[
 
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
-    """Return the situation with the request for what is restored, the fitting releases, and the chosen version."""
+    """Return the situation, which in a repair requests the receipt's build; the usable releases; the chosen version."""
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
-    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever is offered now
+    if situation.restoring and receipt is not None:  # the receipt's version and levels, even if there are better ones
         request = replace(
             request,
             version=receipt.source_version,
@@ -220,7 +220,7 @@ def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionC
 
 
 def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
-    """Return the situation with this compiler instead of the machine's."""
+    """Return the situation with the compiler of a wheel instead of the machine's."""
     compiler = get_wheel_compiler(wheel.name).describe(
         wheel, list_probed_flags(situation.recipe, situation.facts.cpu.architecture)
     )
@@ -235,7 +235,7 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
         hindrance = explain_single_level(facts.interpreter, request.link, base_wheel=choice.base_wheel is not None)
         receipt = situation.receipt if situation.restoring else None
         if hindrance and receipt is not None and not list_requested_levels(receipt.request):
-            request = replace(request, levels=())  # several were chosen for a Python that was there before
+            request = replace(request, levels=())  # the receipt's levels were chosen automatically for another Python
         return choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
     if list_requested_levels(request):
         return choose_levels(recipe, facts.cpu, request)
@@ -252,11 +252,11 @@ def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     if decision.choice.prebuilt is not None:
         return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
     compiler = facts.toolchain.compiler if facts.toolchain else None
-    # If system packages will bring the compiler, plan the preferred flags: current compilers accept them.
+    # If system packages will supply the compiler, plan the preferred flags: current compilers accept them.
     accepts = compiler.accepts if compiler else list_probed_flags(recipe, facts.cpu.architecture)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
-    # Fetched headers are of a build with a GIL, whose pyconfig.h leaves this one macro undefined.
+    # Fetched headers belong to a Python with a GIL: their pyconfig.h leaves this macro, and only this one, undefined.
     without_gil = facts.interpreter.free_threaded and not facts.interpreter.has_headers
     defined = ("-DPy_GIL_DISABLED=1",) if without_gil else ()
     return tuple(

@@ -1,9 +1,9 @@
 """The part of a plan that concerns a conda environment. Pure.
 
-- What the solver is asked before there can be a plan.
-- Which packages are installed, what else changes with them, and what is not needed.
-- What the installed packages require of Pillow's version, and which libraries are conda's own.
-- Who installs: an engine for conda packages, or fastinstall's own installation of a wheel ("pip").
+- The request to conda's solver, which is asked before a plan can be made.
+- The packages to install, the other changes that they cause, and the steps that are not needed.
+- The Pillow versions that installed packages require, and the libraries that conda provides.
+- The engine: one that installs conda packages, or fastinstall's own installation of a wheel ("pip").
 """
 
 from collections.abc import Collection
@@ -31,19 +31,19 @@ from fastinstall.setup.steps.pin import Pin
 
 @immutable
 class CondaPart:
-    """What a conda environment adds to a plan; empty otherwise.
+    """The conda-specific part of a plan; empty outside conda environments.
 
     Attributes:
-        change: changes of other packages.
-        package: makes the wheel a conda package.
-        pin: of that package, or why none is needed; None if none is requested.
-        skipped: what is not needed, and why.
-        records: conda packages that are replaced.
-        entries: their top-level names in site-packages.
-        risks: what a solver would change.
-        warnings: what `conda_advice` found weak about the target, for a person.
-        note: a suffix of the plan's summary.
-        guard: why the start-up guard is installed; empty for the usual reason.
+        change: steps that change other conda packages.
+        package: the step that turns the wheel into a conda package; None if a wheel is installed.
+        pin: the step that pins that package, or why no pin is needed; None if no pin is requested.
+        skipped: steps that are not needed, with reasons.
+        records: conda packages that are replaced, as "name-version-build".
+        entries: top-level names of the replaced packages in site-packages.
+        risks: changes of other packages that the user must allow by name.
+        warnings: weaknesses of the environment, as reported by `conda_advice`.
+        note: suffix of the plan's summary.
+        guard: the reason that the plan gives for the start-up guard; empty for the default reason.
     """
 
     change: tuple[ChangeCondaPackages, ...] = ()
@@ -59,10 +59,10 @@ class CondaPart:
 
 
 def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
-    """Return what a conda environment adds to the plan of a build.
+    """Return the conda-specific part of the plan of a build; empty outside conda environments.
 
     Raises:
-        RefusedError: there is no engine, a pin keeps another build, or a solver was needed and not asked.
+        RefusedError: no engine is available, a pin holds another build, or the solver's answer is required and missing.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
     conda = _conda_of(facts)
@@ -78,7 +78,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         frozenset({*conda_packages.providers(recipe), conda_packages.GUARD})
     )
     change = _plan_other_changes(situation, conda, engine, others)
-    # The stack depends on what is there once the other packages are changed.
+    # The dependencies of the stack are computed from the packages as they are after the other changes.
     after = replace(conda, packages=apply_conda_change(conda, others))
     package, guard = plan_stack_packages(replace(situation, facts=replace(facts, conda=after)), after, build)
     name = f"{package.name} {package.version} {package.build}"
@@ -135,7 +135,7 @@ def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | 
 
 
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
-    """List top-level names in site-packages of the packages that make room."""
+    """List the top-level names in site-packages of the replaced conda packages."""
     prefix, site = facts.environment.prefix, facts.interpreter.site_packages
     files = (prefix / path for claim in conda.claims if claim.dist in records for path in claim.files)
     names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}
@@ -143,20 +143,20 @@ def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple
 
 
 def make_conda_request(situation: Situation, build: Build) -> CondaRequest | None:
-    """Return what to ask the solver: whether our packages fit, and what else would change.
+    """Return the request to conda's solver: do our packages fit, and what else would change?
 
-    Channels are named only if other packages are needed; without them, the answer comes from what is installed, at once
-    and without a network.
+    Channels are named only if other packages must be installed. Without channels, the solver looks only at installed
+    packages, and answers quickly and offline.
 
     Args:
-        situation: everything that is known so far.
-        build: makes the wheel that becomes a package.
+        situation: the inputs of the plan, as known so far.
+        build: the step that makes the wheel for the package.
 
     Returns:
-        None if no conda package is made, or if an earlier one is restored.
+        The request; None if no conda package is made, or if an earlier one is restored and no package is missing.
 
     Raises:
-        RefusedError: there is no engine, or a pin keeps another build.
+        RefusedError: no engine is available, or a pin holds another build.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
     conda = _conda_of(facts)
@@ -179,12 +179,12 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     """Return the packages made from a build: the stack, and its guard if requested.
 
     Raises:
-        RefusedError: a pin of the environment keeps another build.
+        RefusedError: a pin of the environment holds another build.
     """
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     replaced = conda_packages.find_replaced_packages(conda, recipe)
     before = receipt.conda if receipt is not None else None
-    if situation.restoring and before is not None:  # a restored package keeps its number
+    if situation.restoring and before is not None:  # a restored package keeps its build number
         number = _read_number(before.package)
     else:
         here = (build.distribution, public_version(build.version))
@@ -196,7 +196,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     dependants.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
-    # What the replaced Pillow depends on, or an earlier guard kept.
+    # The guard keeps the dependencies of the replaced Pillow, and those that an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
     wanted = {dependants.name_of_spec(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
@@ -207,16 +207,16 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
 
 
 def _read_number(package: CondaPackage) -> int:
-    """Read the number at the end of a build string of ours; 0 where there is none."""
+    """Return the build number at the end of our package's build string; 0 if it has none."""
     number = package.build.rpartition("_")[2]
     return int(number) if number.isdigit() else 0
 
 
 def merge_conda_dependants(situation: Situation) -> Situation:
-    """Return the situation with conda's dependants added, and with the environment's libraries if they are linked.
+    """Add conda packages that depend on Pillow to a situation and, for `--link env`, the environment's libraries.
 
     Raises:
-        RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
+        RefusedError: no engine is available, or the build would link a libjpeg other than libjpeg-turbo.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
     conda = _conda_of(facts)
@@ -236,12 +236,12 @@ def merge_conda_dependants(situation: Situation) -> Situation:
 
 
 def choose_conda_engine(situation: Situation) -> CondaInstaller:
-    """Return what installs: never "auto", and "pip" outside conda environments.
+    """Choose the engine that installs: never "auto"; "pip" outside conda environments.
 
-    A restored build uses the engine of the receipt, or any that is left.
+    A restored build uses the engine of its receipt, or, if that is no longer available, any other.
 
     Raises:
-        RefusedError: the named engine is missing, or there is none.
+        RefusedError: the requested engine is not available, or no engine is.
     """
     facts, receipt, requested = situation.facts, situation.receipt, situation.request.engine
     there = list_available_engines(facts)
@@ -268,9 +268,9 @@ def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
     """Raise if the requested engine or pin does not fit the environment.
 
     Raises:
-        UsageError: an engine for conda packages, but no conda environment.
-        RefusedError: a pin without a conda package or a wheel named pillow to hold; a wheel where only conda may
-            install.
+        UsageError: an engine for conda packages is requested outside conda environments.
+        RefusedError: a pin is requested, but neither a conda package nor a wheel named pillow would be installed; or a
+            wheel is requested in an environment that only conda may change.
     """
     prefix, marker = facts.environment.prefix, facts.interpreter.externally_managed
     if is_conda(facts):
@@ -297,7 +297,7 @@ def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
 
 
 def is_conda(facts: Facts) -> bool:
-    """Tell whether the environment is one of conda's."""
+    """Return whether the environment is a conda environment."""
     return facts.environment.kind is EnvironmentKind.CONDA
 
 
@@ -314,10 +314,11 @@ def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
 
 
 def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
-    """Return the plan of a repair, with packages to reinstall so that libraries and headers are intact.
+    """Return a repair's plan with steps that reinstall conda packages whose libraries or headers are damaged.
 
-    Unchanged if there is nothing to do, or if no engine can do it; `doctor` then keeps reporting it. libjpeg-turbo has
-    its own step: the engine chooses the order within a transaction, and the last package keeps its files.
+    The plan is unchanged if no package is damaged, or if no conda engine is used; `doctor` then keeps reporting the
+    damage. libjpeg-turbo is reinstalled in a step of its own, after the others: of packages with the same file, the
+    last one installed provides it, and within one step the engine chooses the order.
     """
     if plan.package is None:
         return plan

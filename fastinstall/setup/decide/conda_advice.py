@@ -1,9 +1,9 @@
-"""Warn the user of a conda environment before consent, for example about leftovers of guides.
+"""Warn the user of a conda environment before consent, for example about leftovers of installation guides.
 
-No warning prevents a setup: it replaces only the package that provides PIL, and leaves everything else as it is.
+No warning prevents a setup, which replaces only the package that provides PIL and changes nothing else.
 
-Also finds which libraries of the environment a build links, and which are missing. Link mode "env" links nothing of the
-operating system: the system's libtiff alone would load a second libjpeg, and other libraries, into every process.
+Also finds the libraries of the environment that a build links, and missing ones. Link mode "env" never links system
+libraries: the system's libtiff alone would load a second libjpeg, and other libraries, into every process.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def advise_on_conda(facts: Facts, conda: Conda, link: LinkMode) -> Iterator[str]
 
 
 def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
-    """Return what is weak about a wheel in a conda environment."""
+    """Return a warning about installing a wheel into a conda environment."""
     there = [_describe(package) for package in conda.packages if package.name in providers(recipe)]
     stays = f" (its record of {there[0]} stays)" if there else ""
     return (
@@ -55,7 +55,7 @@ def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
 
 
 def explain_untouched_libraries(link: LinkMode) -> str:
-    """Return why no library of the environment is removed, replaced or reinstalled, as guides suggest."""
+    """Return why the setup removes or reinstalls no library of the environment, although guides suggest it."""
     if link is not LinkMode.BUNDLE:
         return "all linked libraries are installed, and libjpeg-turbo provides libjpeg and its headers"
     return (
@@ -72,7 +72,7 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 
 
 def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
-    """Return the conda packages to install, so that the build links only libraries of the environment.
+    """Return the conda packages to install so that the build links only libraries of the environment.
 
     These are the libraries that the recipe or the request requires, and libtiff, which Pillow needs for TIFF.
     """
@@ -88,7 +88,14 @@ def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tup
 
 
 def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
-    """Return the facts with a toolchain of the environment's libraries only, including those to be installed."""
+    """Return the facts with a toolchain that has only the environment's libraries, including packages to install.
+
+    Args:
+        facts: the target.
+        conda: its conda packages.
+        recipe: defines the libraries.
+        coming: names of conda packages that will be installed before the build.
+    """
     if facts.toolchain is None:
         return facts
     prefix = facts.environment.prefix
@@ -122,7 +129,7 @@ def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
     if jpeg is None or (conda.named(TURBO) is not None and clash is None):
         return
     what = f"{clash.path} belongs to {clash.holder or 'no package'}" if clash else f"{TURBO} is not installed"
-    # What is linked to IJG's libjpeg comes first, and libjpeg-turbo last, so that libjpeg-turbo's files remain.
+    # libtiff, which depends on IJG's libjpeg, is installed first, and libjpeg-turbo last: the last one's files remain.
     way = f"`{conda_command(facts, 'install', '--no-deps', '--force-reinstall', TURBO)}`"
     if conda.named(TIFF) is None:
         way = f"in this order: `{conda_command(facts, 'install', TIFF)}`, {way}"
@@ -134,7 +141,7 @@ def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
 
 
 def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
-    """Find headers of libjpeg, and its name for the linker, that libjpeg-turbo claims and another package holds."""
+    """Return libjpeg-turbo's headers and its libjpeg.so, as far as another package has overwritten them."""
     files = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
     return tuple(
         clash
@@ -146,12 +153,12 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
 
 
 def choose_library_channels(facts: Facts, conda: Conda, request: Request) -> tuple[str, ...]:
-    """Return the channels for libraries: the requested ones, else the environment's main one, then conda's configured.
+    """Return channels for libraries: the requested ones, else the environment's main channel and the configured ones.
 
-    The first channel is preferred, so that the libraries match the rest of the environment.
+    The main channel comes first, and is preferred, so that the libraries match the rest of the environment.
 
     Raises:
-        RefusedError: nothing names a channel.
+        RefusedError: no channel is known.
     """
     channels = [package.channel for package in conda.packages]
     usual = sorted(foreign_channels(channels), key=channels.count, reverse=True)[:1]

@@ -1,8 +1,8 @@
 """Choose the CPU levels to build for, and decide whether one wheel can carry several. Pure.
 
-Refuses requests that the recipe cannot meet before anything is observed or looked up.
+Requests that the recipe cannot meet are refused before the machine is observed or the index is asked.
 
-Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
+The loader chooses among several levels by the rules of glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
 """
 
 from collections.abc import Collection
@@ -21,12 +21,12 @@ from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 
 @immutable
 class LevelChoice:
-    """The levels of a wheel, and why.
+    """The CPU levels of a wheel, and why they were chosen.
 
     Attributes:
-        levels: of the recipe, the baseline first.
-        reason: why these levels, in words for a person.
-        plan_risk: the named risk of a level that this CPU does not report.
+        levels: levels of the recipe, the lowest first.
+        reason: why these levels were chosen, for the user.
+        plan_risk: the risk of levels that this CPU does not have; None if it has all of them.
     """
 
     levels: tuple[Level, ...]
@@ -35,21 +35,23 @@ class LevelChoice:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the levels."""
+        """Names of the levels, the lowest first."""
         return tuple(level.name for level in self.levels)
 
 
 def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str = "") -> LevelChoice:
-    """Return the requested levels, or all that the recipe lets us choose and the CPU has.
+    """Return the requested levels or, if none are requested, the recipe's automatic levels that the CPU has.
+
+    If a wheel cannot contain several levels, the automatic choice is the best one.
 
     Args:
-        recipe: it defines the levels and their flags.
-        cpu: of this machine, where the build is proven.
-        request: names levels, or leaves the choice to us.
-        hindrance: why one wheel cannot carry several (`explain_single_level`); empty if it can.
+        recipe: defines the levels.
+        cpu: CPU of this machine, which proves the build.
+        request: names levels, or none for an automatic choice.
+        hindrance: why a wheel cannot contain several levels, as returned by `explain_single_level`; empty if it can.
 
     Raises:
-        RefusedError: no level suits this CPU, or several are requested and the wheel cannot carry them.
+        RefusedError: no level suits this CPU, or several are requested and the wheel cannot contain them.
         UsageError: the recipe has no level of that name.
     """
     refuse_unsuited(recipe, cpu, request)
@@ -77,11 +79,12 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
 
 
 def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
-    """Raise if nothing can be built for this machine, whatever the index offers.
+    """Raise if a build for this machine is impossible, regardless of the releases on the index.
 
     Raises:
-        RefusedError: another architecture, of this CPU or of a named level, or a CPU below the lowest level.
-        UsageError: the recipe does not have a named level.
+        RefusedError: the recipe does not support this architecture, a requested level is for another one, or the CPU is
+            below the lowest level.
+        UsageError: the recipe lacks a requested level.
     """
     refuse_unknown_levels(recipe, request, cpu.architecture)
     here, asked = architecture_of(cpu.architecture), list_requested_levels(request)
@@ -106,7 +109,7 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
 
 
 def choose_restored_levels(recipe: Recipe, cpu: Cpu, receipt: Receipt) -> tuple[str, ...]:
-    """Return the levels of a receipt; none if they were left to us and the lowest of them does not run here."""
+    """Return the levels of a receipt; empty if they were chosen automatically and this CPU lacks the lowest of them."""
     known = {level.name: level for level in recipe.levels}
     lowest = known.get(receipt.levels[0]) if receipt.levels else None
     if not list_requested_levels(receipt.request) and lowest is not None and find_lacking_features(lowest, cpu):
@@ -115,12 +118,12 @@ def choose_restored_levels(recipe: Recipe, cpu: Cpu, receipt: Receipt) -> tuple[
 
 
 def explain_single_level(interpreter: Interpreter, link: LinkMode, *, base_wheel: bool) -> str:
-    """Explain why one wheel cannot carry several levels for a target, or return "" if it can.
+    """Return why a wheel for a target cannot contain several levels, or "" if it can.
 
     Args:
-        interpreter: its C library's loader must choose.
-        link: several copies of the core can only share libraries inside the wheel.
-        base_wheel: whether there is an official wheel around the core.
+        interpreter: the target's Python; the loader of its C library must be able to choose a level.
+        link: the link mode; several copies of the core can share only libraries inside the wheel ("bundle").
+        base_wheel: whether the core is placed in an official wheel.
     """
     if link is not LinkMode.BUNDLE:
         return f"linked to the libraries of the {'environment' if link is LinkMode.ENV else 'system'}"
@@ -137,10 +140,10 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, base_wheel
 
 
 def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
-    """Return the best level that the recipe lets us choose and the CPU has.
+    """Return the highest automatic level of the recipe that the CPU has.
 
     Raises:
-        RefusedError: the CPU is below the lowest of them.
+        RefusedError: the CPU is below the lowest automatic level.
     """
     candidates = list_candidates(recipe, cpu)
     found = next((level for level in candidates if not find_lacking_features(level, cpu)), None)
@@ -154,10 +157,10 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
 
 
 def list_candidates(recipe: Recipe, cpu: Cpu) -> list[Level]:
-    """Return the levels that may be chosen without being named, the highest first: those of the CPU's architecture.
+    """Return the automatic levels of the recipe for the CPU's architecture, the highest first.
 
     Raises:
-        RefusedError: the recipe has none for that architecture.
+        RefusedError: the recipe has no automatic level for that architecture.
     """
     candidates = [level for level in recipe.list_levels(cpu.architecture) if level.automatic]
     if not candidates:
@@ -168,7 +171,7 @@ def list_candidates(recipe: Recipe, cpu: Cpu) -> list[Level]:
 
 
 def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
-    """Tell whether a wheel with these levels runs at its best on a CPU.
+    """Return whether a wheel with these levels contains the best level for a CPU, and runs on it.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -178,15 +181,16 @@ def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
 
 
 def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, ...]:
-    """Return the levels of these names, the baseline first."""
+    """Return the recipe's levels with these names, the lowest first."""
     return tuple(level for level in reversed(recipe.levels) if level.name in names)
 
 
 def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
-    """Return what a CPU lacks for a level: features, or the level itself.
+    """Return the CPU features that a level requires and a CPU lacks; empty if the CPU has the level.
 
-    That is if the loader does not report it, or if it is another architecture's.
-    The loader counts because an emulator shows the flags of its host. If the flags are unknown, only the loader counts.
+    The result is the level's own name if the level is for another architecture, or if the CPU shows all features but
+    the loader reports a lower level. The loader counts because an emulator shows the flags of its host. If the flags
+    are unknown, only the loader counts.
     """
     if level.architecture != cpu.architecture:
         return (level.name,)
@@ -225,15 +229,15 @@ AUTO = "auto"
 
 
 def refuse_unknown(recipe: Recipe, request: Request, machine: str) -> None:
-    """Raise if a request names a level or a library that the recipe does not have.
+    """Raise if a request names a level or a library that the recipe does not define.
 
     Args:
-        recipe: it defines the levels and the libraries.
-        request: names some of them.
-        machine: that the build is for, as the kernel names it; empty for several.
+        recipe: defines the levels and the libraries.
+        request: may name levels and libraries.
+        machine: architecture to build for, as in `uname -m`; empty for several.
 
     Raises:
-        UsageError: names the flag; the hint lists what is known.
+        UsageError: the message names the flag, the hint lists the known names.
     """
     refuse_unknown_levels(recipe, request, machine)
     for name in request.require:
@@ -271,5 +275,5 @@ def refuse_unknown_levels(recipe: Recipe, request: Request, machine: str) -> Non
 
 
 def list_requested_levels(request: Request) -> tuple[str, ...]:
-    """Return the named levels, each once; none if the choice is left to us."""
+    """Return the levels that the request names, each once; empty if the choice is automatic."""
     return tuple(dict.fromkeys(request.levels)) or (() if request.level == AUTO else (request.level,))

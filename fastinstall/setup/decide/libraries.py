@@ -18,12 +18,12 @@ from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, Syst
 
 @immutable
 class NativeChoice:
-    """What the build links and what must be brought for it.
+    """Libraries that the build links, and steps that fetch missing headers and compilers.
 
     Attributes:
         enabled: libraries that the build enables, by the recipe's names.
-        steps: how missing headers and compilers come.
-        plan_risk: the loss that libraries mean which the build goes without, if any.
+        steps: steps that fetch missing headers and compilers.
+        plan_risk: the loss of features if the build goes without some libraries; None without a loss.
     """
 
     enabled: tuple[str, ...]
@@ -40,23 +40,23 @@ def choose_libraries(
     *,
     base_wheel: bool,
 ) -> NativeChoice:
-    """Decide about every library of the recipe.
+    """Decide for each library of the recipe whether the build enables it, and how to get missing headers.
 
-    With a base wheel only the core is built, and only headers are needed: the official wheel brings the
-    libraries themselves. Without one, everything that is found is used. A library that is linked in from its own
-    sdist needs nothing of the machine.
+    With a base wheel, only the core is built, and it needs only headers: the official wheel contains the libraries.
+    Without a base wheel, the build uses all libraries that the machine has. A library that is linked statically from
+    its own sdist needs nothing from the machine.
 
     Args:
-        recipe: it lists the libraries with their packages by manager.
-        facts: what this machine has.
-        request: which of them must be there, and how the missing ones may come.
-        statics: libraries that are built from their own sdists, by the recipe's names.
-        headers: packages of C headers, by the recipe's names of libraries and "python3.12".
-        base_wheel: whether an official wheel carries the core.
+        recipe: lists the libraries, with their packages for each package manager.
+        facts: compilers, libraries and headers of this machine.
+        request: required libraries, and how missing headers and compilers may be fetched.
+        statics: the recipe's names of libraries that are built from their own sdists.
+        headers: packages of C headers; keys are the recipe's names of libraries and "python3.12".
+        base_wheel: whether the core is placed in an official wheel.
 
     Raises:
-        UsageError: `--require` names a library that the recipe does not know.
-        RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
+        UsageError: `--require` names a library that the recipe does not define.
+        RefusedError: a compiler, Python's headers or a required library is missing and may not be fetched.
     """
     refuse_unknown(recipe, request, facts.cpu.architecture)
     toolchain = facts.toolchain or Toolchain(compiler=None)
@@ -91,7 +91,7 @@ def choose_libraries(
 
 
 def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool) -> tuple[str, ...]:
-    """List the libraries that a build has where everything is there that it may need."""
+    """List the libraries that a build enables if no headers are missing."""
     return tuple(
         name
         for name, library in recipe.libraries.items()
@@ -101,15 +101,15 @@ def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool)
 
 
 def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
-    """Tell whether a cached wheel may be used although a compiler made it that may not be this machine's.
+    """Return whether a cached wheel may be used, judged by the compiler that built it.
 
-    If this machine has a compiler and Python's headers, the wheel must be of that compiler. If something is missing
-    here, a wheel of any compiler will do.
+    If this machine has a compiler and Python's headers, only a wheel built by that compiler may be used. If one of
+    them is missing, a wheel of any compiler may.
 
     Args:
-        compiler: the wheel's, as `Compiler.text` has it.
-        facts: the toolchain and the headers that were found here.
-        request: where compiler and headers come from.
+        compiler: `Compiler.text` of the compiler that built the wheel.
+        facts: the toolchain and headers of this machine.
+        request: the source of compiler and headers.
         private: the directory of compilers that fastinstall fetched.
     """
     toolchain = facts.toolchain
@@ -123,14 +123,21 @@ def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) 
 
 
 def _comes_with_headers(request: Request) -> bool:
-    """Tell whether a compiler is asked for that brings its headers, so that nothing of this machine is used."""
+    """Return whether the requested compiler comes with its own headers, so that the machine's are not used."""
     asked = find_compiler(request.toolchain)
     return asked is not None and asked.brings_headers
 
 
 @immutable
 class _LibraryNeeds:
-    """What is missing ("compiler", "Python.h", libraries by the recipe's names), what is here, and who asks."""
+    """Missing and available inputs of a build.
+
+    Attributes:
+        tools: missing tools: "compiler", "Python.h".
+        absent: libraries whose headers are missing, by the recipe's names.
+        here: libraries that the build can enable without further headers, by the recipe's names.
+        headers: fetchable packages of C headers; keys are the recipe's names of libraries and "python3.12".
+    """
 
     recipe: Recipe
     facts: Facts
@@ -142,7 +149,7 @@ class _LibraryNeeds:
     headers: Mapping[str, Artefact]
 
     def list_header_packages(self) -> tuple[Artefact, ...] | None:
-        """List the packages of all headers that are missing; None where a header, or something else, comes by none."""
+        """List the packages of all missing headers; None if such packages cannot supply everything that is missing."""
         python = self.facts.interpreter
         usual = python.libc == "glibc" and python.abi.removesuffix("t") == f"cp{python.minor.replace('.', '')}"
         keys = {"Python.h": f"python{python.minor}" if usual else ""}
@@ -151,12 +158,12 @@ class _LibraryNeeds:
 
     @property
     def has_system_packages(self) -> bool:
-        """Whether the operating system has packages of all that is missing; none is known of a free-threaded Python."""
+        """Whether the system has packages of everything missing; it has no headers of a free-threaded Python."""
         return not (self.facts.interpreter.free_threaded and "Python.h" in self.tools)
 
     @property
     def of_system(self) -> BuildNeeds:
-        """What the operating system's packages would bring."""
+        """The missing inputs that the operating system's packages can supply."""
         python = self.facts.interpreter
         return BuildNeeds(
             libraries=tuple(self.recipe.libraries[name] for name in self.absent),
@@ -166,7 +173,11 @@ class _LibraryNeeds:
 
 
 def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeChoice:
-    """Bring what is missing: by the system's packages if requested, else without touching the system, or not at all."""
+    """Decide how to get missing inputs, or which libraries to build without.
+
+    Raises:
+        RefusedError: a tool or a required library is missing and cannot be fetched.
+    """
     what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
     step = _plan_bringing(need, what, base_wheel=base_wheel)
     steps = () if step is None else (step,)
@@ -191,7 +202,10 @@ def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeCh
 def _plan_bringing(
     need: _LibraryNeeds, what: str, *, base_wheel: bool
 ) -> SystemPackages | PrivateHeaders | CondaToolchain | None:
-    """Return the step that brings what is missing; with linked libraries, conda packages bring the compiler alone."""
+    """Return the step that gets missing tools and headers; None if there is no way.
+
+    System packages are used only if requested. Without a base wheel, conda packages supply only the compiler.
+    """
     request, manager = need.request, need.toolchain.package_manager
     from_conda = _comes_with_headers(request)
     by_system = request.with_system_deps and need.toolchain.may_install and need.has_system_packages
@@ -212,12 +226,17 @@ def _plan_bringing(
 
 
 def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToolchain | None:
-    """Return a private prefix with the tools, and the headers of libraries, where that is requested or the only way."""
+    """Return the step that makes a private conda prefix with tools and headers; None if no compiler offers one.
+
+    Args:
+        need: missing and available inputs of the build.
+        names: libraries whose headers the prefix must have, by the recipe's names.
+    """
     asked = find_compiler(need.request.toolchain)
     if asked is not None and asked.is_exclusive:
         return None
     libraries = {name: need.recipe.libraries[name].conda for name in names}
-    # conda's own channels have no compiler
+    # the default channels have no compiler
     channels = tuple(each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS))
     offers = (
         each.choose_packages(need.facts, need.request, need.tools, libraries, channels) for each in list_compilers()

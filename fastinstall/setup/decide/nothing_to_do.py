@@ -1,7 +1,7 @@
 """Decide whether a setup has anything to do, by comparing a receipt with the facts and the request. Pure.
 
-If only the start-up guard is damaged, only the guard is renewed. If anything else is wrong too, a complete setup
-repairs both.
+If only the start-up guard is damaged, the plan renews the guard alone. If anything else is wrong, a complete setup
+repairs everything.
 """
 
 from collections.abc import Iterator
@@ -30,13 +30,13 @@ _SHOWN = 3
 
 
 def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
-    """Return the plan if the stack is as requested: empty, or renewing the start-up guard; None if more is needed.
+    """Return a plan for a stack that is as requested: empty, or one that renews the start-up guard.
 
-    Needs no index and no compiler.
+    Needs neither index nor compiler. Returns None if a setup is needed.
 
     Raises:
         RefusedError: the target is protected.
-        UsageError: an engine for conda packages where there is no conda.
+        UsageError: an engine for conda packages is requested outside conda environments.
     """
     refuse_if_protected(facts)
     refuse_unsuited_engine(facts, request)
@@ -70,7 +70,7 @@ def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receip
 
 
 def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> str | None:
-    """Return why a setup has work to do, or None if the environment is exactly as requested."""
+    """Return why a setup is needed, or None if the environment is exactly as requested."""
     if receipt is None:
         return "fastinstall has set up nothing here"
     found = (
@@ -83,7 +83,7 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt
 
 
 def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Yield what conda reports about the package; other functions check the files."""
+    """Yield changes of our conda package since its setup: removed, replaced, or with changed files."""
     conda = facts.conda
     if conda is None or receipt.conda is None:
         return
@@ -126,7 +126,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
             f"requested: {request.recipe} as {request.dist_name} ({request.link}); "
             f"installed: {receipt.recipe} as {receipt.distribution} ({receipt.link})"
         )
-    # Which engine linked a package does not matter; whether it is a package does.
+    # It does not matter which engine linked a package, only whether the stack is a package.
     kinds = ("a wheel", "conda packages")
     as_wheel = request.engine is CondaInstaller.PIP
     if is_conda(facts) and as_wheel != (receipt.conda is None):
@@ -134,7 +134,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
     built = receipt.source_version
     if request.version is not None and built != request.version and not _is_labelled(built, request.version):
         yield f"requested: version {request.version}; installed: {built}"
-    # If no level is named, any wheel will do that runs at its best on this CPU.
+    # If the request names no level, any wheel with the best level for this CPU will do.
     chosen = choose_levels(recipe, facts.cpu, request).names
     named = list_requested_levels(request)
     if receipt.levels != chosen and (named or not is_best_served(recipe, facts.cpu, receipt.levels)):
@@ -143,12 +143,12 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
 
 
 def _is_labelled(built: str, asked: str) -> bool:
-    """Tell whether a ready-made wheel of ours, which has a version label, was built from the requested version."""
+    """Return whether our ready-made wheel, whose version has a local label, was built from the requested version."""
     return "+" in built and is_version(built) and is_version(asked) and base_version(built) == base_version(asked)
 
 
 def _find_guard_problems(facts: Facts, request: Request, receipt: Receipt) -> Iterator[str]:
-    """Yield problems of the requested guards and pins, and of the channel with the packages."""
+    """Yield problems of the requested guards and pins, and of the channel with our packages."""
     conda, stack, pin = facts.conda, receipt.conda, find_pip_pin(facts)
     if request.guard and (not facts.guard.installed or facts.guard.problems):
         yield "the start-up guard is missing or damaged"

@@ -1,7 +1,6 @@
-"""The target of a build for another architecture: the same Python, and the least CPU there. Pure.
+"""Describe the target of a build for another architecture: the same Python, on the architecture's lowest CPU. Pure.
 
-Nothing of such a machine is at hand, so nothing of it is observed. What is assumed here is what every machine has that
-the official wheels run on.
+Such a machine cannot be observed from here. The assumptions hold for every machine that the official wheels run on.
 """
 
 from dataclasses import replace
@@ -14,15 +13,15 @@ from fastinstall.model.facts import Facts, Interpreter, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
 
-_LIBC, _LIBC_VERSION = "glibc", "2.28"  # which the official wheels need, by their platform tag
+_LIBC, _LIBC_VERSION = "glibc", "2.28"  # required by the official wheels' platform tag
 
 
 def adapt_request(request: Request, recipe: Recipe, architecture: Architecture) -> Request:
-    """Return a request that is built for machines of another architecture, by the one compiler that can.
+    """Return a request that is built for another architecture, with the one toolchain that can do so.
 
     Raises:
-        RefusedError: the recipe builds nothing for them.
-        UsageError: the request names what belongs to this machine.
+        RefusedError: the recipe does not support the architecture.
+        UsageError: the request asks for libraries or a toolchain of this machine.
     """
     known = [level.name for level in recipe.list_levels(architecture.machine)]
     if not known:
@@ -44,9 +43,9 @@ def adapt_request(request: Request, recipe: Recipe, architecture: Architecture) 
 
 
 def describe_python(interpreter: Interpreter, architecture: Architecture) -> Interpreter:
-    """Return a Python of this machine as it is on another: what it runs on, and how its extension modules are called.
+    """Return a Python of this machine with the platform, C library and extension suffix of another architecture.
 
-    Its program stays the one of this machine, which runs the build's backend. Its own C headers are of this machine.
+    `executable` remains this machine's, which runs the build backend. This machine's C headers are not used.
     """
     # SOABI of CPython's configure: the ABI with its flags, and the triplet of the platform (PEP 3149).
     suffix = f".cpython-{interpreter.abi.removeprefix('cp')}-{architecture.target}.so"
@@ -61,7 +60,7 @@ def describe_python(interpreter: Interpreter, architecture: Architecture) -> Int
 
 
 def describe_cpu(here: Cpu, architecture: Architecture) -> Cpu:
-    """Return what every CPU of an architecture has; the compilers may use as many cores as this machine grants."""
+    """Return the lowest CPU of an architecture, with the cores of this machine, which limit the number of compilers."""
     level = architecture.levels[0].name
     return Cpu(
         architecture=architecture.machine,
@@ -74,5 +73,5 @@ def describe_cpu(here: Cpu, architecture: Architecture) -> Cpu:
 
 
 def describe_facts(facts: Facts, architecture: Architecture) -> Facts:
-    """Return the facts of a build for another architecture: no compiler and no library of this machine takes part."""
+    """Return facts for a build for another architecture: its lowest CPU, and no compiler or library of this machine."""
     return replace(facts, cpu=describe_cpu(facts.cpu, architecture), toolchain=Toolchain(compiler=None))

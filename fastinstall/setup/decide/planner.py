@@ -1,6 +1,6 @@
 """Turn facts, a recipe, a request and the offered releases into a plan. Pure: a dry run is this plan, not executed.
 
-Also plans the pin of the project that makes the environment, or warns about it.
+Also plans the pin for pip, and warns if the project that manages the environment would undo the setup.
 """
 
 from collections.abc import Iterable
@@ -40,11 +40,11 @@ from fastinstall.setup.steps.verify import Verify
 
 
 def decide(situation: Situation) -> BuildDecision:
-    """Decide what is built, and of what, for an environment that a setup may change.
+    """Decide what to build, and from what, for an environment that a setup may change.
 
     Raises:
         RefusedError: the target is protected, or no version or level fits.
-        UsageError: an unknown level, version or library, or an engine for conda packages without conda.
+        UsageError: an unknown level, version or library, or an engine for conda packages outside conda environments.
     """
     refuse_if_protected(situation.facts)
     refuse_unsuited_engine(situation.facts, situation.request)
@@ -52,7 +52,7 @@ def decide(situation: Situation) -> BuildDecision:
 
 
 def plan_wheel(situation: Situation, decision: BuildDecision) -> WheelPlan:
-    """Plan how a wheel alone is made for the interpreter of a situation; what is built has been decided.
+    """Plan a build that makes a wheel and installs nothing.
 
     Raises:
         RefusedError: the compiler is too old for a level.
@@ -69,19 +69,19 @@ def plan_wheel(situation: Situation, decision: BuildDecision) -> WheelPlan:
 
 
 def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
-    """Plan every step, with its reason.
+    """Plan every step of a setup, with its reason.
 
     Args:
-        situation: everything that is known.
-        decision: what is built, as `decide` and `complete_build` have decided it from this situation.
+        situation: all inputs of the plan.
+        decision: the result of `decide` and `complete_build` for this situation.
 
     Raises:
-        RefusedError: the compiler is too old for a level, or a pin or another package of the environment is in the way.
+        RefusedError: the compiler is too old for a level, or a pin or a package of the environment forbids the build.
     """
     build = make_build_step(decision)
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     if request.upgrade and receipt is not None and public_version(receipt.version) == public_version(build.version):
-        kept = replace(request, upgrade=False)  # nothing later than the installed version
+        kept = replace(request, upgrade=False)  # the installed version is the newest
         latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
@@ -133,7 +133,7 @@ def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
 
 
 def _warn_about_checkouts(facts: Facts) -> tuple[str, ...]:
-    """Say which editable installation is replaced."""
+    """Return a warning for each editable installation that is replaced."""
     return tuple(
         f"{owner.distribution.name} {owner.distribution.version} is an editable installation of {owner.checkout}: "
         "programs will no longer import that directory; nothing in it is changed"
@@ -144,7 +144,7 @@ def _warn_about_checkouts(facts: Facts) -> tuple[str, ...]:
 
 def _list_build_warnings(decision: BuildDecision, build: Build, steps: Iterable[SetupStep]) -> tuple[str, ...]:
     recipe, version = decision.situation.recipe, decision.choice.version
-    # Files of which the index gives only the names.
+    # Files that the index lists without a hash.
     files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
     names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
     unknown = f"the index gives no SHA-256 for {names}, so a changed file would go unnoticed"
@@ -159,7 +159,7 @@ def _list_build_warnings(decision: BuildDecision, build: Build, steps: Iterable[
 
 
 def _warn_about_kernels(decision: BuildDecision, build: Build) -> tuple[str, ...]:
-    """Name the kernels that the build lacks because its compiler is not clang."""
+    """Return a warning that names the kernels left out because the compiler is not clang."""
     toolchain = decision.situation.facts.toolchain
     is_fetched = any(isinstance(step, SystemPackages | CondaToolchain) for step in decision.native.steps)
     compiler = toolchain.compiler if toolchain is not None and not is_fetched else None
@@ -174,7 +174,7 @@ def _warn_about_kernels(decision: BuildDecision, build: Build) -> tuple[str, ...
 
 
 def _warn_about_system_packages(decision: BuildDecision) -> tuple[str, ...]:
-    """Say why --with-system-deps installs nothing although something is missing."""
+    """Return a warning if --with-system-deps has no effect although something is missing."""
     steps, request = decision.native.steps, decision.situation.request
     toolchain = decision.situation.facts.toolchain
     if not request.with_system_deps or toolchain is None or not steps or isinstance(steps[0], SystemPackages):
@@ -207,7 +207,7 @@ def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
     what = [
         f"{each.name} {each.version}"
         for each in (owner.distribution for owner in stack.owners)
-        # a conda package is named by its record only
+        # a distribution of a conda package is named below, by its conda record
         if each.installer != "conda" or not any(dist.startswith(f"{each.name}-") for dist in conda.records)
     ]
     what += [f"conda's {dist}" for dist in conda.records]
@@ -221,7 +221,7 @@ def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
 
 
 def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
-    """Return all risks; what is restored was already accepted at its setup."""
+    """Return all risks of a build; a repair counts those of a restored version and its levels as allowed."""
     situation = decision.situation
     facts = situation.facts
     again = list(risks.find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
@@ -233,7 +233,7 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
 
 
 def _find_feature_loss(decision: BuildDecision) -> PlanRisk | None:
-    """Return the risk if the installed Pillow has a library that no official wheel has (Debian's: libimagequant)."""
+    """Return the risk of losing libraries that no official wheel has, like libimagequant of Debian's Pillow."""
     facts, recipe = decision.situation.facts, decision.situation.recipe
     if facts.runtime is None or decision.choice.base_wheel is None:
         return None
@@ -247,7 +247,7 @@ def _find_feature_loss(decision: BuildDecision) -> PlanRisk | None:
 
 
 def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]:
-    """Warn that the project that makes the environment undoes the setup when it installs."""
+    """Return a warning if the project that manages the environment would undo the setup at its next installation."""
     if project is None or any(pin.kind == project.manager for pin in facts.pins):
         return ()
     warning = (
@@ -258,10 +258,10 @@ def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]
 
 
 def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | None:
-    """Return the pin for pip, or why none is needed; None if none is requested.
+    """Return the step that pins the build for pip, or why no pin is needed; None if no pin is requested.
 
     Raises:
-        RefusedError: there is a pin, and it cannot hold a build of this name.
+        RefusedError: the environment has a pin, which cannot hold a build with this distribution name.
     """
     if not wants_pip_pin(situation.facts, situation.request):
         return None
@@ -288,6 +288,6 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
 
 
 def keeps_pip_pin(situation: Situation) -> bool:
-    """Tell whether the existing pin stays, because its own build is restored."""
+    """Return whether the existing pin stays: it is intact, and the build that it pins is restored."""
     there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems

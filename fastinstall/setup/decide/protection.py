@@ -11,13 +11,13 @@ from fastinstall.model.history import way_out
 
 
 def refuse_if_protected(facts: Facts) -> None:
-    """Raise if the target must not be changed, whatever the request.
+    """Raise if the target must not be changed by any request.
 
     Raises:
-        RefusedError: not CPython, a system Python (PEP 668), a frozen environment, conda's own ("base"), one whose
-            conda records cannot be read, the tool's own environment, one that this user may not write to, one whose
-            files cannot be replaced for another reason (`Facts.obstacles`), or one with an unfinished transaction, of
-            ours or of conda.
+        RefusedError: the target is not CPython, a system Python (PEP 668), frozen, conda's own environment ("base"), or
+            fastinstall's own; its conda records cannot be read; this user may not write to it; its files cannot be
+            replaced for another reason (`Facts.obstacles`); or a transaction, ours or conda's, is unfinished.
+        UsageError: the journal of a transaction cannot be read.
     """
     _refuse_target(facts)
     if facts.environment.kind is EnvironmentKind.CONDA:
@@ -35,7 +35,7 @@ def _refuse_target(facts: Facts) -> None:
             hint="keep stock Pillow there, or use a CPython environment: "
             "fastinstall setup --new-env DIR --python python3",
         )
-    if marker is not None and kind is not EnvironmentKind.CONDA:  # there it means: by conda
+    if marker is not None and kind is not EnvironmentKind.CONDA:  # in conda environments, the marker means: use conda
         raise RefusedError(
             f"{prefix} belongs to the operating system ({marker}, PEP 668)",
             hint=f"create a virtual environment: {another}",
@@ -65,7 +65,7 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
             hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        # Without every record, the owners of files are unknown; conda itself stops here too.
+        # If a record is unreadable, the owners of files are unknown; conda itself refuses too.
         names = sorted(conda.unreadable)
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""

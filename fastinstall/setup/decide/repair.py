@@ -1,4 +1,4 @@
-"""What a repair says where another version took the place of ours: risks, warnings and refusals. Pure."""
+"""Risks, warnings and refusals of a repair after another version has replaced ours. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,13 +15,13 @@ from fastinstall.setup.plan import Plan
 
 
 def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
-    """Return the plan that restores an earlier version of ours, as a risk that must be allowed.
+    """Return a repair's plan with the risk of going back to our earlier version, which the user must allow.
 
     Args:
-        plan: that restores what the receipt says.
-        intent: what took its place, and would go.
-        reasons: why it cannot be kept with the kernels.
-        allowed: risks that this run allows.
+        plan: a plan that restores the build of the receipt.
+        intent: the version that has replaced it, and how it was installed.
+        reasons: why that version cannot be built with the kernels.
+        allowed: risks that the user allows for this run.
     """
     found = next((plan_risk for plan_risk in plan.risks if plan_risk.risk is Risk.DOWNGRADE), None)
     known = found.summary if found is not None else "the fast build is an earlier version"
@@ -44,7 +44,13 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
 
 
 def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
-    """Return the error if ours cannot be restored either, because something requires the installed version."""
+    """Return the error of a repair in which the installed version cannot be built and ours does not meet requirements.
+
+    Args:
+        intent: the version that has replaced ours, and the requirements that ours does not meet.
+        reasons: why the installed version cannot be built with the kernels.
+        prefix: root of the environment.
+    """
     return RefusedError(
         f"{intent.story}; {listing(intent.unmet)}, which the fast build does not meet, "
         f"and {intent.version} cannot be built with the kernels: {listing(reasons)}",
@@ -54,13 +60,13 @@ def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath
 
 
 def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Return the plan that restores ours, with a warning if another version was requested by name.
+    """Return a repair's plan, with a warning if the user had installed an earlier version by name.
 
     Args:
-        plan: that restores what the receipt says.
-        intent: what took its place, or None if nothing did.
-        receipt: of our setup that was replaced.
-        recipe: of ours, for what is known against the version that was asked for.
+        plan: a plan that restores the build of the receipt.
+        intent: the version that has replaced it, and how it was installed; None if no other version has.
+        receipt: the receipt of our setup.
+        recipe: lists known advisories of versions.
     """
     if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:
         return plan

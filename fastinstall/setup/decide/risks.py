@@ -1,4 +1,4 @@
-"""Find the named risks of a plan and its warnings. Pure."""
+"""Find the risks that a user must allow by name, and warnings about a version. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -25,10 +25,10 @@ def find_version_risks(
     """Return the risks of installing a version: it may be older or more vulnerable than the installed one.
 
     Args:
-        recipe: its advisories are held against the version.
-        stack: the Pillow that would be replaced.
-        version: the version of the source that would be built.
-        interpreter: the Python of the target, for its version.
+        recipe: lists known advisories.
+        stack: the installed Pillow, which would be replaced.
+        version: the version of the source to build.
+        interpreter: the target's Python, which limits the safer versions to suggest.
     """
     found, installed = list[PlanRisk](), _installed_version(stack)
     if installed and parse_version_number(base_version(installed)) > parse_version_number(base_version(version)):
@@ -51,7 +51,7 @@ def find_version_risks(
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """Return a sentence if a version is vulnerable, but no more than the installed one, which needs no consent."""
+    """Return a sentence if a version is vulnerable, but no more than the installed one; this needs no consent."""
     plan_risk = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if plan_risk is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
@@ -59,12 +59,12 @@ def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, versi
 
 
 def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> PlanRisk | None:
-    """Return the risk of a version with a known critical vulnerability, or None if it has none.
+    """Return the risk of installing a version with critical advisories, or None if it has none.
 
     Args:
-        recipe: its advisories are held against the version.
-        version: that would be installed; "12.1.1.post0" counts as 12.1.1.
-        kernels: whether the core that would be installed has the SIMD kernels.
+        recipe: lists known advisories.
+        version: the version to install; "12.1.1.post0" counts as 12.1.1.
+        kernels: whether its core has the SIMD kernels.
 
     Raises:
         ValueError: `version` is not a version (PEP 440).
@@ -82,11 +82,11 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
 
 
 def make_consent_hint(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
-    """Return alternatives to accepting risks, then the flag that accepts them by name.
+    """Return a hint with alternatives to accepting risks, then the flag that accepts them by name.
 
     Args:
-        risks: those not allowed yet.
-        allowed: risks that are allowed.
+        risks: risks that are not allowed yet.
+        allowed: risks that are allowed already, repeated in the flag.
     """
     open_risks = tuple(risks)
     by_name = ",".join((*allowed, *(plan_risk.risk for plan_risk in open_risks)))
@@ -96,13 +96,13 @@ def make_consent_hint(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str
 
 
 def mark_allowed_risks(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
-    """Return the risks, and mark those whose risk is allowed by name."""
+    """Return the risks, with those marked as allowed that are allowed by name."""
     names = tuple(allowed)
     return tuple(replace(plan_risk, allowed=plan_risk.allowed or plan_risk.risk in names) for plan_risk in risks)
 
 
 def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """Return a sentence about the advisories of a version; none if it has none."""
+    """Return a sentence about the advisories of a version; empty if it has none."""
     known = select_applicable_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
     if not known:
         return ()
@@ -111,7 +111,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 
 def describe_pixel_changes(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """Return a sentence on what another version of Pillow than the installed one computes otherwise, if anything."""
+    """Return a sentence on pixels that a version computes differently than the installed one; empty if none."""
     installed = _installed_version(stack)
     changes = select_pixel_changes(recipe.pixel_changes, installed, version) if installed else ()
     if not changes:
@@ -125,7 +125,7 @@ def describe_pixel_changes(recipe: Recipe, stack: InstalledStack, version: str) 
 
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
-    """Tell whether a version has no more critical advisories than the installed one."""
+    """Return whether a version has at most as many critical advisories as the installed one."""
     installed = _installed_version(stack)
     if not installed:
         return False

@@ -1,9 +1,8 @@
-"""Check a saved plan, which may come from anybody: fastinstall itself must plan the same with its recipe. Pure.
+"""Check a saved plan, which may come from anybody, by planning anew from its request. Pure.
 
-Before consent, its downloads are listed (`list_fetched_artefacts`). Then the plan is decided again from the files that
-it names (`select_named_releases`). Both plans must agree (`plan.find_differences`), so a saved plan cannot choose its
-own risks, warnings or steps, and nothing but its request is ever carried out. The person who applies it accepts the
-risks (`allow_risks`).
+Before consent, its downloads are listed (`list_fetched_artefacts`). Then a plan is made from its request and the files
+that it names (`select_named_releases`). Both plans must agree (`plan.find_differences`), so a saved plan cannot choose
+its own risks, warnings or steps. The person who applies it accepts the risks (`allow_risks`).
 """
 
 from collections.abc import Iterable
@@ -24,22 +23,22 @@ def open_plan(data: object, file: PurePath) -> Plan:
     """Read a saved plan.
 
     Args:
-        data: from the JSON parser.
-        file: its file, for messages.
+        data: the parsed JSON of the plan.
+        file: path of the plan, for error messages.
 
     Raises:
-        DocumentError: it is malformed; names the file and the key.
+        DocumentError: the plan is malformed; the message names the file and the key.
     """
     return open_document(Plan, "plan", data, file=file)
 
 
 def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
-    """Return the releases without those later than a plan's files, so that a later release does not change the plan.
+    """Return the releases that are not later than a saved plan's files, so that later ones do not change the plan.
 
-    Without a plan, return all of them.
+    Without a saved plan, return all releases.
 
     Raises:
-        RefusedError: a file that it names is not offered with that hash.
+        RefusedError: a file of the plan is not offered with the same hash.
     """
     if plan is None:
         return releases
@@ -69,14 +68,14 @@ def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
 
 
 def allow_risks(plan: Plan, allowed: Iterable[Risk]) -> Plan:
-    """Return the plan with only these risks accepted, whatever it says itself."""
+    """Return the plan with exactly these risks accepted; risks that the plan itself marks as allowed do not count."""
     names = tuple(allowed)
     risks = tuple(replace(plan_risk, allowed=plan_risk.risk in names) for plan_risk in plan.risks)
     return replace(plan, risks=risks, request=replace(plan.request, allow=names))
 
 
 def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
-    """Return what applying a plan would fetch or install, each with its address and required hash."""
+    """Return a line for each file that applying a plan would fetch, with its address and required hash."""
     lines: list[str] = []
     for step in plan.steps:
         lines += (

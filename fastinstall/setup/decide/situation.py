@@ -1,4 +1,4 @@
-"""Everything that the planner decides by, as one value."""
+"""The inputs of the planner, as one value."""
 
 from dataclasses import field
 
@@ -14,20 +14,20 @@ from fastinstall.setup.steps.create_environment import CreateEnvironment
 
 @immutable
 class Situation:
-    """Everything that a plan is made from.
+    """The inputs of a plan.
 
     Attributes:
-        facts: the target, with its toolchain if something may need building.
-        recipe: the recipe that is built.
-        request: what flags, variables and settings ask for.
-        releases: what the index or the wheelhouse offers.
-        receipt: of an earlier setup.
-        create: the environment to create first; `facts` then describe it as it will be.
-        restoring: the plan restores the build of the receipt, whose version needs no new consent.
-        microarchitectures: for each x86-64 level the names of its CPUs, as in conda's `__archspec`.
-        preview: what the engine's solver would change, or None if it was not asked yet.
-        links: pip's find-links, for a pin to repeat.
-        project: whose manifest and lock file make the environment, or None if there is none.
+        facts: facts of the target, with the toolchain if something may have to be built.
+        recipe: the recipe to build.
+        request: the user's request, from flags, variables and settings.
+        releases: files that the index or the wheelhouse offers.
+        receipt: the receipt of an earlier setup; None if there is none.
+        create: the step that creates the environment; `facts` then describe the environment as it will be.
+        restoring: whether the plan restores the build of the receipt, whose version needs no new consent.
+        microarchitectures: names of CPUs, as in conda's `__archspec`, by x86-64 level.
+        preview: changes that conda's solver would make; None if the solver was not asked.
+        links: pip's `find-links`, which a pin must repeat.
+        project: the project that manages the environment by its manifest and lock file; None if there is none.
     """
 
     facts: Facts

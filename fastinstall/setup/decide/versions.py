@@ -22,14 +22,14 @@ _SHOWN = 5
 
 @immutable
 class VersionChoice:
-    """What is built, or used ready-made.
+    """The chosen version, with the files to build or use.
 
     Attributes:
-        version: of the sdist, or of the prebuilt wheel if there is no sdist.
-        source: the sdist, or None if a prebuilt wheel is used.
-        base_wheel: the official wheel of the same base version, or None if none fits the target.
-        prebuilt: a ready-made wheel of ours.
-        reason: why this version, in words for a person.
+        version: the version of the sdist or of the prebuilt wheel, without a local label.
+        source: the sdist; None if a prebuilt wheel is used.
+        base_wheel: the official wheel of the same base version; None if none fits the target.
+        prebuilt: our ready-made wheel; None if the wheel is built.
+        reason: why this version was chosen, for the user.
     """
 
     version: str
@@ -45,15 +45,15 @@ def choose_version(
     """Return the newest version, or the requested one, if the target allows it.
 
     Args:
-        releases: what is offered; a prebuilt wheel is preferred to an sdist of the same version.
-        recipe: says whether kernels are put into the source, which are then proven beside an official wheel.
-        interpreter: the target's Python: `requires_python` counts, classifiers do not.
-        dependants: installed distributions that require what is replaced.
-        request: a version, versions to avoid, and the name of the distribution that is made.
+        releases: available files; a prebuilt wheel is preferred to an sdist of the same version.
+        recipe: if it has kernels, a source needs an official wheel of its version, to prove the kernels against.
+        interpreter: the target's Python; it must satisfy `requires_python`, classifiers are ignored.
+        dependants: installed distributions that require the replaced one.
+        request: may name a version, versions to avoid, and the name of the built distribution.
 
     Raises:
-        RefusedError: not CPython, or the target forbids every version (or the named one); says what forbids it.
-        UsageError: the named version does not exist; the hint lists the nearest.
+        RefusedError: the target forbids every version, or the requested one; the message names the causes.
+        UsageError: the requested version does not exist; the hint lists the nearest ones.
     """
     judged: list[tuple[Artefact, list[Obstacle]]] = []
     for artefact in _select_requested(releases, recipe, request):
@@ -81,7 +81,7 @@ def choose_version(
 
 
 def _find_official(artefact: Artefact, releases: Releases) -> Artefact | None:
-    """Return the official wheel of the version that an artefact is or follows."""
+    """Return the official wheel of an artefact's base version; None if there is none."""
     wanted = _parse_base_version(artefact)
     return next((wheel for wheel in releases.wheels if parse_version_number(wheel.version) == wanted), None)
 
@@ -130,7 +130,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
-    """Tell whether an artefact has this version; a wheel of ours, which has a local label, has its source's version."""
+    """Return whether an artefact has this version; for our wheels, the base version counts, without the local label."""
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:

@@ -1,5 +1,5 @@
-"""The steps of a plan, in a file those of one purpose: their data, their words in a plan, and their doing.
+"""The steps of a plan: their data, their texts, and the functions that carry them out.
 
-What a step changes in an environment it changes by the transaction that it is given, which undoes it. `step` has their
-base classes. `plan` says in which order they come, `carry_out` has them work.
+Each module has the steps of one purpose, and `step` their base classes. Steps change an environment only through a
+transaction, which can undo the changes. `plan` defines the order of steps, and `carry_out` runs them.
 """

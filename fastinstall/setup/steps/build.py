@@ -31,7 +31,7 @@ from fastinstall.wheelbuild.wheel_cache import locate_wheel
 
 @immutable
 class Build(WheelOrder, SetupStep):
-    """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
+    """Make the wheel, or take it from the cache if all inputs that decide its bytes are the same.
 
     Attributes:
         reason: why this version, level and link mode.
@@ -40,13 +40,13 @@ class Build(WheelOrder, SetupStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         if self.prebuilt is not None:
             return "take its wheel as it is"
         return f"{'take it from the cache, compiled' if self.cached else 'compile it'} for {listing(self.levels)}"
 
     def list_details(self) -> Iterable[str]:
-        """List what else goes into it, and how each level is compiled."""
+        """Yield the inputs of the wheel, and the compiler flags of each level."""
         if self.prebuilt is not None:
             yield self.prebuilt.filename
         if self.source is None:
@@ -65,23 +65,23 @@ class Build(WheelOrder, SetupStep):
             yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """List what it is made of, or the wheel that is taken."""
+        """List the inputs of the build, or the ready-made wheel."""
         named = (self.prebuilt, self.source, *self.statics.values(), self.clang, self.base_wheel)
         return tuple(each for each in named if each is not None)
 
     def make(self, interpreter: Interpreter, fetched: FetchedInputs, run: Run) -> BuildResult:
-        """Make the wheel, or take it.
+        """Make the wheel, or take a ready-made or cached one.
 
         Raises:
-            FailedError: it could not be fetched or built, or is no Pillow alone.
-            RefusedError: there is no compiler.
+            FailedError: the wheel could not be fetched or built, or contains more than Pillow.
+            RefusedError: there is no usable compiler.
         """
         if self.prebuilt is not None:
             from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
 
             wheel = run.index.fetch(self.prebuilt, run.cache, run.emit)
             with discarding_refused(wheel):
-                require_stack_alone(wheel)  # before a proof runs what is in it
+                require_stack_alone(wheel)  # before a proof runs code of the wheel
             return BuildResult(wheel=wheel, sha256=files.sha256(wheel), from_cache=True)
         built_before = self._take_from_cache(interpreter, run) if self.cached else None
         if built_before is not None:
@@ -91,11 +91,11 @@ class Build(WheelOrder, SetupStep):
         return build_wheel(self.request_build(interpreter, fetched, run))
 
     def request_build(self, interpreter: Interpreter, fetched: FetchedInputs, run: Run) -> BuildRequest:
-        """Fetch what it names, by its hashes, and say how it is built.
+        """Fetch the inputs of the build by their hashes, and return the request for the build pipeline.
 
         Raises:
-            FailedError: something could not be fetched.
-            RefusedError: it names no source, or there is no compiler.
+            FailedError: an input could not be fetched.
+            RefusedError: the plan names no source, or there is no usable compiler.
         """
         if self.source is None:
             raise RefusedError(
@@ -129,7 +129,7 @@ class Build(WheelOrder, SetupStep):
         )
 
     def _fetch_compiler(self, run: Run) -> dict[str, str]:
-        """Return the variable that names the compiler, unpacked in our cache; none where that of the machine serves."""
+        """Fetch and unpack the plan's compiler wheel, and return CC; empty if the plan has no such wheel."""
         if self.clang is None:
             return {}
         compiler = get_wheel_compiler(self.clang.name)
@@ -138,7 +138,7 @@ class Build(WheelOrder, SetupStep):
         return {"CC": shlex.quote(str(program))}
 
     def _take_from_cache(self, interpreter: Interpreter, run: Run) -> BuildResult | None:
-        """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
+        """Return the cached wheel that the plan names; None if it is gone, or if this build leaves out more kernels."""
         from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         for entry in find_ready(run.cache, self, run.recipe, interpreter, run.index.wheelhouse):
@@ -150,7 +150,11 @@ class Build(WheelOrder, SetupStep):
 
 
 def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
-    """Raise what is wrong: there is no compiler, or what the named one says instead of its version."""
+    """Raise the reason why no compiler is usable.
+
+    Raises:
+        RefusedError: there is no compiler, or it cannot run; the details show its output.
+    """
     named = shlex.split(variables.get("CC", ""))
     if not named or not find_program(named[0], variables):
         raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")

@@ -1,4 +1,4 @@
-"""Change a conda environment: other packages of it, exactly as planned, and those that are made of the wheel."""
+"""Change a conda environment: other packages, exactly as planned, and the packages that are made from the wheel."""
 
 from collections.abc import Iterable
 from pathlib import Path, PurePath
@@ -23,19 +23,19 @@ ENGINES = {
     CondaInstaller.PIP: "pip",
     CondaInstaller.AUTO: "any engine",
 }
-"""What a plan calls whoever installs."""
+"""Names of the engines in the texts of plans."""
 
 _KEEPING = "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
 
 
 @immutable
 class ChangeCondaPackages(SetupStep):
-    """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
+    """Have the engine change other packages of the environment, exactly as planned, without asking a solver again.
 
     Attributes:
         engine: the installer of conda packages that makes the change.
-        change: what comes and what goes.
-        reason: why the plan has this step, for a person.
+        change: the packages to link and to unlink.
+        reason: why the plan has this step, for the user.
     """
 
     engine: CondaInstaller
@@ -43,15 +43,15 @@ class ChangeCondaPackages(SetupStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"change other packages by {ENGINES[self.engine]}"
 
     def outline(self) -> Iterable[str]:
-        """Return the line of `describe`, and one for each package."""
+        """Return the line of `describe`, and a line for each package."""
         return (self.describe(), *self.list_details())
 
     def list_details(self) -> Iterable[str]:
-        """List what comes, goes and is replaced, package by package."""
+        """Yield a line for each package that is added, removed or replaced."""
         before = {package.name: package for package in self.change.unlinked}
         after = {package.name: package for package in self.change.linked}
         for name in sorted({*before, *after}):
@@ -63,14 +63,15 @@ class ChangeCondaPackages(SetupStep):
                 yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """List what comes."""
+        """List the packages that are added."""
         return self.change.linked
 
     def change_packages(self, prefix: Path, transaction: Transaction, run: Run) -> None:
-        """Carry it out on the live environment.
+        """Change the packages of the live environment.
 
         Raises:
-            FailedError: there is no engine, it failed, or it did something else than was planned; the caller undoes.
+            FailedError: the plan has no engine, or the engine failed or deviated from the plan. The caller then undoes
+                the changes.
         """
         if run.engine is None:
             raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")
@@ -79,14 +80,14 @@ class ChangeCondaPackages(SetupStep):
 
 @immutable
 class MakeCondaPackages(SetupStep):
-    """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
+    """Make conda packages of the wheel in a channel inside the environment, and link them into the stage.
 
     Attributes:
         engine: the installer that links the packages.
-        package: what provides PIL, as it will be; its build number may turn out higher.
-        guard: what keeps solvers from replacing it; None if that is declined.
+        package: the package that will provide PIL; its build number may turn out higher.
+        guard: the package that keeps solvers from replacing `package`; None without a guard.
         channel: the directory of the channel.
-        reason: why the plan has this step, for a person.
+        reason: why the plan has this step, for the user.
     """
 
     engine: CondaInstaller
@@ -96,17 +97,17 @@ class MakeCondaPackages(SetupStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"make the conda package {self.package.dist} of it, linked by {ENGINES[self.engine]}"
 
     def outline(self) -> Iterable[str]:
-        """Return the line of `describe`, and what the guard package means, or why there is none."""
+        """Return the line of `describe`, with the effect of the guard package or, without one, with the reason."""
         if self.guard is None:
             return (f"{self.describe()} ({self.reason})",)
         return (self.describe(), _KEEPING)
 
     def list_details(self) -> Iterable[str]:
-        """List the guard package, and what it means."""
+        """Yield a line on the guard package and its effect."""
         if self.guard is not None:
             yield f"{_KEEPING} ({self.guard.dist})"
 
@@ -114,7 +115,7 @@ class MakeCondaPackages(SetupStep):
         """Pack the wheel, put the channel in place, and link its packages into the transaction's stage.
 
         Raises:
-            FailedError: the engine could not link them; the caller undoes.
+            FailedError: the engine could not link the packages; the caller undoes the changes.
         """
         from fastinstall.conda.stage import link_packages  # noqa: PLC0415 (only in conda environments)
 

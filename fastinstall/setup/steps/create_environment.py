@@ -1,7 +1,7 @@
-"""Make a virtual environment, and take it away again where the setup fails.
+"""Create a virtual environment, and remove it again if the setup fails.
 
-While it is being made, a note in its directory says so (see `journal.creation_note`). So the next run finishes what a
-killed run began.
+During the creation, its directory has a note (see `journal.creation_note`), so that the next run can clear a creation
+that was killed.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from fastinstall.setup.steps.step import SetupStep
 
 @immutable
 class CreateEnvironment(SetupStep):
-    """Make a virtual environment.
+    """Create a virtual environment.
 
     Attributes:
-        prefix: where; must not exist.
-        python: the interpreter that makes it.
-        reason: why the plan has this step, for a person.
+        prefix: directory of the environment; must not exist, or be empty.
+        python: the interpreter that creates it.
+        reason: why the plan has this step, for the user.
     """
 
     prefix: PurePath
@@ -34,19 +34,19 @@ class CreateEnvironment(SetupStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"make the virtual environment with {self.python.name}"
 
     def list_details(self) -> Iterable[str]:
-        """Yield where, and by which interpreter."""
+        """Yield the directory and the interpreter that creates it."""
         yield f"{self.prefix}, by {self.python}"
 
     @contextmanager
     def hold_place(self) -> Iterator[None]:
-        """Make the directory, for its lock; taken away again if the block fails and has left nothing in it.
+        """Create the directory, so that it can be locked; remove it if the block fails and leaves it empty.
 
         Raises:
-            OSError: as the kernel says.
+            OSError: the directory cannot be created.
         """
         prefix, made = Path(self.prefix), False
         try:
@@ -62,16 +62,16 @@ class CreateEnvironment(SetupStep):
 
     @contextmanager
     def create(self, at: str, meanwhile: Callable[[], None]) -> Iterator[None]:
-        """Make the environment, pip included; taken away again if the block fails. The caller holds the lock.
+        """Create the environment, with pip, and remove it if the block fails. The caller holds the lock.
 
         Args:
-            at: the time, as the note has it.
-            meanwhile: is called while venv works.
+            at: the time for the note.
+            meanwhile: called while venv runs.
 
         Raises:
-            RefusedError: there is something already.
+            RefusedError: the directory is not empty.
             FailedError: venv failed.
-            EnvironmentDamagedError: what was made could not be removed whole.
+            EnvironmentDamagedError: the unfinished environment could not be removed completely.
         """
         begun = False
         try:
@@ -85,7 +85,7 @@ class CreateEnvironment(SetupStep):
                 self._remove_environment()
             raise
         with signals.defer_signals(), contextlib.suppress(OSError):
-            creation_note.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
+            creation_note.finish(Path(self.prefix))  # if the note cannot be removed, the next command removes it
 
     @signals.defer_signals()
     def _remove_empty_directory(self) -> None:
@@ -94,7 +94,7 @@ class CreateEnvironment(SetupStep):
             prefix.rmdir()
 
     def _note_creation(self, at: str) -> None:
-        """Leave a note in the empty directory: fastinstall is making an environment here."""
+        """Write a note into the empty directory: fastinstall is creating an environment here."""
         prefix = Path(self.prefix)
         if any(prefix.iterdir()):
             raise RefusedError(
@@ -119,7 +119,7 @@ class CreateEnvironment(SetupStep):
                 process_group.pull()
 
     def _advise(self) -> str:
-        """Return what may have kept venv from its work; of pip's installation it shows nothing but the exit code."""
+        """Return a hint on why venv failed; its output does not help if the installation of pip failed."""
         try:
             process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60)
         except process.CommandError:

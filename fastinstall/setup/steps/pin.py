@@ -1,4 +1,4 @@
-"""Have other installers keep the stack: a line of conda's pins, or files that pip and uv read."""
+"""Make other installers keep the stack: by a line in conda's pins, or by files that pip and uv read."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,9 +18,9 @@ class Pin(ExplainedStep):
     """Pin the stack in the environment's own configuration, so that solvers keep it.
 
     Attributes:
-        file: relative to the prefix.
+        file: path of conda's pins, relative to the prefix.
         line: the line that is added to conda's pins.
-        reason: why the plan has this step, for a person.
+        reason: why the plan has this step, for the user.
     """
 
     file: str
@@ -28,11 +28,11 @@ class Pin(ExplainedStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"pin it in {self.file}: {self.line}"
 
     def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
-        """Refuse nothing: the plan was made after conda's solver had been asked about such a pin."""
+        """Do nothing: conda's solver was asked about such a pin before the plan was made."""
 
     def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Add the line to the file that solvers read."""
@@ -44,15 +44,15 @@ class Pin(ExplainedStep):
 @tagged("pin-for-pip")
 @immutable
 class PinForPip(ExplainedStep):
-    """Hold pip and uv to the stack by files inside the environment: the wheel, a constraint on it, and who reads them.
+    """Pin the stack for pip and uv by files in the environment: the wheel, a constraint, and configuration for both.
 
     Attributes:
-        file: pip's configuration, relative to the prefix.
-        directory: of wheel, constraint and exports for a shell, likewise.
-        requirement: what it holds to ("pillow==13.0.0+simd.v2.v3").
-        text: what is put into the file; without its header where the file has that section.
-        links: places of wheels that pip is told of elsewhere, repeated in the text because it would hide them.
-        reason: why the plan has this step, for a person.
+        file: path of pip's configuration, relative to the prefix.
+        directory: directory of the wheel, the constraint and exports for a shell, relative to the prefix.
+        requirement: the pinned requirement ("pillow==13.0.0+simd.v2.v3").
+        text: lines that are added to `file`; the section's header is left out if the file has that section.
+        links: pip's `find-links` from other configurations, repeated in `text` because `text` would hide them.
+        reason: why the plan has this step, for the user.
     """
 
     file: str
@@ -63,18 +63,18 @@ class PinForPip(ExplainedStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"pin it for pip in {self.file} and {self.directory}: {self.requirement}"
 
     def list_details(self) -> Iterable[str]:
-        """List what is put into pip's configuration."""
+        """List the lines that are added to pip's configuration."""
         return self.text.splitlines()
 
     def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
         """Ask pip which packages it would downgrade under this pin, and refuse if there are any.
 
         Raises:
-            RefusedError: as `PinTrial.refuse_trap` and `refuse_unwritable` say.
+            RefusedError: the errors of `PinTrial.refuse_trap` and `refuse_unwritable`.
         """
         prefix = Path(before.environment.prefix)
         refuse_unwritable(prefix)
@@ -88,10 +88,10 @@ class PinForPip(ExplainedStep):
         ).refuse_trap()
 
     def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
-        """Put wheel, constraint and exports there, then the lines into pip's configuration.
+        """Write wheel, constraint and exports, then add the lines to pip's configuration.
 
         Raises:
-            RefusedError: pip cannot read its configuration, or the lines would change it.
+            RefusedError: pip cannot read its configuration, or the added lines would change other settings.
         """
         write_pip_pin(self._make_pin(wheel, prefix), transaction)
 

@@ -1,6 +1,6 @@
-"""Bring compiler and headers for a build: system packages, C headers in our cache, or a private prefix of conda's.
+"""Get compiler and headers for a build: system packages, C headers in our cache, or a private conda prefix.
 
-Only system packages change the machine; the target stays as it is.
+Only system packages change the machine; the target environment is not touched.
 """
 
 from abc import abstractmethod
@@ -32,12 +32,12 @@ from fastinstall.wheelbuild.system_packages import may_install
 
 @immutable
 class FetchedInputs:
-    """What was fetched for a build.
+    """Headers and compiler that were fetched for a build.
 
     Attributes:
-        includes: include directories to look in first.
-        headers: packages whose headers lie there.
-        variables: environment variables that name the compiler, where it is not the system's.
+        includes: include directories, searched before the system's.
+        headers: packages that the headers in `includes` come from.
+        variables: environment variables that name a fetched compiler; empty if the machine's is used.
     """
 
     includes: tuple[Path, ...] = ()
@@ -46,16 +46,16 @@ class FetchedInputs:
 
 
 class PreparingStep(ExplainedStep):
-    """Fetches what a build needs, and leaves the target as it is."""
+    """Base class of steps that fetch a build's compiler or headers without touching the target."""
 
     __slots__ = ()
 
     @abstractmethod
     def fetch(self, run: Run) -> FetchedInputs:
-        """Fetch it.
+        """Fetch the compiler or headers of this step.
 
         Raises:
-            FastinstallError: it cannot be had; nothing of the target is touched.
+            FastinstallError: they could not be fetched or installed; the target is unchanged.
         """
 
 
@@ -67,7 +67,7 @@ class SystemPackages(PreparingStep):
     Attributes:
         manager: the system's package manager, "apt" or "dnf".
         packages: names of the packages, as the manager knows them.
-        reason: why the plan has this step, for a person.
+        reason: why the plan has this step, for the user.
     """
 
     manager: str
@@ -75,15 +75,15 @@ class SystemPackages(PreparingStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"install system packages by {self.manager}: {' '.join(self.packages)}"
 
     def fetch(self, run: Run) -> FetchedInputs:
-        """Install them.
+        """Install the packages.
 
         Raises:
-            RefusedError: not root, or a manager that we do not know.
-            FailedError: the manager failed.
+            RefusedError: the user is not root, or the package manager is unknown.
+            FailedError: the package manager failed.
         """
         from fastinstall.wheelbuild.system_packages import install_packages  # noqa: PLC0415 (only where it is carried out)
 
@@ -95,15 +95,15 @@ class SystemPackages(PreparingStep):
 @tagged("private-headers")
 @immutable
 class PrivateHeaders(PreparingStep):
-    """Unpack C headers of Debian's packages into our cache, on any distribution; the system stays as it is.
+    """Unpack C headers of Debian's packages into our cache, on any distribution; the system is unchanged.
 
     Attributes:
         packages: names of the packages that hold the headers.
-        libraries: the recipe's names of the libraries that they serve.
-        python: minor version of the Python that they serve, where systems have a package of its headers ("3.12"); none
-            has one of a free-threaded Python.
+        libraries: the recipe's names of the libraries that the headers belong to.
+        python: minor version of the Python whose headers the system's package manager could install instead ("3.12"),
+            for a hint; empty if Python.h is not missing, or if no system has it in a package (free-threaded Python).
         artefacts: the packages as files of an index, with hashes.
-        reason: why the plan has this step, for a person.
+        reason: why the plan has this step, for the user.
     """
 
     packages: tuple[str, ...]
@@ -113,18 +113,18 @@ class PrivateHeaders(PreparingStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"fetch C headers into the cache: {' '.join(self.packages)}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """Return the headers' packages."""
+        """Return the packages with the headers."""
         return self.artefacts
 
     def fetch(self, run: Run) -> FetchedInputs:
-        """Fetch and unpack them.
+        """Fetch and unpack the packages.
 
         Raises:
-            FailedError: they cannot be had.
+            FailedError: the packages could not be fetched.
         """
         from fastinstall.wheelbuild.headers.private import unpack_headers  # noqa: PLC0415 (only where it is carried out)
 
@@ -135,10 +135,10 @@ class PrivateHeaders(PreparingStep):
         )
 
     def fetch_packages(self, run: Run) -> tuple[Path, ...]:
-        """Fetch them, unless they are there.
+        """Return the package files, fetched into the cache if they are not there yet.
 
         Raises:
-            FailedError: they cannot be had.
+            FailedError: the packages could not be fetched.
         """
         if not all(find_stored_file(run.cache, each) for each in self.artefacts):
             run.emit(Started(stage="headers", message=f"fetching C headers: {' '.join(self.packages)}"))
@@ -150,7 +150,7 @@ class PrivateHeaders(PreparingStep):
             raise self._explain_failure(error, run) from error
 
     def _explain_failure(self, error: FailedError, run: Run) -> FailedError:
-        """Return the error with other ways to get the headers, for machines that reach only a package index."""
+        """Return the error with other ways to get the headers, for machines that can reach only a package index."""
         manager = find_package_manager(run.variables)
         libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
         needs = BuildNeeds(libraries=libraries, python=self.python)
@@ -166,13 +166,13 @@ class PrivateHeaders(PreparingStep):
 @tagged("conda-toolchain")
 @immutable
 class CondaToolchain(PreparingStep):
-    """Make a private prefix with compiler and headers in our cache, of conda packages; the target stays as it is.
+    """Make a private prefix of conda packages in our cache, with compiler and headers; the target is not touched.
 
     Attributes:
-        channels: where they come from, the first one preferred.
-        packages: what is installed, as conda's match specs.
-        libraries: the recipe's names of the libraries that they serve.
-        reason: why the plan has this step, for a person.
+        channels: conda channels, the preferred one first.
+        packages: match specs of the packages to install.
+        libraries: the recipe's names of the libraries whose headers are among the packages.
+        reason: why the plan has this step, for the user.
     """
 
     channels: tuple[str, ...]
@@ -181,16 +181,16 @@ class CondaToolchain(PreparingStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         where, what = listing(self.channels), " ".join(self.packages)
         return f"fetch a toolchain of conda packages from {where} into the cache: {what}"
 
     def fetch(self, run: Run) -> FetchedInputs:
-        """Make the prefix, or take the one that was made before.
+        """Make the prefix, or use an existing one with the same packages.
 
         Raises:
-            RefusedError: py-rattler is not there, or no packages answer to the plan.
-            FailedError: they could not be installed, or there is no compiler among them.
+            RefusedError: py-rattler is not installed, or no packages match the plan's specs.
+            FailedError: the packages could not be installed, or contain no compiler.
         """
         prefix = self._make_prefix(run)
         includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
@@ -199,7 +199,7 @@ class CondaToolchain(PreparingStep):
         )
 
     def _make_prefix(self, run: Run) -> Path:
-        """Make it in its final place: conda packages contain their prefix, so it cannot be moved."""
+        """Make the prefix in its final place: it cannot be moved, because conda packages contain its path."""
         from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (only where it is carried out)
@@ -207,7 +207,7 @@ class CondaToolchain(PreparingStep):
         offline = run.index.offline
         tools = CondaTools(variables=run.variables, cache=run.cache / "conda", offline=offline)
         addresses = channel_urls(self.channels, tools.read_channel_settings(run.cache))
-        # by addresses: the same name may be another channel's by now
+        # keyed by the channels' addresses: the same name may stand for another channel later
         key = digest((tuple(map(public_text, addresses)), self.packages))
         prefix = run.cache / TOOLCHAINS / key[:16]
         prefix.parent.mkdir(parents=True, exist_ok=True)
@@ -227,7 +227,7 @@ class CondaToolchain(PreparingStep):
         return prefix
 
     def _explain_system_packages(self, run: Run) -> str:
-        """Return a hint on installing the same by the system's package manager."""
+        """Return a hint on how to install compiler and headers with the system's package manager."""
         pythons = (spec.split()[1] for spec in self.packages if spec.startswith("python ") and spec.endswith(".*"))
         needs = BuildNeeds(
             libraries=tuple(run.recipe.libraries[name] for name in self.libraries),
@@ -238,7 +238,11 @@ class CondaToolchain(PreparingStep):
         return needs.explain_installation(manager, allowed=may_install(), as_root=as_root)
 
     def _find_compiler(self, prefix: Path) -> dict[str, str]:
-        """Find the variable that names the compiler; none where only headers were asked for."""
+        """Return the variable CC with the compiler of a prefix; empty if the plan has only headers.
+
+        Raises:
+            FailedError: the packages contain no C compiler.
+        """
         if PACKAGE not in self.packages:
             return {}
         compilers = (path for name in PROGRAMS for path in sorted((prefix / "bin").glob(name)))

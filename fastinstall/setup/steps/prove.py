@@ -1,6 +1,6 @@
-"""Use the staged stack beside the target: run real operations on it, compare their pixels, and time it.
+"""Try out the staged stack before the swap: run real operations with it, compare their pixels, and time it.
 
-The staged build is timed against what it replaces, once for the same two builds on the same CPU.
+The staged build is timed against the one that it replaces. The result is cached for the same two builds and CPU.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 
 @immutable
 class Prove(SetupStep):
-    """Stage the wheel beside the target, run real operations on it, compare and time it.
+    """Stage the wheel outside the target's site-packages, run real operations with it, compare and time it.
 
     Attributes:
-        reference: the official wheel whose pixels are the standard; None: no comparison possible.
-        baseline: the official wheel that speed is compared with; None: with the stack in place.
-        timed: whether speed is measured; a repair puts back what has been measured before, and an emulator's is none.
-        reason: why the plan has this step, for a person.
+        reference: the official wheel whose pixels are the standard; None if no official wheel exists.
+        baseline: the official wheel whose speed is compared; None to compare with the installed stack.
+        timed: whether speed is measured; false in a repair, whose build was measured before, and on an emulated CPU.
+        reason: why the plan has this step, for the user.
     """
 
     reference: Artefact | None
@@ -40,26 +40,26 @@ class Prove(SetupStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         check = "compare its pixels with the official wheel's" if self.reference else "run real operations on it"
         return f"{check}, and measure its speed" if self.timed else check
 
     def list_details(self) -> Iterable[str]:
-        """Yield what it is compared with."""
+        """Yield the files or the stack that pixels and speed are compared with."""
         if self.reference is not None:
             yield f"pixels: {self.reference.filename}"
         if self.timed:
             yield f"speed: {self.baseline.filename if self.baseline else 'what is installed'}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """List the official wheels that it is compared with."""
+        """List the official wheels that the build is compared with."""
         return tuple(each for each in (self.reference, self.baseline) if each is not None)
 
     def run_operations(self, stage: Path, built: BuildResult, before: Facts, run: Run) -> Runtime:
-        """Run real operations on the staged stack, and compare their pixels with the official wheel's.
+        """Run real operations with the staged stack, and compare their pixels with the official wheel's.
 
         Raises:
-            FailedError: it does not work, or computes something else than it should.
+            FailedError: the staged stack does not work, or computes wrong results.
         """
         interpreter = before.interpreter
         subject = ProvenStack(
@@ -72,7 +72,13 @@ class Prove(SetupStep):
         return prove(stage, subject, Path(interpreter.executable), run)
 
     def find_known_speed(self, build: WheelOrder, cpu: str, cache: Path) -> SpeedTable | None:
-        """Find what an earlier setup measured of these two builds on such a CPU; None if nothing is on record."""
+        """Return the speed table that an earlier setup measured for the same builds and CPU; None if there is none.
+
+        Args:
+            build: the build; its wheel is known only if it is ready-made or cached.
+            cpu: name of the CPU.
+            cache: root of our cache.
+        """
         wheel = build.prebuilt.sha256 if build.prebuilt is not None else build.cached
         if not self.timed or not wheel or self.baseline is None or not self.baseline.sha256:
             return None
@@ -81,11 +87,11 @@ class Prove(SetupStep):
         return foreign.read_kept(SpeedTable, "speed", kept)
 
     def time(self, after: MeasuredPil, built: BuildResult, before: Facts, run: Run) -> SpeedTable | None:
-        """Time the staged stack against what it replaces; None if that is not requested or cannot be."""
+        """Time the staged stack against the baseline or the installed stack; None if not requested or not possible."""
         if not self.timed:
             return None
         if self.baseline is not None:
-            tree = unpack_official_wheel(self.baseline, run)  # named by the hash, which the index may not tell
+            tree = unpack_official_wheel(self.baseline, run)  # its name is the hash, which the index may not give
             official = MeasuredPil(label=_label_official(self.baseline), python=after.python, stage=tree)
             return measure_speed(official, after, f"{tree.name} {built.sha256}", before, run)
         core = before.stack.core
@@ -99,14 +105,14 @@ def measure_speed(before: MeasuredPil, after: MeasuredPil, identity: str, facts:
     """Return a speed table of two stacks.
 
     Args:
-        before: the PIL that is replaced.
-        after: the PIL that takes its place.
-        identity: what tells these two builds from all others.
-        facts: of the environment that it is measured for.
-        run: cache, clock and listeners.
+        before: the PIL that is replaced, or an official one.
+        after: the PIL that replaces it.
+        identity: hashes of both builds, for the key in the cache.
+        facts: facts of the environment that is set up.
+        run: cache, clock and receiver of events.
 
     Returns:
-        None if "before" cannot be measured, which is no reason not to replace it.
+        The table; None if the measurement fails, which does not stop a setup.
     """
     cpu = facts.cpu.name
     kept = _locate_speed_table(run.cache, identity, cpu, (before.label, after.label))
@@ -131,7 +137,7 @@ def _label_official(wheel: Artefact) -> str:
 
 
 _CLOCK = "CPU time"
-"""What is timed; a table by another clock is not comparable."""
+"""The measured quantity, as a part of the cache's key: tables of another one are not comparable."""
 
 
 def _locate_speed_table(cache: Path, identity: str, cpu: str, labels: tuple[str, str]) -> Path:

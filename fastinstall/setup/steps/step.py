@@ -1,4 +1,4 @@
-"""Base classes of steps: of all, and of those whose reason is always told."""
+"""Base classes of steps: `SetupStep`, and `ExplainedStep`, which shows its reason even in short texts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -12,34 +12,34 @@ class SetupStep(ABC):
 
     __slots__ = ()
     reason: str
-    """Why it is in the plan, as a part of a sentence."""
+    """Why the plan has this step, as a part of a sentence."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Return what is done, in a line of a plan; "it" is what the plan sets up."""
+        """Return what the step does, as a line of a plan, in which "it" stands for the stack that is set up."""
 
     def outline(self) -> Iterable[str]:
-        """Return its lines in a short text of a plan."""
+        """Return the lines of this step in a short text of a plan."""
         return (self.describe(),)
 
     def list_details(self) -> Iterable[str]:
-        """Return further lines of a plan, below its words."""
+        """Return further lines, below that of `describe`, in a long text of a plan."""
         return ()
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """List the files that it fetches from an index, or from a directory in its place."""
+        """List the files that the step fetches from an index or a wheelhouse."""
         return ()
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """List the packages that it fetches from conda's channels."""
+        """List the packages that the step fetches from conda's channels."""
         return ()
 
 
 class ExplainedStep(SetupStep):
-    """A step that costs something, so that a short text gives its reason too."""
+    """Base class of steps that change more than the stack, so that even a short text gives their reason."""
 
     __slots__ = ()
 
     def outline(self) -> Iterable[str]:
-        """Return its line and its reason."""
+        """Return the line of `describe`, followed by the reason."""
         return (f"{self.describe()} ({self.reason})",)

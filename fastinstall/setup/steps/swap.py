@@ -1,8 +1,8 @@
-"""Put the staged tree in place by renames, in an order in which PIL works after each of them.
+"""Put the staged tree in place by renames, in an order that keeps PIL working after each rename.
 
-PIL and its directory of libraries are two entries, which no kernel exchanges in one step. So the arriving libraries are
-first put beside the present ones, file by file; then PIL is exchanged, then the directory. Between the two renames both
-the staged PIL and the one before it find their libraries.
+PIL and its directory of libraries are two entries, which no system call exchanges in one step. So the staged libraries
+are first added to the present directory, file by file ("bridge"). Then PIL is exchanged, then the directory. Between
+these two renames, both the staged and the previous PIL would find their libraries.
 """
 
 import os
@@ -24,14 +24,14 @@ from fastinstall.setup.steps.step import SetupStep
 
 @immutable
 class Swap(SetupStep):
-    """Put the staged tree in place of what is there; nothing is deleted.
+    """Put the staged tree in place of the installed stack; nothing is deleted.
 
     Attributes:
-        removes: metadata directories of the distributions that make room ("pillow-13.0.0.dist-info").
+        removes: metadata directories of the distributions that are replaced ("pillow-13.0.0.dist-info").
         entries: top-level names in site-packages that are moved aside.
-        installs: metadata directory of what comes in.
-        records: conda packages that make room ("pillow-12.1.1-py311h1234567_0"); their records move aside too.
-        reason: why the plan has this step, for a person.
+        installs: metadata directory of the staged stack.
+        records: conda packages that are replaced ("pillow-12.1.1-py311h1234567_0"); their records are moved aside too.
+        reason: why the plan has this step, for the user.
     """
 
     removes: tuple[str, ...]
@@ -41,20 +41,20 @@ class Swap(SetupStep):
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         coming, leaving = _name(self.installs), listing(map(_name, self.records or self.removes))
         return f"replace {leaving} with {coming}" if leaving else f"install {coming}"
 
     def list_moves(self, staged: Path, linked: Path | None, before: Facts) -> tuple[Move, ...]:
-        """List every rename of the swap, those that Python notices first.
+        """List every rename of the swap: first those in site-packages, then those of conda's other files.
 
         Args:
-            staged: what comes in, laid out as site-packages.
-            linked: the directory that conda packages were linked into, with `staged` in it; None for a wheel alone.
-            before: facts of the environment.
+            staged: directory of the staged stack, laid out as site-packages.
+            linked: the directory that conda packages were linked into, which contains `staged`; None for a wheel.
+            before: facts of the environment before the swap.
 
         Raises:
-            RefusedError: a foreign file stands in the way.
+            RefusedError: a foreign file is in the way.
         """
         prefix, site_packages = Path(before.environment.prefix), Path(before.interpreter.site_packages)
         site = site_packages.relative_to(prefix)
@@ -68,17 +68,17 @@ class Swap(SetupStep):
 
 @immutable
 class InstallGuard(SetupStep):
-    """Install the start-up guard: its files come in with the renames of the swap."""
+    """Install the start-up guard, whose files are part of the staged tree."""
 
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return "add a start-up hook that warns when another tool replaces it"
 
 
 def _name(metadata: str) -> str:
-    """Return a distribution or a conda package as people call it: "pillow-simd 9.0", "pillow 12.1.1 py311h1_0"."""
+    """Return the readable name of a distribution or conda package: "pillow-simd 9.0", "pillow 12.1.1 py311h1_0"."""
     if not metadata.endswith(".dist-info"):
         return metadata.replace("-", " ")
     name, _, version = metadata.removesuffix(".dist-info").partition("-")
@@ -97,24 +97,25 @@ def list_site_packages_moves(
     kept: str = "stage",
     leaving: tuple[str, ...] = (),
 ) -> tuple[Move, ...]:
-    """List the moves, in an order in which PIL works after each of them where there was one before.
+    """List the moves in site-packages, in an order that keeps an installed PIL working after each move.
 
-    What comes in and is there already is exchanged in one step; what only goes is moved aside;
-    what only comes is moved in, libraries before the PIL that needs them.
+    A staged entry whose name exists already is exchanged with the present one; other staged entries are moved in,
+    libraries before the PIL that needs them. Present entries without a staged counterpart are moved aside.
 
     Args:
         prefix: root of the environment that is changed.
-        site_packages: the environment's directory that PIL lies in.
-        staged: what comes in, laid out as site-packages.
-        stack: the PIL that is there.
-        kept: where `staged` lies, relative to the transaction's directory.
-        leaving: further top-level names that make room.
+        site_packages: the environment's site-packages.
+        staged: directory of the staged stack, laid out as site-packages.
+        stack: the installed PIL.
+        kept: path of `staged`, relative to the transaction's directory.
+        leaving: further top-level names to move aside.
 
     Raises:
-        RefusedError: site-packages lies outside the prefix, or a foreign file stands in the way.
+        RefusedError: a foreign file is in the way.
+        ValueError: site-packages is not below the prefix.
     """
     names = sorted(path.name for path in staged.iterdir())
-    for name in names:  # before links to its files lie in the bridge
+    for name in names:  # before the bridge has hard links to these files
         rights.give_tree(staged / name, rights.read_rights(site_packages))
     incoming = sorted(names, key=lambda name: _rank_arrival(name, site_packages))
     guarded = entries_present(site_packages) if GUARD_PACKAGE in names else ()
@@ -147,7 +148,7 @@ def list_site_packages_moves(
 
 
 def _rank_arrival(name: str, site_packages: Path) -> int:
-    """Rank an arrival: a library before PIL, or after it if it changes place with another (`lay_out_bridge`)."""
+    """Return the rank of a staged entry: libraries before PIL, or after it if they replace others (by a bridge)."""
     if name in LIBRARIES:
         return 2 if os.path.lexists(site_packages / name) else 0
     return 1 if name == "PIL" else 3
@@ -156,7 +157,7 @@ def _rank_arrival(name: str, site_packages: Path) -> int:
 def _list_bridge_moves(
     site_packages: Path, staged: Path, work: Path, site: Path, incoming: Iterable[str]
 ) -> Iterator[Move]:
-    """List libraries that are let in beside those that are there, until these go."""
+    """Yield moves that add the staged libraries to the present directory, which is exchanged later."""
     if not (site_packages / "PIL").is_dir():
         return
     for name in incoming:
@@ -167,7 +168,7 @@ def _list_bridge_moves(
 
 
 def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iterable[str]) -> None:
-    # A Pillow's own still where its RECORD, or all its metadata, was lost.
+    # These names belong to Pillow even if its RECORD, or all its metadata, was lost.
     known = {*replaced, *LIBRARIES, *GUARD_ENTRIES}
     for name in incoming:
         if name not in known and os.path.lexists(site_packages / name):
@@ -178,20 +179,20 @@ def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iter
 
 
 def lay_out_bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
-    """Lay out what comes and is not there, each entry ready to be renamed into its place.
+    """Lay out the staged entries that are missing in the present directory, each ready to be renamed into it.
 
-    The files are links to those that come, or copies where links cannot be made.
+    The files are hard links to the staged ones, or copies on filesystems without hard links.
 
     Args:
         coming: the staged directory of libraries.
-        there: the one that it will take the place of.
-        space: a directory for the entries, on the same filesystem; made where it is needed.
+        there: the present directory of libraries.
+        space: a directory for the entries, on the same filesystem; created if needed.
 
     Yields:
-        Their paths, relative to all three.
+        The paths of the entries, relative to each of the three directories.
 
     Raises:
-        OSError: as the kernel says.
+        OSError: a directory or file cannot be read or made.
     """
     for path in sorted(coming.iterdir()):
         stands = there / path.name
@@ -212,7 +213,7 @@ def _link_tree(source: Path, target: Path) -> None:
         return
     try:
         os.link(source, target, follow_symlinks=False)
-    except OSError:  # no filesystem has to know links
+    except OSError:  # some filesystems have no hard links
         files.copy_file(source, target)
 
 

@@ -16,28 +16,29 @@ class Verify(SetupStep):
 
     Attributes:
         checks: names of the checks that must not report an error.
-        reason: why the plan has this step, for a person.
+        reason: why the plan has this step, for the user.
     """
 
     checks: tuple[str, ...]
     reason: str
 
     def describe(self) -> str:
-        """Return what is done, as a line of a plan."""
+        """Return what the step does, as a line of a plan."""
         return f"check: {', '.join(self.checks)}"
 
     def outline(self) -> Iterable[str]:
-        """Return no line: that a setup is checked goes without saying."""
+        """Return no lines: a short text need not mention that a setup is checked."""
         return ()
 
 
 def refuse_errors(findings: Iterable[Finding], facts: Facts) -> None:
-    """Raise if a check says that the swap went wrong; the caller undoes it.
+    """Raise if a check reports an error; the caller then undoes the swap.
 
-    Another PIL that programs import is no reason: the plan has named it, and no swap causes or ends it.
+    Errors about another PIL that programs import first do not count: the plan has warned of it, and the swap neither
+    causes nor cures it.
 
     Raises:
-        FailedError: names each finding.
+        FailedError: the details list each finding.
     """
     excused = list_shadow_findings(facts)
     wrong = [each for each in findings if each.status.gravity >= Status.ERROR.gravity and each not in excused]

@@ -1,1 +1,1 @@
-"""The C headers that a build reads: found, fetched, fitted to what the core is linked to."""
+"""Find and fetch the C headers that a build reads, and adapt them to the libraries that the core links."""

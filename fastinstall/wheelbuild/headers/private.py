@@ -1,10 +1,10 @@
-"""C headers of Debian's packages, unpacked into our cache: `<cache>/headers/<key>/usr/include`, named by the hash.
+"""Unpack C headers of Debian's packages into our cache: `<cache>/headers/<key>/usr/include`, keyed by hash.
 
-The packages are those for x86-64. In Debian's for arm64, the libraries' headers are the same to the byte. Python's
-differ in pyconfig.h alone, in four macros: of these a public header reads HAVE_USABLE_WCHAR_T, to include <wchar.h>.
-Sizes are the same (LP64). So for another architecture only a directory gets the name that it has there.
+The packages are those for x86-64. Debian's packages for arm64 have identical headers of libraries. Python's headers
+differ only in four macros of pyconfig.h, of which public headers read only HAVE_USABLE_WCHAR_T, to include <wchar.h>.
+Sizes of types are the same (LP64). So for another architecture, it suffices to rename a directory.
 
-What lies there is compared with its manifest before each build, and unpacked again where it is not the same.
+Before each build, the files are compared with their manifest, and unpacked again if they differ.
 """
 
 import re
@@ -22,15 +22,15 @@ _ARCHITECTURE = re.compile(r"\w+-linux-\w+")
 
 
 def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACKAGED) -> tuple[Path, ...]:
-    """Unpack a package of C headers, and return its directories of headers.
+    """Unpack a package of C headers, and return its include directories.
 
     Args:
-        package: a Debian package, its hash verified.
+        package: a Debian package, whose hash was verified.
         cache: root of our cache.
-        architecture: of the machines that the headers are for.
+        architecture: architecture to build for.
 
     Raises:
-        ArchiveError: it is damaged.
+        ArchiveError: the package is damaged.
         OSError: the cache cannot be written.
     """
     key, renamed = files.sha256(package)[:16], architecture.target != PACKAGED.target
@@ -46,7 +46,7 @@ def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACK
 
 
 def list_include_directories(root: Path) -> tuple[Path, ...]:
-    """Return a tree's directories of headers: `usr/include`, those of architectures, and Python's."""
+    """Return the include directories of an unpacked package: `usr/include`, those of architectures, and Python's."""
     include = root / _INCLUDE
     if not include.is_dir():
         return ()

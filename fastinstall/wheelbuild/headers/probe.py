@@ -1,15 +1,15 @@
-"""The C headers as the compiler finds them: whether all are there, their versions, and a digest of their content.
+"""Probe the C headers as the compiler finds them: presence, versions, and a digest of their content.
 
-One run of the preprocessor with the build's flags shows it. The digest covers everything that the compiler would read.
-It changes with a header, with glibc, with the compiler and with the CPU behind `-march=native`, but not with the place
-of a header.
+One run of the preprocessor with the build's flags gives all of these. The digest covers everything that the compiler
+would read. It changes with any header, with glibc, with the compiler and with the CPU behind `-march=native`, but not
+with the location of a header.
 
-Those of jpeg are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs. Two places show
-which one: the soname (libjpeg.so.62 is version 62, libjpeg.so.8 is 80) and JPEG_LIB_VERSION of jconfig.h, which lays
-out the structures. Debian's and Fedora's headers say 62, Ubuntu's 80, the official wheels' says 62; a core compiled for
-another version refuses to decode ("library is 62, caller expects 80"). The headers are otherwise the same, so a private
-copy with the right number works. So it does for LIBJPEG_TURBO_VERSION, which Pillow reports as the library's; what the
-headers offer is told by LIBJPEG_TURBO_VERSION_NUMBER, which stays.
+The jpeg headers are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs: the soname
+shows which one (libjpeg.so.62 is 62, libjpeg.so.8 is 80), and so does JPEG_LIB_VERSION in jconfig.h, which decides the
+layout of structures. Debian's and Fedora's headers have 62, Ubuntu's 80; the libjpeg of official wheels has 62. A core
+that was compiled for another ABI refuses to decode ("library is 62, caller expects 80"). The headers do not differ
+otherwise, so a private copy with the right number works. LIBJPEG_TURBO_VERSION, which Pillow reports as the library's
+version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, which shows C code the features of the headers, is kept.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ _LAYOUT = (
     *("SIZEOF_LONG", "SIZEOF_LONG_LONG", "SIZEOF_VOID_P", "SIZEOF_SIZE_T", "SIZEOF_OFF_T", "SIZEOF_TIME_T"),
     *("SIZEOF_WCHAR_T", "Py_DEBUG", "Py_TRACE_REFS", "Py_GIL_DISABLED"),
 )
-"""What lays out Python's structures; the rest of pyconfig.h says what the C library has."""
+"""Macros that decide the layout of Python's structures; the rest of pyconfig.h describes the C library."""
 
 _LAYOUT_PROGRAM = f"""\
 import json, sys, sysconfig
@@ -55,7 +55,8 @@ found = {{name: sysconfig.get_config_var(name) for name in {_LAYOUT!r}}}
 found["PY_MINOR_VERSION"], found["PYLONG_BITS_IN_DIGIT"] = sys.version_info[1], sys.int_info.bits_per_digit
 print(json.dumps(found))
 """
-"""sysconfig keeps what the interpreter's own pyconfig.h said, even where that file is not installed."""
+"""Prints the macros of `_LAYOUT` from sysconfig, which has those of the interpreter's own pyconfig.h even if that file
+is not installed."""
 
 
 @immutable
@@ -63,9 +64,9 @@ class Headers:
     """The C headers as the compiler finds them.
 
     Attributes:
-        directories: passed with -I, in order.
-        digest: of everything read, and of the compiler's own macros.
-        versions: of the libraries' headers, by the recipe's names, if known.
+        directories: directories passed with -I, in order.
+        digest: SHA-256 of everything that the compiler reads, and of its own macros.
+        versions: versions of the libraries' headers, if known, by the recipe's names.
         jpeg_abi: JPEG_LIB_VERSION ("62", "80"); empty without jpeglib.h.
         gcc: whether the compiler is GCC itself, not one that imitates it.
         clang: whether it is clang.
@@ -80,11 +81,11 @@ class Headers:
 
 
 def probe_headers(request: BuildRequest) -> Headers:
-    """Preprocess every header that the build includes.
+    """Preprocess all headers that the build includes, and return their properties.
 
     Raises:
-        FailedError: Python.h or a library's header is missing, the hint names its packages; or fetched headers are for
-            another build of Python.
+        FailedError: Python.h or a library's header is missing, and the hint names packages that have it; or fetched
+            headers are for another build of Python.
     """
     directories = include_directories(request)
     text = preprocess(request, directories, _write_header_program(request, directories))
@@ -104,21 +105,21 @@ def probe_headers(request: BuildRequest) -> Headers:
 
 
 def include_directories(request: BuildRequest) -> tuple[Path, ...]:
-    """Return the directories before the system's: private headers, then those of the linked environment."""
+    """Return the header directories to search before the system's: private ones, then the linked environment's."""
     prefix = (request.library_prefix / "include",) if request.library_prefix is not None else ()
     return (*request.include_directories, *prefix)
 
 
 def include_flags(directories: Iterable[Path]) -> tuple[str, ...]:
-    """Return the compiler options that search them."""
+    """Return compiler options to search directories for headers."""
     return tuple(f"-I{directory}" for directory in directories)
 
 
 def preprocess(request: BuildRequest, directories: Iterable[Path], program: str) -> str:
-    """Return what the compiler reads for a program, macros included, without the names of files.
+    """Return the preprocessed text of a C program, with macro definitions and without file names.
 
     Raises:
-        FailedError: the preprocessor refuses it.
+        FailedError: the preprocessor reports an error.
     """
     include = include_flags((*directories, request.interpreter.include))
     last = tuple(f"-idirafter{directory}" for directory in _list_header_directories(request, directories))
@@ -134,7 +135,7 @@ def macro(name: str, text: str) -> str:
 
 
 def _list_header_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
-    """Yield directories where a header finds its siblings, as freetype2/ft2build.h does; setup.py adds them too."""
+    """Return subdirectories in which headers like freetype2/ft2build.h find their siblings, as in Pillow's setup.py."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
     return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
@@ -148,7 +149,7 @@ def _write_header_program(request: BuildRequest, directories: tuple[Path, ...]) 
 
 
 def _observe_libraries(request: BuildRequest) -> dict[str, NativeRequirement]:
-    """Return libraries with headers of the machine; libraries that are built here bring theirs."""
+    """Return the enabled libraries whose headers must be found, which excludes those built from their own sdists."""
     return {name: library for name, library in request.enabled().items() if name not in request.statics}
 
 
@@ -168,7 +169,7 @@ def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) ->
 
 
 def _find_versioned_header(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
-    """Return a header in a directory named after its version, as Pillow's setup.py looks for openjpeg's."""
+    """Return a header in a directory with a version in its name, like openjpeg's in Pillow's setup.py."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     return next((path for place in places for path in sorted(place.glob(library.header), reverse=True)), None)
 
@@ -185,7 +186,10 @@ def _read_versions(request: BuildRequest, directories: tuple[Path, ...], text: s
 
 
 def _refuse_other_python(request: BuildRequest, text: str) -> None:
-    """Refuse fetched headers of another build of Python; the machine's are whoever installed them's choice."""
+    """Raise FailedError if fetched headers are for another build of Python.
+
+    Headers of the machine are not checked: the user chose them.
+    """
     argv = (str(request.interpreter.executable), "-I", "-S", "-c", _LAYOUT_PROGRAM)
     own = json_data(run(argv, environment=request.variables, timeout=_SECONDS, while_working=True).stdout)
     differences = [
@@ -220,7 +224,7 @@ def missing_python_headers(request: BuildRequest) -> FailedError:
 
 
 def explain_packages(request: BuildRequest, needs: BuildNeeds) -> str:
-    """Return the hint that names this machine's packages."""
+    """Return the hint that names packages of this machine's package manager."""
     return needs.explain(find_package_manager(request.variables), find_root_prefix(request.variables))
 
 
@@ -235,7 +239,7 @@ _VERSION_DEFINITION = re.compile(r"^(\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+)\S
 
 
 def abi_of_library(name: str) -> str:
-    """Return JPEG_LIB_VERSION of a library by its file name; empty if unknown.
+    """Return the JPEG_LIB_VERSION that belongs to a library's file name; empty if unknown.
 
     >>> abi_of_library("libjpeg-32d42e18.so.62.4.0"), abi_of_library("libjpeg.so.8")
     ('62', '80')
@@ -247,15 +251,15 @@ def abi_of_library(name: str) -> str:
 def matching_headers(
     request: BuildRequest, headers: Headers, library: str, version: str, directory: Path
 ) -> tuple[Path, ...]:
-    """Return directories to search first, so that the jpeg headers fit a library.
+    """Return directories to search first, so that the jpeg headers match a library; writes a private copy if needed.
 
     Args:
         library: file name of the linked libjpeg.
-        version: of libjpeg-turbo in it ("3.2.0"); empty if unknown.
-        directory: for a private copy.
+        version: the library's libjpeg-turbo version ("3.2.0"); empty if unknown.
+        directory: directory for the private copy.
 
     Raises:
-        FailedError: the headers are not libjpeg-turbo's, so a copy would not work.
+        FailedError: the headers are not libjpeg-turbo's, so they cannot be adapted.
     """
     wanted = abi_of_library(library)
     if not headers.jpeg_abi or not wanted:
@@ -278,7 +282,7 @@ def matching_headers(
 
 
 def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> tuple[Path, ...]:
-    """List the files of <jpeglib.h>: those that the compiler reads besides the standard library's."""
+    """List the jpeg headers that the compiler reads for <jpeglib.h>."""
     argv = (*request.compiler.command, *include_flags(directories), "-M", "-x", "c", "-")
     rule = run(argv, environment=request.variables, stdin=_PROGRAM).stdout
     paths = map(Path, split_make_rule(rule))
@@ -286,7 +290,7 @@ def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> 
 
 
 def split_make_rule(rule: str) -> tuple[str, ...]:
-    r"""Split a rule that a compiler writes for make (-M) into its words: spaces, `#` and `$` in a path are escaped.
+    r"""Split a make rule that a compiler writes (-M) into words, in which spaces, `#` and `$` are unescaped.
 
     >>> split_make_rule("-: /usr/include/stdio.h \\\n /a\\ b/jpeg$$lib.h\n")
     ('-:', '/usr/include/stdio.h', '/a b/jpeg$lib.h')

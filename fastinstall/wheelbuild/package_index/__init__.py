@@ -1,1 +1,1 @@
-"""A directory of wheels that serves as a wheelhouse and as a static package index: surveyed, paged, published."""
+"""Publish wheels as a static package index: check them, and write checksums and pages."""

@@ -1,7 +1,7 @@
 """Publish wheels in a directory that serves as a wheelhouse and as a static package index.
 
-Any web server or file share can serve it. The files in the directory decide: wheels that somebody added are listed, and
-removed ones leave the pages. Each wheel is checked before it is listed.
+Any web server or file share can serve the directory. The pages list exactly the wheels in the directory, including
+those that somebody else has added. Each wheel is checked before it is listed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,8 +35,8 @@ def require_wheelhouse(directory: Path) -> None:
 
     Raises:
         FailedError: the directory is not writable, or a wheel in it is damaged or does not match its checksum.
-        DocumentError: its SHA256SUMS cannot be read.
-        RefusedError: a place of its pages is a link.
+        DocumentError: the directory's SHA256SUMS cannot be read.
+        RefusedError: a subdirectory for pages is a link.
     """
     require_writable(directory)
     _refuse_linked_pages(directory)
@@ -49,22 +49,22 @@ def _refuse_linked_pages(directory: Path) -> None:
 
 
 def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -> Path:
-    """Put a wheel into a directory, with its checksum, and update the directory's index.
+    """Copy a wheel into a directory, add its checksum, and update the directory's index.
 
     Args:
-        session: for the caches and events.
-        sha256: its hash, in hexadecimal digits.
-        directory: created if missing; existing files stay.
+        session: cache and receiver of events of this run.
+        sha256: the wheel's hash, in hexadecimal digits.
+        directory: the directory; created if missing. Other files in it stay.
 
     Returns:
-        The wheel in its place.
+        The path of the copy.
 
     Raises:
-        FailedError: another wheel of that name exists, an existing wheel is damaged, or the directory is not writable;
-            then nothing was changed.
-        EnvironmentDamagedError: it was written in part.
-        DocumentError: its SHA256SUMS cannot be read.
-        RefusedError: a place of its pages is a link.
+        FailedError: a different wheel of that name exists, an existing wheel is damaged, or the directory is not
+            writable; nothing was changed.
+        EnvironmentDamagedError: the directory was written in part.
+        DocumentError: the directory's SHA256SUMS cannot be read.
+        RefusedError: a subdirectory for pages is a link.
     """
     target = directory / wheel.name
     with lock_directory(session, directory), explain_write_errors(directory):
@@ -78,7 +78,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
                 staged.write(f"{name}{METADATA}", each.metadata.encode())
-            for path, text in sorted(pages.items(), reverse=True):  # the page of a project before the link to it
+            for path, text in sorted(pages.items(), reverse=True):  # projects' pages before the root page with links
                 staged.write(f"{PAGES}/{path}", text.encode())
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
@@ -86,7 +86,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
 
 
 def _refuse_another(target: Path, sha256: str) -> None:
-    """Refuse to replace a wheel: somebody may install it by its hash."""
+    """Raise if a different wheel has the same name: somebody may install the existing one by its hash."""
     if target.is_file() and files.sha256(target) != sha256:
         raise FailedError(
             f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
@@ -95,7 +95,7 @@ def _refuse_another(target: Path, sha256: str) -> None:
 
 
 def _list_remaining_sums(directory: Path, wheels: Mapping[str, IndexedFile]) -> dict[str, str]:
-    """Return the known checksums without those of missing wheels; those of other files stay."""
+    """Return the checksums in SHA256SUMS without those of missing wheels; checksums of other files stay."""
     known = read_sums(directory / SUMS)
     missing = {name for name in known if name.endswith(".whl") and "/" not in name and name not in wheels}
     return {name: sha256 for name, sha256 in known.items() if name not in missing}
@@ -110,7 +110,7 @@ def _list_needless(directory: Path, wheels: Mapping[str, IndexedFile], pages: Ma
 
 
 def _read_wheels(directory: Path) -> dict[str, IndexedFile]:
-    """Return the wheels of a directory by their names, found sound; nothing is changed."""
+    """Check the wheels of a directory, and return their descriptions by file name."""
     sums = read_sums(directory / SUMS)
     paths = (path for path in sorted(directory.glob("*.whl")) if path.is_file())
     return {path.name: _read_wheel(path, sums.get(path.name)) for path in paths}

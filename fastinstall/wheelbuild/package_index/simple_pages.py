@@ -1,7 +1,7 @@
-"""The pages of a static package index, as HTML (PEP 503) and JSON (PEP 691). Pure.
+"""Render the pages of a static package index, as HTML (PEP 503) and JSON (PEP 691). Pure.
 
-Their addresses are relative, so they work on any web server, under any path, and on a file share. Sources: the simple
-repository API of packaging.python.org (PEP 503, 629, 658, 691, 700, 714).
+Links in the pages are relative, so they work on any web server, under any path, and on a file share. Sources: the
+simple repository API of packaging.python.org (PEP 503, 629, 658, 691, 700, 714).
 """
 
 import hashlib
@@ -13,21 +13,21 @@ from urllib.parse import quote as quote_parse
 from fastinstall.core.codec import dump
 from fastinstall.core.values import immutable
 
-_VERSION = "1.1"  # the first with sizes and times (PEP 700)
+_VERSION = "1.1"  # the first version of the API with sizes and times (PEP 700)
 
 
 @immutable
 class IndexedFile:
-    """A file listed by an index.
+    """A wheel that an index lists.
 
     Attributes:
-        name: of the distribution, normalised.
-        filename: with all tags: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
-        sha256: its hash, in hexadecimal digits.
-        size: of the file, in bytes.
-        uploaded: when it was added, in UTC: "2026-01-31T12:00:00Z".
-        requires_python: a specifier; empty if it has none.
-        metadata: the content of its METADATA, which lies beside it.
+        name: normalised name of the distribution.
+        filename: file name with all tags: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
+        sha256: hash of the file, in hexadecimal digits.
+        size: size of the file, in bytes.
+        uploaded: when the file was added, in UTC: "2026-01-31T12:00:00Z".
+        requires_python: version specifier of the supported Pythons; empty if the wheel has none.
+        metadata: text of the wheel's METADATA, which is also published as a separate file.
     """
 
     name: str
@@ -41,12 +41,12 @@ class IndexedFile:
 
     @property
     def metadata_sha256(self) -> str:
-        """The hash of its METADATA, in hexadecimal digits."""
+        """SHA-256 of METADATA, in hexadecimal digits."""
         return hashlib.sha256(self.metadata.encode()).hexdigest()
 
 
 def index_pages(files: Iterable[IndexedFile]) -> dict[str, str]:
-    """Return all pages of an index whose files are in its parent directory, by their paths."""
+    """Return the text of all pages by path; the pages link to files in the parent directory of the index."""
     projects: dict[str, list[IndexedFile]] = {}
     for file in sorted(files, key=lambda each: (each.name, each.filename)):
         projects.setdefault(file.name, []).append(file)
@@ -104,5 +104,5 @@ def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
 
 
 def _make_file_address(file: IndexedFile) -> str:
-    """Return the address relative to the project's page; some file stores read a bare "+" as a space."""
+    """Return a file's address, relative to its project's page; "+" is quoted: some file stores read it as a space."""
     return f"../../{quote_parse(file.filename)}"
