@@ -211,7 +211,7 @@ def open_working_session(context: Context) -> Session:
 
 
 def progress_for(context: Context) -> Callable[[Event], None]:
-    """Return a listener that logs events and shows them on stderr, in a live line or in lines; not with --quiet."""
+    """Return a listener that logs events and, without --quiet, shows them on stderr."""
     if context.console.quiet:
         return lambda event: _log(context, event)
     from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows no progress)
