@@ -1,1 +1,1 @@
-"""The command line: the only place that talks to a person, reads the environment, or knows colours."""
+"""The command line: the only package that talks to the user, reads environment variables, or uses colours."""

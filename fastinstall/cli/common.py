@@ -1,4 +1,4 @@
-"""What several verbs share: opening session and target, reading the request, printing the result."""
+"""Functions that verbs share: open session and target, check flags, print results and progress."""
 
 import math
 from argparse import Namespace
@@ -26,24 +26,26 @@ _NAMED_PROGRAMS = 12
 
 
 def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str], effect: Effect | None = None) -> None:
-    """Print a result on stdout: its document with --json, else its text, unless nothing was done and --quiet is given.
+    """Print a result on stdout: as a JSON document with --json, else as text.
+
+    The text is omitted with --quiet if the run could have changed something, but did not.
 
     Args:
-        context: where to print.
-        name: of the document.
+        context: the context of this run, with the console.
+        name: the name of the JSON document.
         value: the result.
-        render: gives its text.
-        effect: what the run did to an environment; None if it only looked.
+        render: formats the result as text.
+        effect: what the run changed; None for a command that never changes anything.
     """
-    from fastinstall.core.codec import document, dump, encode  # noqa: PLC0415 (doctor has its own outlet)
+    from fastinstall.core.codec import document, dump, encode  # noqa: PLC0415 (doctor prints without it)
 
-    context.closing.close()  # ends the live progress line, before the result is printed
+    context.closing.close()  # ends the live progress line before the result is printed
     console = context.console
     if console.json:
         did = encode(effect) if effect is not None else {}
         text = dump({**document(name, value), **did})
         if name == "plan":
-            console.exact(text)  # `apply` compares it word by word, perhaps called in another way
+            console.exact(text)  # unchanged, because `apply` compares the plan literally
         else:
             console.document(text)
         return
@@ -53,19 +55,19 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]
 
 
 def tell_restarts(effect: Effect | None, context: Context) -> None:
-    """Say which running programs need a restart, if there are any."""
+    """Print which running programs need a restart, if any do."""
     if effect is not None and effect.restart and not context.console.json:
         named = listing((f"{each.pid} {each.name}" for each in effect.restart), most=_NAMED_PROGRAMS)
         context.console.talk(f"restart these programs, which still use the Pillow from before: {named}")
 
 
 def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect:
-    """Return what this run did to an environment.
+    """Return what this run changed in an environment.
 
     Args:
-        before: what `identify_state` said of it before.
-        prefix: its root.
-        context: the changes that were already reported count too.
+        before: the state of the environment before the run, from `identify_state`.
+        prefix: the root of the environment.
+        context: the context of this run; changes that are recorded in it count too.
     """
     from fastinstall.observe.running_programs import find_outdated_programs  # noqa: PLC0415 (only after a change)
 
@@ -74,16 +76,16 @@ def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect
 
 
 def identify_state(prefix: PurePath) -> object:
-    """Return what tells two states of an environment apart: its receipt, and its transactions."""
+    """Return a value that changes whenever fastinstall changes an environment: its receipt and transactions."""
     receipt = foreign.bytes_or_empty(Path(prefix, RECEIPT))
     return receipt, sorted(each.name for each in Path(prefix).glob(f"{TRANSACTIONS}/*"))
 
 
 def target_of(arguments: Namespace) -> NamedTarget:
-    """Return what --prefix, --python and --new-env name.
+    """Return the target that --prefix, --python and --new-env name.
 
     Raises:
-        UsageError: two that exclude each other.
+        UsageError: both --new-env and --prefix were given.
     """
     new = getattr(arguments, "new_env", None)
     if new and arguments.prefix:
@@ -94,10 +96,10 @@ def target_of(arguments: Namespace) -> NamedTarget:
 
 
 def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Return session and target of a verb that changes nothing; report an interrupted run in it on stderr.
+    """Return session and target for a verb that changes nothing; report an interrupted run in the target on stderr.
 
     Raises:
-        FastinstallError: as `find_environment` says.
+        FastinstallError: as `find_environment`.
     """
     session = session_of(context)
     environment = find_environment(session, target_of(arguments))
@@ -106,10 +108,10 @@ def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session
 
 
 def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Return session and target of a verb that changes it, after recovering from an interrupted run, or reporting it.
+    """Return session and target for a verb that changes the target, after `recover_or_report`.
 
     Raises:
-        FastinstallError: as `find_environment` and `recover_environment` say.
+        FastinstallError: as `find_environment` and `recover_environment`.
     """
     session = open_working_session(context)
     environment = find_environment(session, target_of(arguments))
@@ -118,23 +120,23 @@ def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Sessi
 
 
 def tell_interruptions(environment: Environment, context: Context) -> None:
-    """Report on stderr what an interrupted run left in an environment, with the command that recovers it."""
-    from fastinstall.setup.recovery import describe_interruptions  # noqa: PLC0415 (doctor tells it in its report)
+    """Report on stderr each interrupted run in an environment, with the command that recovers from it."""
+    from fastinstall.setup.recovery import describe_interruptions  # noqa: PLC0415 (doctor has it in its report)
 
     for notice in describe_interruptions(environment):
         context.console.complain(f"warning: {notice}")
 
 
 def recover_or_report(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
-    """Recover from an interrupted run, if --yes was given or a person can be asked; otherwise only report it.
+    """Recover from an interrupted run if --yes was given or a person can be asked; otherwise only report the run.
 
-    Verbs call it before they change an environment.
+    Verbs call this before they change an environment.
 
     Raises:
-        FastinstallError: as `recover_environment` says.
+        FastinstallError: as `recover_environment`.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (doctor tells it in its report)
+        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (doctor has it in its report)
 
         recover_environment(session, environment)
     else:
@@ -142,10 +144,10 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
 
 
 def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> None:
-    """Refuse a flag beside others that make no sense with it.
+    """Refuse a flag in combination with others that contradict it.
 
     Raises:
-        UsageError: one of them was given too.
+        UsageError: both `flag` and one of `others` were given.
     """
     if not getattr(arguments, setting_of(flag)):
         return
@@ -155,10 +157,12 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
 
 
 def refuse_without(arguments: Namespace, needed: str, flags: Iterable[str]) -> None:
-    """Refuse flags that do nothing without another one; a setting or a variable may say them for other runs.
+    """Refuse flags that do nothing without the flag `needed`.
+
+    Only the command line is checked: settings and variables may set such a flag for other runs.
 
     Raises:
-        UsageError: one of them was given alone on the command line.
+        UsageError: one of `flags` was given without `needed`.
     """
     if getattr(arguments, setting_of(needed)):
         return
@@ -168,11 +172,11 @@ def refuse_without(arguments: Namespace, needed: str, flags: Iterable[str]) -> N
 
 
 def read_max_age(arguments: Namespace, usual: float) -> float | None:
-    """Return how old a document may be.
+    """Return the greatest age at which a document is still used.
 
     Args:
-        arguments: with --max-age.
-        usual: days, where it was not given.
+        arguments: the parsed arguments, with --max-age.
+        usual: the age in days if --max-age was not given.
 
     Returns:
         Days; None for any age.
@@ -191,26 +195,26 @@ def _find_interpreter(text: str | None) -> Path | None:
 
 
 def parse_path(text: str | None) -> Path | None:
-    """Return the path that a flag has, with the home directory for "~"; None where the flag was not given."""
+    """Return the path given by a flag, with "~" expanded; None if the flag was not given."""
     return expand_home(text) if text else None
 
 
 def session_of(context: Context) -> Session:
-    """Return the session of a run, whose events go to the log only."""
+    """Return a session whose events go only to the log."""
     session = replace(open_session(context.variables), program=context.program)
     return session.listening(lambda event: _log(context, event))
 
 
 def open_working_session(context: Context) -> Session:
-    """Return the session of a run that takes a while, whose events a person sees too."""
+    """Return a session for longer work, whose events go to the log and to stderr."""
     return session_of(context).listening(progress_for(context))
 
 
 def progress_for(context: Context) -> Callable[[Event], None]:
-    """Return a listener that shows events on stderr: a bar on a terminal, lines elsewhere."""
+    """Return a listener that logs events and, without --quiet, shows them on stderr."""
     if context.console.quiet:
         return lambda event: _log(context, event)
-    from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows none)
+    from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows no progress)
 
     show = context.closing.enter_context(progress_listener(context.console))
     notes = set[str]()

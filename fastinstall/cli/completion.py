@@ -1,7 +1,7 @@
-"""What a shell offers at TAB: argcomplete completes flags and choices, this module the other values.
+"""Complete command lines in a shell: argcomplete completes flags and choices, this module the other values.
 
-The script that a shell reads is argcomplete's. At each TAB it calls the program, which answers on a stream of its own
-and ends. Words are looked up only where the argument that takes them is typed; other arguments offer files.
+A shell reads argcomplete's script, which calls this program at each TAB. The program prints the completions on a
+separate stream and exits. Values are looked up only for the argument at the cursor; other arguments offer files.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource
 
 Words = Mapping[str, str]
-"""Each with what it means, or with nothing."""
+"""Word to its meaning, or to an empty text."""
 
 
 def answer_shell(variables: Mapping[str, str]) -> None:
-    """Print the words that fit at the cursor, and end the program."""
+    """Print the completions at the cursor, and exit."""
     verbs = [verb for verb in VERBS if f" {verb} " in variables.get("COMP_LINE", "")]
     parser = build_parser(verbs[0] if len(verbs) == 1 else None)
     add_completers(parser, variables)
@@ -30,11 +30,11 @@ def answer_shell(variables: Mapping[str, str]) -> None:
 
 
 def add_completers(parser: argparse.ArgumentParser, variables: Mapping[str, str]) -> None:
-    """Give each argument whose words the parser does not know a completer.
+    """Add a completer to each argument whose values the parser does not know.
 
     Args:
-        parser: of the command line.
-        variables: where recipes and environments are looked for.
+        parser: the parser of the command line.
+        variables: environment variables, which lead to recipes and environments.
     """
     for verb in verbs_of(parser):
         for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
@@ -46,7 +46,7 @@ def add_completers(parser: argparse.ArgumentParser, variables: Mapping[str, str]
 def _make_completer(
     look_up: Callable[[Mapping[str, str]], Words], variables: Mapping[str, str]
 ) -> Callable[..., Words]:
-    def complete(*, prefix: str, **_others: Any) -> Words:  # noqa: ANN401 (what argcomplete gives)
+    def complete(*, prefix: str, **_others: Any) -> Words:  # noqa: ANN401 (argcomplete's arguments)
         before, comma, _typed = prefix.rpartition(",")
         known = before.split(",")
         words = {f"{before}{comma}{word}": meaning for word, meaning in look_up(variables).items() if word not in known}
@@ -60,14 +60,14 @@ def _bare(words: Iterable[str]) -> Words:
 
 
 def _list_environments(variables: Mapping[str, str]) -> Words:
-    from fastinstall.observe.environments import list_known_environments  # noqa: PLC0415 (only here)
+    from fastinstall.observe.environments import list_known_environments  # noqa: PLC0415 (only for completion)
 
     known = map(str, list_known_environments(variables, user_directories(variables).state))
     return _bare((*known, *FilesCompleter()("")))
 
 
 def _list_recipes(variables: Mapping[str, str]) -> Words:
-    from fastinstall.observe.recipes import load_recipes  # noqa: PLC0415 (only where it is asked for, as all below)
+    from fastinstall.observe.recipes import load_recipes  # noqa: PLC0415 (only when needed, like all imports below)
     from fastinstall.observe.session import open_session  # noqa: PLC0415
 
     recipes = load_recipes(open_session(variables).recipe_directories).values()
@@ -100,4 +100,4 @@ _WORDS: dict[str, Callable[[Mapping[str, str]], Words]] = {
     "rollback request_allow": lambda _: _bare((Risk.FORCE_REMOVE,)),
     "doctor request_allow": lambda _: _bare((Risk.DOWNGRADE,)),
 }
-"""By the name of an argument, with its verb where another verb has other words."""
+"""Name of an argument ("VERB NAME" if it differs between verbs) to the function that lists its values."""

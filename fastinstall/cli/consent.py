@@ -21,17 +21,18 @@ _DECLINED = "declined; nothing was changed"
 
 
 def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, expected: Iterable[str] = ()) -> "Plan":
-    """Show a plan, and return it with everything that was accepted.
+    """Show a plan, ask for consent to it and to its risks, and return it with the accepted risks.
 
     Args:
-        plan: to be agreed to.
-        arguments: `--yes` accepts the plan, and no risk.
-        context: who may be asked.
-        command: the same without questions, to be pasted.
-        expected: what the plan is expected to take and to bring.
+        plan: the plan to agree to.
+        arguments: the parsed arguments; `--yes` accepts the plan, but no risk.
+        context: the context of this run, with the console.
+        command: the same command with `--yes`, for the error message.
+        expected: phrases on the expected speed gain, duration and cost.
 
     Raises:
-        RefusedError: nobody can be asked (exit 5); a DeclinedError if the person declines.
+        RefusedError: nobody can be asked, or with `--yes` a risk is not allowed (exit code 5); a DeclinedError if the
+            person declines.
     """
     from fastinstall.cli.text.plan_page import plan_text  # noqa: PLC0415 (only where there is a plan)
 
@@ -53,7 +54,7 @@ def agree(question: str, arguments: Namespace, console: Console, command: str) -
     """Raise unless --yes was given or a person says yes.
 
     Raises:
-        RefusedError: nobody can be asked (exit 5); a DeclinedError if the person declines.
+        RefusedError: nobody can be asked (exit code 5); a DeclinedError if the person declines.
     """
     refuse_without_yes(arguments, console, command)
     if not arguments.yes and not asker_for(console).confirm(question):
@@ -64,11 +65,11 @@ def refuse_unaccepted(plan: "Plan", *, with_items: bool = True) -> None:
     """Raise if a plan takes a risk that was not allowed by name.
 
     Args:
-        plan: with its risks.
-        with_items: whether to list what each risk brings; not where the plan was printed, which lists it.
+        plan: the plan with its risks.
+        with_items: whether the error lists the items of each risk; not necessary if the plan has been printed.
 
     Raises:
-        RefusedError: names each.
+        RefusedError: a risk is not allowed; the message names each such risk.
     """
     if risks := _list_unaccepted_risks(plan):
         from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # noqa: PLC0415 (as in `consent`)
@@ -87,13 +88,13 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str, ris
     """Raise if nobody can be asked and --yes was not given.
 
     Args:
-        arguments: with or without `--yes`.
-        console: whether somebody can be asked.
-        command: the same with `--yes`, to be pasted.
-        risks: which need to be allowed by name besides.
+        arguments: the parsed arguments, with or without `--yes`.
+        console: knows whether a person can be asked.
+        command: the same command with `--yes`, for the error message.
+        risks: risks that the command must also allow by name.
 
     Raises:
-        RefusedError: exit 5, with the command to paste.
+        RefusedError: with `command` as a hint (exit code 5).
     """
     if not arguments.yes and (not console.interactive or console.json):
         reason = "--json asks no questions" if console.interactive else "Not a terminal"
@@ -103,9 +104,9 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str, ris
 
 
 def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
-    """Ask about each risk by name, and return None if one is declined.
+    """Ask about each risk by name; return the plan with its risks accepted, or None if one is declined.
 
-    What is accepted goes into the request too, so that the equivalent flags name it.
+    The accepted risks are added to the plan's request, so that the equivalent command line allows them.
     """
     risks = _list_unaccepted_risks(plan)
     for plan_risk in risks:
@@ -116,11 +117,11 @@ def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
 
 
 def equivalent_command(plan: "Plan", *, names_python: bool) -> str:
-    """Return the command line that asks for the same plan.
+    """Return the command line that makes the same plan without questions.
 
     Args:
         plan: a plan of `setup`.
-        names_python: whether the user named an interpreter; if not, the one that makes an environment is the default.
+        names_python: whether the user gave --python; if not, the default interpreter makes a new environment.
     """
     from fastinstall.verbs.setup import name_target  # noqa: PLC0415 (only where there is a plan)
 

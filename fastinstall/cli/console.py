@@ -1,7 +1,7 @@
-"""Two streams: data on stdout, messages on stderr. Colour and line breaks only on a terminal.
+"""Print results on stdout and messages on stderr, with colour and wrapped lines only on a terminal.
 
-Text is laid out for each stream's width, colours and verbosity. The streams are taken as a run finds them: closed, in a
-poor encoding, read by one who leaves, on a full disk.
+Text is laid out for the width, colours and verbosity of each stream. This module also copes with streams that are
+closed, have a limited encoding, lead to a pipe that is closed early, or to a full disk.
 """
 
 import codecs
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _ESCAPED = "fastinstall.escaped"
-"""How characters are written that an encoding has not: as JSON has them, "\\u00e9", so that a document stays one."""
+"""Error handler that writes unencodable characters as JSON escapes ("\\u00e9"), so that JSON output stays valid."""
 
 
 def open_closed_streams() -> None:
-    """Open standard streams that the caller closed (`>&-`) on /dev/null, or the next opened file would be one."""
+    """Open standard streams that the caller closed (`>&-`) on /dev/null, so that no other file gets their numbers."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
@@ -52,7 +52,7 @@ class UnwrittenError(Exception):
     """The result of a run could not be written to stdout.
 
     Args:
-        reason: what the kernel says of the failed write.
+        reason: the system's message for the failed write.
     """
 
     def __init__(self, reason: str) -> None:
@@ -62,23 +62,23 @@ class UnwrittenError(Exception):
 def write_lines(stream: TextIO, text: str) -> None:
     """Write whole lines to stdout or stderr.
 
-    To a reader who has left (`| head`) nothing is said any more, and that is no failure.
+    A closed pipe (`| head`) is not an error: later output to the stream is discarded.
 
     Raises:
-        OSError: as the kernel says; nothing is written there any more.
+        OSError: the write failed for another reason; later output to the stream is discarded.
     """
     line = text if text.endswith("\n") else text + "\n"
     with _writing_to(stream):
         try:
             stream.write(line)
-        except UnicodeEncodeError:  # a path that is no text, or a locale that is poor
+        except UnicodeEncodeError:  # a path with invalid bytes, or a character that the locale lacks
             encoding = stream.encoding or "ascii"
             stream.write(line.encode(encoding, _ESCAPED).decode(encoding))
 
 
 @contextlib.contextmanager
 def _writing_to(stream: TextIO) -> Iterator[None]:
-    """Flush what the block writes; if that fails, nothing more is written, and a reader who has left is no failure."""
+    """Flush the stream after the block. If writing fails, discard later output; raise unless a pipe was closed."""
     try:
         yield
         stream.flush()
@@ -89,7 +89,7 @@ def _writing_to(stream: TextIO) -> Iterator[None]:
 
 
 def _redirect_to_null(stream: TextIO) -> None:
-    """Lead a stream to nowhere, so that what we and the ending interpreter still write is written somewhere.
+    """Redirect a stream to /dev/null, so that later writes do not fail, not even the flush when Python exits.
 
     Source: Python's documentation of the signal module, "Note on SIGPIPE".
     """
@@ -124,13 +124,13 @@ _COMMAND = re.compile(
 
 @immutable
 class Page:
-    """How text is laid out for a stream.
+    """The layout of text for a stream.
 
     Attributes:
-        width: columns, or None to never wrap lines because no terminal shows them.
-        colour: whether escape codes are used.
-        verbose: whether long lists are shown whole.
-        program: how commands of ours begin.
+        width: columns of the terminal; None if the stream is no terminal, so that lines are not wrapped.
+        colour: whether to use colour escape codes.
+        verbose: whether to show long lists in full.
+        program: the command that starts this program, for suggested commands.
     """
 
     width: int | None = None
@@ -144,22 +144,22 @@ class Page:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text
 
     def lines(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
-        """Break `text` between words; paths and flags stay whole.
+        """Yield `text` in lines, broken between words; paths and flags stay whole.
 
         Args:
-            text: one paragraph; its line ends are shown as escapes.
-            first: what stands before the first line.
-            rest: what stands before the others.
-            style: of every line, without what stands before it.
+            text: one paragraph; line breaks in it are shown as escapes.
+            first: prefix of the first line.
+            rest: prefix of the other lines.
+            style: style of each line, without its prefix.
         """
         room, text = self.width, spell_commands(text, self.program)
-        text = text.replace("\n", "\\n")  # what is foreign begins no line of its own
+        text = text.replace("\n", "\\n")  # text from elsewhere must not start a line of its own
         broken = [text] if room is None else _wrap_text(text, max(room - len(first), 20), max(room - len(rest), 20))
         for number, line in enumerate(broken):
             yield (rest if number else first) + self.paint(line, style)
 
     def advice(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
-        """Yield lines as `lines` does, but a command has a line of its own, never broken, so that it can be pasted."""
+        """Yield lines as `lines` does; but if they would wrap, put a command on one unbroken line, to be pasted."""
         found = _COMMAND.fullmatch(text)
         length = len(spell_commands(text, self.program))
         if self.width is None or len(first) + length <= self.width or found is None:
@@ -175,13 +175,13 @@ class Page:
     def table(
         self, head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), margin: int = 0
     ) -> Iterator[str]:
-        """Yield the lines of a table; a figure is never broken, words are if the terminal is too narrow.
+        """Yield the lines of a table; on a narrow terminal texts are wrapped, but never numbers.
 
         Args:
             head: the names of the columns.
-            rows: a text for each of them.
-            right: numbers of the columns with figures.
-            margin: columns before each line, left empty.
+            rows: for each row, a text for each column.
+            right: indexes of the columns with numbers, which are aligned right.
+            margin: width of the empty left margin, in characters.
         """
         from rich.table import Table  # noqa: PLC0415 (only for tables)
         from rich.text import Text  # noqa: PLC0415
@@ -196,34 +196,34 @@ class Page:
         yield from (f"{' ' * margin}{line}" for line in inner.render(table))
 
     def render(self, shown: "RenderableType") -> Iterator[str]:
-        """Yield the lines of whatever rich can lay out."""
+        """Yield the lines of an object that rich can render."""
         from rich.console import Console as RichConsole  # noqa: PLC0415 (only for tables)
 
         written = StringIO()
         colours: Literal["standard"] | None = "standard" if self.colour else None
         width = self.width or _ENDLESS
         console = RichConsole(file=written, width=width, color_system=colours, force_terminal=self.colour)
-        console.height = _ENDLESS  # without one, rich takes 80 columns for TERM=dumb, whatever the width
+        console.height = _ENDLESS  # without a height, rich ignores `width` and takes 80 columns for TERM=dumb
         console.print(shown, highlight=False)
         yield from (line.rstrip() for line in written.getvalue().splitlines())
 
     def shortened(self, items: Sequence[str]) -> tuple[str, ...]:
-        """Return the first few items, and how many more there are; all of them where much is to be shown."""
-        # One more line says no more than the item itself would.
+        """Return the first few items and a line with the number of the others; with --verbose, all items."""
+        # If only one item is too many, it takes no more room than the line that would count it.
         if self.verbose or len(items) <= SHOWN + 1:
             return tuple(items)
         return (*items[:SHOWN], f"... and {len(items) - SHOWN} more: --verbose or --json")
 
 
 def strip_control_characters(text: str, *, colour: bool = False) -> str:
-    r"""Escape what would steer a terminal: text from files and other people's metadata may try to.
+    r"""Escape characters that control a terminal, which text from files and foreign metadata may contain.
 
-    Control characters, and those that turn the direction of writing, become escapes as JSON spells them ("\u001b"), so
-    that a document stays one. Line ends and tabs stay.
+    Control characters, and those that change the writing direction, become JSON escapes ("\u001b"), so that JSON output
+    stays valid. Line breaks and tabs stay.
 
     Args:
-        text: whatever is about to be printed.
-        colour: whether our own colours, and no other escape codes, are let through.
+        text: the text to print.
+        colour: whether to keep our own colour codes; all others are escaped.
     """
     return _ESCAPE.sub(
         lambda found: found[0] if colour and found["ours"] else f"\\u{ord(found[0][0]):04x}{found[0][1:]}", text
@@ -236,7 +236,7 @@ def join_lines(lines: Iterable[str]) -> str:
 
 
 def _wrap_text(text: str, first: int, rest: int) -> list[str]:
-    """Return lines of at most `first` and then `rest` columns."""
+    """Wrap text; the first line has at most `first` columns, each other line at most `rest`."""
     import textwrap  # noqa: PLC0415 (only for a terminal)
 
     pad = first - rest
@@ -252,7 +252,7 @@ def _wrap_text(text: str, first: int, rest: int) -> list[str]:
 
 
 PLAIN = "FASTINSTALL_PLAIN"
-"""The variable that asks for lines alone."""
+"""Environment variable that requests plain lines, without menus and live progress."""
 
 _NARROWEST = 40
 _USUAL = 80
@@ -260,16 +260,16 @@ _USUAL = 80
 
 @immutable
 class Console:
-    """Where a run prints.
+    """Prints results on stdout and messages on stderr.
 
     Attributes:
-        json: stdout bears one JSON document and nothing else.
-        quiet: talk is left out; results and errors are not.
+        json: whether stdout gets one JSON document and nothing else.
+        quiet: whether to omit messages; results and errors are always printed.
         interactive: whether a person can be asked.
-        lines_only: the terminal cannot move its cursor, so that questions and progress come as lines.
-        make_stdout_page: says how text is laid out for stdout; asked each time, because a terminal can be resized.
+        lines_only: whether to ask and to show progress in plain lines, without moving the cursor.
+        make_stdout_page: returns the layout for stdout; called each time, because a terminal can be resized.
         make_stderr_page: the same for stderr.
-        known: secrets by their value, never printed.
+        known: the values of secrets, which are never printed.
     """
 
     json: bool = False
@@ -282,12 +282,12 @@ class Console:
 
     @property
     def out(self) -> Page:
-        """How text is laid out for stdout now."""
+        """The current layout for stdout."""
         return self.make_stdout_page()
 
     @property
     def err(self) -> Page:
-        """How text is laid out for stderr now."""
+        """The current layout for stderr."""
         return self.make_stderr_page()
 
     @property
@@ -299,7 +299,7 @@ class Console:
         """Print a result on stdout.
 
         Raises:
-            UnwrittenError: what stdout leads to does not take it.
+            UnwrittenError: writing to stdout failed.
         """
         self.exact(spell_commands(text, self.out.program))
 
@@ -307,15 +307,17 @@ class Console:
         """Print a result on stdout that is one JSON document.
 
         Raises:
-            UnwrittenError: as `data`.
+            UnwrittenError: writing to stdout failed.
         """
         self.exact(spell_commands(text, json.dumps(self.out.program, ensure_ascii=False)[1:-1]))
 
     def exact(self, text: str) -> None:
-        """Print a result on stdout in which no command is spelled anew, because a program compares or takes it.
+        """Print a result on stdout unchanged, because a program reads or compares it.
+
+        Other methods adapt the commands in a text to the way in which this program was called.
 
         Raises:
-            UnwrittenError: as `data`.
+            UnwrittenError: writing to stdout failed.
         """
         try:
             self._write(sys.stdout, text, self.out)
@@ -323,10 +325,10 @@ class Console:
             raise UnwrittenError(error.strerror or str(error)) from error
 
     def patch(self, text: str) -> None:
-        """Print a diff on stdout: byte by byte, as programs take it, unless a terminal shows it.
+        """Print a diff on stdout: as exact UTF-8 bytes for a program, with escapes on a terminal.
 
         Raises:
-            UnwrittenError: as `data`.
+            UnwrittenError: writing to stdout failed.
         """
         if sys.stdout.isatty():
             self.exact(text)
@@ -343,26 +345,26 @@ class Console:
             self.complain(text)
 
     def complain(self, text: str) -> None:
-        """Print on stderr, always; that nobody can hear it is no reason to stop."""
+        """Print on stderr, even with --quiet; a failed write is ignored."""
         with contextlib.suppress(OSError):
             self._write(sys.stderr, spell_commands(text, self.err.program), self.err)
 
     def _write(self, stream: TextIO, text: str, page: Page) -> None:
-        """Write to a stream, the one way out: no secret, and nothing that steers a terminal."""
+        """Write to a stream, without secrets and without characters that control a terminal."""
         write_lines(stream, strip_control_characters(redact_text(text, self.known), colour=page.colour))
 
 
 def page_for(
     stream: TextIO, variables: Mapping[str, str], *, colourless: bool, verbose: bool, program: str = PROGRAM
 ) -> Page:
-    """Return how text is laid out for a stream.
+    """Return the layout for a stream.
 
     Args:
-        stream: stdout or stderr, for its terminal's width.
-        variables: NO_COLOR, FORCE_COLOR, TERM and COLUMNS count.
+        stream: stdout or stderr; its terminal, if any, gives the width.
+        variables: environment variables; NO_COLOR, FORCE_COLOR, TERM and COLUMNS are used.
         colourless: whether --no-color was given.
         verbose: whether --verbose was given.
-        program: how this program was called.
+        program: the command that starts this program, for suggested commands.
     """
     return Page(
         width=_find_width(stream, variables),
@@ -373,7 +375,10 @@ def page_for(
 
 
 def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO) -> bool:
-    """Tell whether to use colour: --no-color, NO_COLOR, FORCE_COLOR, then the terminal. Source: no-color.org."""
+    """Return True if colour is wanted: by --no-color, NO_COLOR, FORCE_COLOR, or else the terminal.
+
+    Source: no-color.org.
+    """
     if refused or variables.get("NO_COLOR"):
         return False
     if variables.get("FORCE_COLOR"):
@@ -382,16 +387,16 @@ def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO)
 
 
 def is_dumb(variables: Mapping[str, str]) -> bool:
-    """Tell whether a terminal is to get lines alone: it understands no escape codes, or FASTINSTALL_PLAIN asks for it.
+    """Return True if a terminal must get plain lines: it has no escape codes, or FASTINSTALL_PLAIN is set.
 
-    The second is for screen readers, by which no terminal can be told: no cursor is moved, and every state is a line.
+    The variable is for screen readers, which cannot be detected.
     """
     asked = variables.get(PLAIN, "").lower() not in ("", "0", "no", "false", "off")
     return asked or variables.get("TERM", "") in ("", "dumb", "unknown")
 
 
 def can_ask(variables: Mapping[str, str], stdin: TextIO | None, stderr: TextIO) -> bool:
-    """Tell whether a person sits at a terminal: never in continuous integration."""
+    """Return True if a person at a terminal can be asked; never in continuous integration."""
     return stdin is not None and stdin.isatty() and stderr.isatty() and not variables.get("CI")
 
 

@@ -1,7 +1,7 @@
-"""The text of `--help`: a screen of 80 columns and 24 lines, the last one left for the prompt.
+"""Format the text of `--help`: 80 columns and 24 lines, the last of which is left for the prompt.
 
-What does not fit stands in `--help-all`, which argparse lays out, and in the man page: flags that a table leaves out
-of the screens of the largest verbs, and what the help of a flag says behind a semicolon.
+Only `--help-all`, which argparse lays out, and the man page show the rest: the flags that `SCREENS` omits for the
+largest verbs, and the part of a flag's help after the semicolon.
 
 The examples of each verb are also shown in the man page and in the reference.
 """
@@ -22,7 +22,7 @@ SCREENS: Mapping[str, frozenset[str]] = {
         "bench": "--quick --only --prefix --target-rate --loader --with --json",
     }.items()
 }
-"""By verb, the flags (the longest spelling) of its screen."""
+"""Verb to the flags, in their long form, that its help screen shows; other verbs show all flags."""
 
 
 EXAMPLES: dict[str, Mapping[str, str]] = {
@@ -93,12 +93,12 @@ EXAMPLES: dict[str, Mapping[str, str]] = {
         "fastinstall completion fish > fastinstall.fish": "in ~/.config/fish/completions",
     },
 }
-"""By verb, command lines with what they are for, in a few words; those of the program itself under the empty name."""
+"""Verb to its example commands, each with its purpose; the empty name has the examples of the program itself."""
 
 
 _WIDTH = 80
 _COLUMN = 24
-"""Where the words about a flag begin."""
+"""The column at which the description of a flag begins."""
 
 
 def screen(parser: argparse.ArgumentParser) -> str:
@@ -118,7 +118,7 @@ def screen(parser: argparse.ArgumentParser) -> str:
 
 
 def everything(parser: argparse.ArgumentParser) -> str:
-    """Return the long help: every flag in full words, laid out by argparse for the width of the terminal."""
+    """Return the long help: every flag with its full description, laid out by argparse for the terminal's width."""
     parser.usage = usage(parser).removeprefix("usage: ").replace("%", "%%")
     parser.epilog = "\n".join(_render_examples(EXAMPLES[verb_of(parser)]))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -131,7 +131,7 @@ def verb_of(parser: argparse.ArgumentParser) -> str:
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """Return the usage in one line: what stands where."""
+    """Return the usage line."""
     if not verb_of(parser):
         return f"usage: {parser.prog} VERB [FLAG...]"
     actions = parser._actions  # noqa: SLF001 (argparse has no other way to list them)
@@ -142,7 +142,7 @@ def usage(parser: argparse.ArgumentParser) -> str:
 
 
 def format_argument(action: argparse.Action) -> str:
-    """Format an argument as it is typed: "-o FILE" of --output, "[CHECK...]" of those that may be left out."""
+    """Format an argument as in a command line: "-o, --output FILE"; "[CHECK...]" if it may be omitted."""
     value = "|".join(map(str, action.choices or (action.metavar,)))
     if not action.option_strings:
         return f"[{value}...]" if action.nargs == "*" else value
@@ -153,7 +153,7 @@ def format_argument(action: argparse.Action) -> str:
 
 
 def groups_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[argparse.Action]]]:
-    """Yield the arguments by the titles of their groups, without those that ask for help."""
+    """Yield the title and arguments of each group, without the help flags."""
     for group in parser._action_groups:  # noqa: SLF001 (argparse has no other way to list them)
         found = group._group_actions  # noqa: SLF001 (argparse has no other way to list them)
         actions = [action for action in found if action.default != argparse.SUPPRESS]
@@ -178,7 +178,7 @@ def _render_flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
 
 
 def _make_rows(actions: Sequence[argparse.Action], shown: frozenset[str] | None) -> Iterator[str]:
-    """Yield a line for each flag on the screen, with what its help says before a semicolon."""
+    """Yield a line for each argument and each flag in `shown`, with its help up to the semicolon."""
     for action in actions:
         if action.help and (shown is None or not action.option_strings or action.option_strings[-1] in shown):
             argument = f"  {format_argument(action)}"

@@ -44,7 +44,7 @@ from fastinstall.core.surroundings import restrict_surroundings
 from fastinstall.core.values import immutable
 
 _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
-"""What the kernel says of a machine, and not of a program that is wrong."""
+"""Error numbers that show a limit or fault of the machine, not a bug in this program."""
 
 _FAILED = (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
@@ -52,17 +52,17 @@ _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
 @immutable
 class Context:
-    """What a command gets.
+    """The context of a run, which is passed to its command.
 
     Attributes:
         variables: the environment variables of this run.
-        sources: where requests are found that the flags leave open.
-        console: the two streams that a command prints to.
-        log: the log of this run, which every event is written to.
-        closing: left before any error is printed; a bar on the terminal ends with it.
-        changes: of the target, that hold however the run ends, and whether the user was told.
+        sources: where the values of absent flags come from.
+        console: prints to stdout and stderr.
+        log: the log of this run; every event is written to it.
+        closing: closed before an error or result is printed; this ends the live progress line.
+        changes: changes to the target that remain even if the run fails: a sentence each, and whether it was printed.
         words: the command line, without the program.
-        program: how this program was called, as a shell takes it.
+        program: the command that starts this program, quoted for a shell.
     """
 
     variables: Mapping[str, str]
@@ -77,19 +77,19 @@ class Context:
 
 @restrict_surroundings()
 def main(argv: Sequence[str] | None = None, program: str = PROGRAM) -> int:
-    """Run the command line; returns its exit code.
+    """Run a command line, and return its exit code.
 
     Args:
-        argv: the command line without the program; None for that of this process, whose program is found out.
-        program: how the caller's users call this program.
+        argv: the command line without the program; None for the command line of this process.
+        program: the command with which users start this program; detected if `argv` is None.
     """
     open_closed_streams()
     if argv is None:
         options, search_path = sys._xoptions, os.environ.get("PATH", "")  # noqa: SLF001 (documented)
         program = name_program(sys.argv[0], options, Path(sys.executable), search_path)
     words = sys.argv[1:] if argv is None else list(argv)
-    if "_ARGCOMPLETE" in os.environ and argv is None:  # set by the script that a shell has read
-        from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only where a shell asks)
+    if "_ARGCOMPLETE" in os.environ and argv is None:  # set by the completion script
+        from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only for completion)
 
         answer_shell(os.environ)
     with signals.handle_interruptions():
@@ -125,7 +125,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources, program: 
         program=program,
     )
     outcome = _run_command(arguments, context)
-    with suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
+    with suppress(KeyboardInterrupt), signals.defer_signals():  # an interruption now must not falsify the report
         code = _report_outcome(outcome, arguments, context)
         log.write(f"exit code {code}")
         log.close()
@@ -138,7 +138,7 @@ def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
         command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
         with context.closing:
             return int(command.run(arguments, context))
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (every one of them is told)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (every exception is reported)
         return error
 
 
@@ -153,7 +153,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return int(_explain(_complete_error(outcome, context), console))
         case InterruptedAfterCompletion():
             console.complain(outcome.message)
-            return int(ExitCode.OK)  # what was asked for is done
+            return int(ExitCode.OK)  # the command had completed its work
         case KeyboardInterrupt():
             return int(_report_interruption(console, context))
         case UnwrittenError():
@@ -163,7 +163,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
 
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
-    """Complete an error with what its raiser does not know: command line, settings file, what was changed."""
+    """Add to an error what its raiser does not know: the command line, settings file, log, and changes made so far."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
         told = f"other settings come from {settings.file}"
@@ -180,7 +180,7 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
 
 
 def _list_known(context: Context) -> tuple[Path, ...]:
-    """List environments with a Pillow that a receipt or a registry of conda's or of a tool's knows."""
+    """List environments with a Pillow that fastinstall has set up, or that conda or another tool has registered."""
     from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (rarely needed)
 
     known = list_known_environments(context.variables, user_directories(context.variables).state)
@@ -188,14 +188,14 @@ def _list_known(context: Context) -> tuple[Path, ...]:
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
-    """Explain a refusal of the system outside of any change; None if only a bug can be the cause."""
+    """Return an error that explains an OSError of a command that changes nothing; None if it can only be a bug."""
     try:
         place = Path.cwd()
     except OSError:
         return UsageError("the working directory is gone", hint="cd to another one, then run the same command again")
     if error.errno not in _REFUSALS:
         return None
-    from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only of a failure)
+    from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only after a failure)
 
     explained = explain_refusal(error, user_directories(context.variables).cache, (place,))
     if verb not in ("doctor", "inspect"):
@@ -204,7 +204,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
 
 
 def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
-    """Name the same command line, with an environment."""
+    """Return a hint: the same command line, with an environment named."""
     command = _repeat_command(words)
     if nearby:
         return f"name it: {command} --prefix {quote(nearby[0])}"
@@ -218,7 +218,10 @@ def _repeat_command(words: Sequence[str]) -> str:
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
-    """Return the error; behind changes that hold, one that names them by exit code 7: others say nothing changed."""
+    """Return the error; if changes remain, an error with exit code 7 that lists those not printed yet.
+
+    Other exit codes of failures mean that nothing was changed.
+    """
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error
     done = tuple(f"done before that: {change}" for change, is_told in context.changes.items() if not is_told)
@@ -241,7 +244,7 @@ def _make_console(arguments: Namespace, variables: Mapping[str, str], program: s
 
 
 def _find_output_flags(words: Sequence[str]) -> Namespace:
-    """Find the output flags in a command line that argparse refuses."""
+    """Find the output flags in a command line that argparse has not parsed."""
     return Namespace(
         json="--json" in words,
         quiet=not {"-q", "--quiet"}.isdisjoint(words),
@@ -276,7 +279,7 @@ def _report_interruption(console: Console, context: Context | None = None) -> in
 
 
 def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, console: Console) -> int:
-    """Report that a result could not be written: what was asked for has happened, and a script would never know."""
+    """Report that a result could not be written; the exit code tells scripts whether the target was changed."""
     console.complain(f"error: {error}")
     if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
         console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
@@ -285,7 +288,7 @@ def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, consol
 
 
 def _report_unexpected(error: BaseException, arguments: Namespace, context: Context) -> int:
-    """Tell what no code has explained: the system's refusal, or a bug of ours."""
+    """Report an unexpected exception: a failure of the system, or a bug in fastinstall."""
     import traceback  # noqa: PLC0415 (for our own bugs)
 
     console, log = context.console, context.log

@@ -1,7 +1,8 @@
-"""Every option as one row: its flag, variable, key in fastinstall.toml, question in the wizard, and how to read it.
+"""The table of options: the flag, variable, key in fastinstall.toml, wizard question and reader of each.
 
-Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`. A reader takes
-text from a flag or a variable, or what TOML holds, and raises ValueError with a sentence that says what it expected.
+Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`. A reader is a
+function that converts text from a flag or variable, or a TOML value; for an invalid one it raises ValueError with a
+sentence that says what it expected.
 """
 
 import argparse
@@ -26,11 +27,11 @@ _RECOVER = "correct that file, or remove it"
 
 @immutable
 class Settings:
-    """What a fastinstall.toml says.
+    """The settings in a fastinstall.toml.
 
     Attributes:
-        file: where they were read from, or None if there is no file.
-        values: what the file sets, by key.
+        file: the path of the file; None if there is none.
+        values: key to value, as in TOML.
     """
 
     file: Path | None = None
@@ -39,12 +40,12 @@ class Settings:
 
 @immutable
 class Sources:
-    """Variables and settings, in this order.
+    """Where the values of absent flags come from: variables first, then settings.
 
     Attributes:
         variables: environment variables; an empty one counts as absent.
-        settings: what the first settings file that is there sets.
-        overruled: keys that a flag of the same run makes meaningless.
+        settings: the settings of the first settings file that exists.
+        overruled: keys to ignore, because a flag of the same run overrules them.
     """
 
     variables: Mapping[str, str]
@@ -55,14 +56,14 @@ class Sources:
         """Return the value for a key, or an empty tuple if nothing sets it.
 
         Args:
-            key: in the settings file.
-            variable: name of the environment variable that sets it too.
-            read: what was written to the value; raises ValueError with a sentence.
-            negated: whether the variable (not the key) turns it off.
+            key: the key in the settings file.
+            variable: the name of the environment variable for the same value.
+            read: converts the text or TOML value; raises ValueError with a sentence.
+            negated: whether the variable, unlike the key, turns the option off.
 
         Raises:
-            UsageError: the variable cannot be read; names it.
-            DocumentError: the key cannot be read; names the file and the key.
+            UsageError: the variable has an invalid value; the message names the variable.
+            DocumentError: the key has an invalid value; the message names file and key.
         """
         if key in self.overruled:
             return ()
@@ -78,10 +79,10 @@ class Sources:
 
 
 def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (each reader has its own type)
-    """Read a value.
+    """Convert a value with `read`.
 
     Raises:
-        UsageError: it cannot be read; names `where` it was written, a flag or a variable.
+        UsageError: the value is invalid; the message begins with `where`, the name of the flag or variable.
     """
     try:
         return read(words)
@@ -90,12 +91,12 @@ def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (
 
 
 def setting_of(flag: str) -> str:
-    """Return the key of a flag in fastinstall.toml, by which argparse too knows its value: "fail_on" of "--fail-on"."""
+    """Return the key of a flag in fastinstall.toml, which is also its name in argparse: "fail_on" for "--fail-on"."""
     return flag.removeprefix("--").replace("-", "_")
 
 
 def variable_of(flag: str) -> str:
-    """Return the environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON.
+    """Return the name of the environment variable for a flag.
 
     >>> variable_of("--fail-on")
     'FASTINSTALL_FAIL_ON'
@@ -104,14 +105,14 @@ def variable_of(flag: str) -> str:
 
 
 def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:
-    """Return the first settings file that is there.
+    """Read the first settings file that exists.
 
     Args:
-        candidates: where one may lie.
-        known: gives the keys that it may have; asked only where there is a file.
+        candidates: paths of settings files.
+        known: returns the keys that a file may have; called only if a file exists.
 
     Raises:
-        DocumentError: not TOML, or a key that is not known.
+        DocumentError: the file is not TOML, or has an unknown key.
     """
     path = next((each for each in candidates if each.exists()), None)
     if path is None:
@@ -130,7 +131,7 @@ _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 
 
 def text(value: object) -> str:
-    """Read a word that is not empty."""
+    """Read a non-empty word."""
     if not isinstance(value, str) or not value:
         raise ValueError("expected a word")
     return value
@@ -146,7 +147,7 @@ def name_list(value: object) -> tuple[str, ...]:
 
 
 def channels(value: object) -> tuple[str, ...]:
-    """Read names and addresses of conda channels; a password would be seen among the processes and stay in plans."""
+    """Read names and URLs of conda channels; refuse passwords, which process lists and saved plans would show."""
     found = name_list(value)
     for channel in found:
         if channel.startswith("-") or any(character.isspace() for character in channel):
@@ -160,7 +161,7 @@ def channels(value: object) -> tuple[str, ...]:
 
 
 def switch(value: object) -> bool:
-    """Read true or false, in the words that people use for it."""
+    """Read a boolean, or a word for one ("yes", "off", "1")."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.lower() in _SWITCHES:
@@ -177,7 +178,7 @@ def positive_number(value: object) -> int:
 
 
 def directory(value: object) -> Path:
-    """Read the absolute path of a directory that is there."""
+    """Read the path of an existing directory; return it as an absolute path."""
     path = expand_home(text(value)).absolute()
     if not path.is_dir():
         raise ValueError(f"{path} is not a directory")
@@ -185,13 +186,13 @@ def directory(value: object) -> Path:
 
 
 def one_of(members: type[Enum]) -> Reader:
-    """Return a reader of the values of an enum."""
+    """Return a reader that accepts a value of an enum and returns the member."""
     read_word = word_of([str(member.value) for member in members])
     return lambda value: members(read_word(value))
 
 
 def word_of(words: Collection[str]) -> Reader:
-    """Return a reader of one of several words."""
+    """Return a reader that accepts one of several words."""
 
     def read(value: object) -> str:
         if value not in words:
@@ -211,12 +212,12 @@ class Question(NamedTuple):
     """How the wizard asks for an option.
 
     Attributes:
-        title: for the menu; empty for an option that another one's question asks for too.
-        text: the question; empty where the wizard has questions of its own.
-        meanings: each value, and what it means; empty where a value is typed.
-        empty: how no value, or a switch that is off, is told.
-        note: said before a value is typed.
-        conda_only: whether it means something in conda environments alone.
+        title: the option's name in the menu; empty if the question of another option covers this one.
+        text: the question; empty if the wizard has its own function to ask it.
+        meanings: value to its meaning; empty if the value is typed.
+        empty: the text shown for an absent value, or for a switch that is off.
+        note: printed before a value is typed.
+        conda_only: whether the option applies only to conda environments.
     """
 
     title: str
@@ -228,16 +229,16 @@ class Question(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One request.
+    """One option of a build request.
 
     Attributes:
         field: its name in `Request`, and its key in fastinstall.toml.
-        flag: on the command line.
-        metavar: of its value; empty for a switch.
-        help: what --help says of it, in one line.
-        read: text, list or boolean to the value; raises ValueError with a sentence.
+        flag: its flag on the command line.
+        metavar: placeholder for the value in help texts; empty for a switch.
+        help: its line in --help.
+        read: converts text, a list or a boolean to the value; raises ValueError with a sentence.
         question: how the wizard asks for it.
-        negated: flag and variable turn the field off ("--no-guard"); the key is the field itself.
+        negated: whether flag and variable turn the field off ("--no-guard"); the key never does.
     """
 
     field: str
@@ -250,7 +251,7 @@ class Option(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """Its environment variable."""
+        """The name of its environment variable."""
         return variable_of(self.flag)
 
 
@@ -345,14 +346,14 @@ REQUEST_OPTIONS: tuple[Option, ...] = (
     Option("upgrade", "--upgrade", "", "look for a later version even if all is well", switch, _UPGRADE_ASKED),
     Option("allow", "--allow", "RISK,...", _RISKS, risks),
 )
-"""In the order of the help and of the wizard's menu."""
+"""All options, in the order of help texts and of the wizard's menu."""
 
 
 _SWITCHED = {"action": "store_const", "const": "true"}
 
 
 def add_request_options(parser: argparse.ArgumentParser) -> None:
-    """Give a parser every request as a flag; absent flags stay None."""
+    """Add the flags of all options to a parser; absent flags stay None."""
     group = parser.add_argument_group("build (also FASTINSTALL_* variables and fastinstall.toml)")
     for option in REQUEST_OPTIONS:
         kind: dict[str, Any] = {"metavar": option.metavar} if option.metavar else _SWITCHED
@@ -360,28 +361,28 @@ def add_request_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
-    """Merge flags, variables and settings.
+    """Return the request made by flags, variables and settings.
 
     Raises:
-        UsageError: a value that cannot be read; names the flag or the variable.
-        DocumentError: likewise, in the settings file.
+        UsageError: the value of a flag or variable is invalid; the message names the flag or variable.
+        DocumentError: a value in the settings file is invalid.
     """
     read = ((option.field, _read_given_value(option, arguments, sources)) for option in REQUEST_OPTIONS)
     return replace(Request(), **{field: value for field, values in read for value in values})
 
 
 def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk, ...]:
-    """Read the risks that are allowed by name, and no other request.
+    """Return the risks that are allowed by name; no other option is read.
 
     Raises:
-        UsageError: as `read_request`.
+        UsageError: the flag or variable names an unknown risk.
     """
     option = next(option for option in REQUEST_OPTIONS if option.field == "allow")
     return next(iter(_read_given_value(option, arguments, sources)), ())
 
 
 def format_flags(request: Request) -> tuple[str, ...]:
-    """Format the flags that ask for the same, to be printed at the end of a wizard."""
+    """Return the flags that make the same request on the command line."""
     usual = Request()
     words: list[str] = []
     for option in REQUEST_OPTIONS:

@@ -1,7 +1,4 @@
-"""The command line, as argparse reads it: the verb, its flags, and what variables and settings put in their place.
-
-The flags of each verb.
-"""
+"""Parse the command line: the verbs, their flags, and the defaults that variables and settings give to flags."""
 
 import argparse
 import math
@@ -34,7 +31,7 @@ class _Parser(argparse.ArgumentParser):
     program = PROGRAM
 
     def format_help(self) -> str:
-        from fastinstall.cli.help import screen  # noqa: PLC0415 (few runs ask for it)
+        from fastinstall.cli.help import screen  # noqa: PLC0415 (only for help)
 
         return spell_commands(screen(self), self.program)
 
@@ -55,12 +52,12 @@ class _Parser(argparse.ArgumentParser):
         choice = f"did you mean {meant}?" if meant else f"choose one of {', '.join(known)}"
         raise UsageError(f"{name} {value!r}: {choice}", hint=f"{program} --help")
 
-    def parse_known_args(  # type: ignore[override]  # the one of its overloads that argparse itself calls
+    def parse_known_args(  # type: ignore[override]  # the only overload that argparse itself calls
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Let words that follow a flag join the last positional, as with `guard check --quiet FILE`.
+        """Accept more values of the last positional argument after a flag, as in `guard check --quiet FILE`.
 
-        argparse takes that one for ended where a flag follows the word before it.
+        argparse ends an argument with `nargs="*"` at the first flag.
         """
         found, rest = super().parse_known_args(args, namespace)
         ended = next((each for each in self._actions if each.nargs == "*" and not each.option_strings), None)
@@ -73,20 +70,20 @@ class _Parser(argparse.ArgumentParser):
 def parse(
     words: Sequence[str], variables: Mapping[str, str], candidates: Iterable[Path], program: str = PROGRAM
 ) -> tuple[argparse.Namespace, Sources]:
-    """Read the command line; what it leaves open comes from variables and settings.
+    """Parse the command line; variables and settings give the values of absent flags.
 
     Args:
         words: the command line without the program.
-        variables: environment variables, of which some set flags.
-        candidates: settings files; the first one that is there counts.
-        program: how this program was called, for the commands of the help.
+        variables: environment variables, some of which set flags.
+        candidates: paths of settings files; the first that exists is read.
+        program: the command that starts this program, for the commands in help texts.
 
     Returns:
-        The flags, and where the requests that they leave open are found.
+        The parsed arguments, and the sources of options that they leave open.
 
     Raises:
-        UsageError: an unknown flag or verb, or a value that cannot be read.
-        DocumentError: a malformed settings file.
+        UsageError: a flag or verb is unknown, or a value is invalid.
+        DocumentError: the settings file is malformed.
     """
     wanted = () if _HELP & set(words) else candidates
     settings = load_settings(wanted, _list_keys)
@@ -105,7 +102,7 @@ def parse(
 
 
 def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
-    """Name what nobody knows, with the verb and the flag that was probably meant."""
+    """Raise an error that names the first unknown flag or word, and suggests a similar flag."""
     # argparse has no other way to list them.
     known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001
     flags = [each.partition("=")[0] for each in rest if each.startswith("-")]
@@ -118,7 +115,7 @@ def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) 
 
 
 def _find_similar(word: str, known: Iterable[str]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 (only where somebody mistyped)
+    from difflib import get_close_matches  # noqa: PLC0415 (only after a typing error)
 
     return next(iter(get_close_matches(word, known, n=1, cutoff=0.7)), None)
 
@@ -127,8 +124,8 @@ def build_parser(only: str | None = None, program: str = PROGRAM) -> argparse.Ar
     """Return the parser of the command line.
 
     Args:
-        only: the one verb that it is to know, because making all of them takes longer than parsing; None for all.
-        program: how this program was called, for the commands of the help.
+        only: the one verb to add, because adding all of them takes longer than parsing; None to add all.
+        program: the command that starts this program, for the commands in help texts.
     """
     parser = _Parser(
         prog=PROGRAM,
@@ -149,14 +146,14 @@ def build_parser(only: str | None = None, program: str = PROGRAM) -> argparse.Ar
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """Return the parsers of the verbs that a parser of the command line knows, in their order."""
+    """Return the parsers of the verbs of a command-line parser, in order."""
     # argparse has no other way to list them.
     found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
     return [verb for action in found for verb in action.choices.values()]
 
 
 def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """List the flags that are no requests, with their actions."""
+    """Yield the flags of a verb with their actions, except help flags and options of the build request."""
     for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
         flag = next((name for name in action.option_strings if name.startswith("--")), None)
         if flag is not None and flag not in _HELP and not action.dest.startswith("request_"):
@@ -185,13 +182,13 @@ def _choose_reader(action: argparse.Action) -> Reader:
 
 
 def _list_overruled_keys(words: Sequence[str]) -> frozenset[str]:
-    """List the keys of variables and settings that a flag overrules because it names another target or level."""
+    """Return the keys whose variables and settings are ignored, because a flag names another target or level."""
     flags = {word.partition("=")[0] for word in words}
     return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
 
 
 EVERYTHING = "older"
-"""What `--forget` without a name means: everything older than the setup that holds."""
+"""Value of `--forget` without an ID: forget everything older than the current setup."""
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -205,10 +202,10 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 class _Everything(argparse.Action):
-    """Like argparse's own help, with all flags."""
+    """The action of `--help-all`: print help with every flag, and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_words: object) -> None:
-        from fastinstall.cli.help import everything  # noqa: PLC0415 (few runs ask for it)
+        from fastinstall.cli.help import everything  # noqa: PLC0415 (only for help)
 
         parser._print_message(everything(parser), sys.stdout)  # noqa: SLF001 (what argparse's own action calls)
         parser.exit()
@@ -278,7 +275,7 @@ def _guard(parser: argparse.ArgumentParser) -> None:
 
 
 def _build(parser: argparse.ArgumentParser) -> None:
-    from fastinstall.core.architecture import ARCHITECTURES  # noqa: PLC0415 (no other verb pays for it)
+    from fastinstall.core.architecture import ARCHITECTURES  # noqa: PLC0415 (only for this verb)
 
     add_target_flags(parser)
     add_request_options(parser)
@@ -346,7 +343,7 @@ def _add_completion_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
-    """Add the flags that name an environment; with `creates`, also the one for an environment to be made."""
+    """Add the flags that name an environment; with `creates`, also `--new-env`."""
     group = parser.add_argument_group("target (default: the active environment)")
     _add(group, "--prefix DIR", "work on this environment")
     _add(group, "--python EXE", "work on the environment of this interpreter")
@@ -365,7 +362,7 @@ def _add_max_age(parser: argparse.ArgumentParser, summary: str) -> None:
 
 
 def _add(group: argparse._ActionsContainer, spelling: str, summary: str, **kind: Any) -> None:  # noqa: ANN401
-    """Add a flag as its help spells it: "-o --output FILE"; one with neither value nor choices is a switch."""
+    """Add a flag, written as "-o --output FILE"; without a placeholder or choices it is a switch."""
     names = [word for word in spelling.split() if word.startswith("-")]
     if value := spelling.removeprefix(" ".join(names)).strip():
         kind["metavar"] = value
@@ -401,4 +398,4 @@ VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "cache": ("show what the cache takes on the disk, or empty it", _add_cache_arguments),
     "completion": ("print a script that completes command lines", _add_completion_arguments),
 }
-"""Each verb with what it does, and what gives it its flags."""
+"""Verb to its one-line help and the function that adds its flags."""

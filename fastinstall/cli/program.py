@@ -1,7 +1,7 @@
-"""How the user called this program, so that printed commands begin the same way.
+"""Find out how the user started this program, so that printed commands start it the same way.
 
-Three callers leave no script behind that a shell could find by its name: bootstrap.sh, which says how it was called in
-an option of the interpreter (not in a variable, which every child would inherit), uvx, and `pipx run`.
+Three launchers leave no script on PATH: bootstrap.sh, uvx and `pipx run`. bootstrap.sh passes its own command line in
+an option of the interpreter, because child processes would inherit a variable.
 """
 
 import os
@@ -12,20 +12,20 @@ from pathlib import Path
 from fastinstall.core.messages import PROGRAM, quote
 
 OPTION = "fastinstall-program"
-"""The option (-X) by which bootstrap.sh says what calls it."""
+"""The interpreter option (-X) in which bootstrap.sh passes the command that started it."""
 
 _OF_UV = re.compile(r"archive-v\d+")
-"""The directory in uv's cache with the environments of `uvx`; an installed tool's is called `tools`."""
+"""Name of the directory in uv's cache with the environments of `uvx`; installed tools are in `tools` instead."""
 
 
 def name_program(script: str, options: Mapping[str, str | bool], python: Path, search_path: str) -> str:
-    """Return how this program was called.
+    """Return the command that starts this program, quoted for a shell.
 
     Args:
         script: `sys.argv[0]`.
         options: `sys._xoptions`.
-        python: the interpreter that runs this program, in the environment that it is installed in.
-        search_path: PATH.
+        python: the interpreter that runs this program, in the program's own environment.
+        search_path: the value of PATH.
     """
     prefix = python.parent.parent
     if isinstance(said := options.get(OPTION), str):
@@ -33,18 +33,18 @@ def name_program(script: str, options: Mapping[str, str | bool], python: Path, s
     if Path(script).name == "__main__.py":
         return f"{quote(python)} -m {PROGRAM}"
     if Path(script).name != PROGRAM:
-        return PROGRAM  # a program of somebody's own, which calls main()
+        return PROGRAM  # another program, which calls main()
     runner = _find_runner(prefix)
     if runner is not None and not _has_own_source(prefix):
         return f"{runner} {PROGRAM}"
-    # uvx puts its environment on PATH, and takes it away again
+    # uvx puts its environment on PATH only for this run
     if runner is None and _is_on_path(script, search_path):
         return PROGRAM
     return quote(Path(script).absolute())
 
 
 def _find_runner(prefix: Path) -> str | None:
-    """Return the command that made a temporary environment for this run, or None."""
+    """Return the launcher ("uvx", "pipx run") that made a temporary environment for this run, or None."""
     if _OF_UV.fullmatch(prefix.parent.name):
         return "uvx"
     kept = prefix.parent.name in ("pipx", ".cache") and "pipx" in prefix.parts
@@ -52,12 +52,12 @@ def _find_runner(prefix: Path) -> str | None:
 
 
 def _has_own_source(prefix: Path) -> bool:
-    """Whether this program was installed from a file or repository: `uvx fastinstall` would then run the index's."""
+    """Return True if this was installed from a file or repository: `uvx fastinstall` would run a released version."""
     return any(prefix.glob(f"lib/python*/site-packages/{PROGRAM}-*.dist-info/direct_url.json"))
 
 
 def _is_on_path(script: str, search_path: str) -> bool:
-    """Whether a shell finds this script by its name."""
+    """Return True if a shell finds this script by its name."""
     for directory in search_path.split(os.pathsep):
         candidate = Path(directory, PROGRAM)
         if os.access(candidate, os.X_OK) and candidate.is_file():

@@ -1,7 +1,7 @@
-"""Events as a person sees them: one live line on a terminal, plain lines elsewhere.
+"""Show the progress of a run on stderr: in one live line on a terminal, otherwise in plain lines.
 
-The line says what is being done, how much of it is done, and for how long. A terminal that knows only lines, or a
-screen reader, gets the same as a line every so often.
+The live line shows the current task, how much of it is done, and the elapsed time. Plain lines are for screen readers
+and other terminals that cannot update a line; from time to time, one shows the same as the live line.
 """
 
 import threading
@@ -33,7 +33,7 @@ _TITLES = {
     "swap": "installing and checking",
     "verify": "installing and checking",
 }
-"""What a stage is called where its own message has too many details. Stages of one phase share a title."""
+"""Stage to its title, if the stage's own message has too many details. Stages of one phase share a title."""
 
 
 class ProgressLines:
@@ -65,7 +65,7 @@ class ProgressLines:
             self._thread.start()
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        """Return this listener."""
         return self
 
     def __exit__(self, *_failure: object) -> None:
@@ -85,10 +85,10 @@ class ProgressLines:
             self._tell(title)
 
     def _tell_lasting(self, event: Event) -> None:
-        """Print what stays to be read when the work is over."""
+        """Print an event if it should remain readable after the work: a warning, note or, with --verbose, a stage."""
         verbose = self._console.verbose
         match event:
-            case Started() if verbose or not self._state.stage:  # without a live line
+            case Started() if verbose or not self._state.stage:  # some stages have no live line
                 self._tell(event.message)
             case Finished() if verbose:
                 self._tell(f"{event.message} ({event.seconds:.1f} s)")
@@ -114,7 +114,7 @@ class ProgressLines:
 
 
 class ProgressLine(ProgressLines):
-    """Lines for what should stay, and below them one that is alive while something goes on."""
+    """Prints lasting lines, and below them a live line while a stage is in progress."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -131,7 +131,7 @@ class ProgressLine(ProgressLines):
                 self._start()
 
     def __exit__(self, *_failure: object) -> None:
-        """Take the line away, and show the cursor again."""
+        """Remove the live line, and show the cursor again."""
         with self._lock:
             self._stop()
 
@@ -140,11 +140,11 @@ class ProgressLine(ProgressLines):
         super()._tell(text, style)
 
     def _start(self) -> None:
-        from rich.console import Console as RichConsole  # noqa: PLC0415 (only where something is alive)
+        from rich.console import Console as RichConsole  # noqa: PLC0415 (only for a live line)
         from rich.live import Live  # noqa: PLC0415
 
         page = self._console.err
-        terminal = RichConsole(stderr=True, no_color=not page.colour, highlight=False)  # which asks for its width
+        terminal = RichConsole(stderr=True, no_color=not page.colour, highlight=False)  # rich queries its width
         self._live = Live(
             get_renderable=self._render_line,
             console=terminal,
@@ -158,7 +158,7 @@ class ProgressLine(ProgressLines):
     def _render_line(self) -> "Text":
         from rich.text import Text  # noqa: PLC0415
 
-        if not self._state.stage:  # rich draws once more when the line is taken away
+        if not self._state.stage:  # rich draws once more when the line is removed
             return Text()
         width = (self._console.err.width or 80) - 1
         text = fit(describe_state(self._state, time.monotonic(), width), self._console.known)
@@ -171,21 +171,24 @@ class ProgressLine(ProgressLines):
 
 
 def progress_listener(console: Console) -> ProgressLines:
-    """Return a listener for stderr, to be entered before its first event and left before the result is printed."""
+    """Return a listener that shows events on stderr.
+
+    It is a context manager: enter it before the first event, and leave it before the result is printed.
+    """
     return ProgressLines(console) if console.err.width is None or console.lines_only else ProgressLine(console)
 
 
 @immutable
 class ProgressState:
-    """What goes on. Times are in seconds of any one clock.
+    """The stage in progress. Times are in seconds of one clock, such as `time.monotonic`.
 
     Attributes:
-        stage: the one that began last; empty if none goes on.
-        title: what is done in it, for people.
-        begun: when the first stage of this title began.
-        done: units of the stage that are done, or bytes of the file that is downloaded.
-        total: all of them; 0 where nobody counts.
-        is_download: whether bytes are counted.
+        stage: the stage that began last; empty if none is in progress.
+        title: the task of the stage, for the user.
+        begun: the time at which the first stage with this title began.
+        done: completed units of the stage, or downloaded bytes of a file.
+        total: number of all units or bytes; 0 if unknown.
+        is_download: whether `done` and `total` are bytes.
     """
 
     stage: str = ""
@@ -197,7 +200,7 @@ class ProgressState:
 
 
 def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
-    """Return the state after an event; none before a plan, after which somebody may be asked."""
+    """Return the state after an event; empty for the stages of planning, because a question may follow them."""
     match event:
         case Started(stage="index" | "solve"):
             return ProgressState()
@@ -214,7 +217,7 @@ def advance_state(state: ProgressState, event: Event, now: float) -> ProgressSta
 
 
 def describe_state(state: ProgressState, now: float, width: int | None = None) -> str:
-    """Return what goes on, how much of it is done, and for how long; a long title is cut to fit into `width`."""
+    """Return title, progress and elapsed time in one line; a long title is cut to fit into `width` columns."""
     title, facts = state.title, f", {now - state.begun:.0f} s so far"
     if state.is_download:
         facts = f", {state.done / _MEGABYTE:.0f} of {state.total / _MEGABYTE:.0f} MB{facts}"

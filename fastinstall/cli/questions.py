@@ -1,7 +1,7 @@
-"""Questions to a person at a terminal: menus by questionary, or plain lines where the terminal knows only these.
+"""Ask a person at a terminal: in menus by questionary, or in plain lines if the terminal supports no menus.
 
-A question can be taken back: by the answer "Back" of a menu, or the word "back" where text is typed. No character
-beyond ASCII is written, whatever the terminal says that it can show.
+The user can go back: with the answer "Back" in a menu, or by typing "back" instead of a text. Only ASCII characters
+are written, even if the terminal claims to support more.
 """
 
 import sys
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from questionary import Question
 
 Texts = Mapping[str, str]
-"""Texts for a person, by the values that they stand for."""
+"""Value of an answer to its text for the user."""
 NO_TEXTS: Texts = MappingProxyType({})
 _MARK = "? "
 _WAYS = "(arrow keys, Enter)"
@@ -26,7 +26,7 @@ _POINTER = 6
 _BELOW_POINTER = "\n   "
 _SHORT = len(" 12")
 _TYPED = 20
-"""Columns that a question leaves for an answer that is typed; a longer one goes on in the next line."""
+"""Columns to keep free after a question for a typed answer; if the line has fewer, the answer gets its own line."""
 
 
 class Asker(Protocol):
@@ -40,10 +40,10 @@ class Asker(Protocol):
         """Ask for one of several answers.
 
         Args:
-            question: what is asked, in one sentence.
+            question: one sentence.
             answers: value to label, in order.
-            default: the value that is marked first; None for the first one.
-            meanings: a sentence about a value, for those that need one.
+            default: the value that is selected initially; None for the first.
+            meanings: value to a sentence about it, for values that need one.
         """
         ...
 
@@ -53,27 +53,27 @@ class Asker(Protocol):
 
 
 def asker_for(console: Console) -> Asker:
-    """Return how questions are asked on this terminal."""
+    """Return the asker that suits this terminal."""
     return Lines(console) if console.lines_only else Menus(console)
 
 
 class _Row(str):
-    """The label of an answer, which questionary formats for every screen that it draws.
+    """The row of an answer in a menu, laid out anew each time that questionary draws the menu.
 
     Attributes:
-        make_text: returns the row for the terminal as it is now.
+        make_text: returns label and meaning, laid out for the terminal's current width.
     """
 
     __slots__ = ("make_text",)
     make_text: Callable[[], str]
 
     def __format__(self, _specification: str) -> str:
-        """Return the row: the label, and what it means."""
+        """Return the label and its meaning."""
         return self.make_text()
 
 
 class Menus:
-    """Arrow keys and Enter, on stderr, so that stdout holds results alone."""
+    """Asks in menus with arrow keys and Enter, on stderr, because stdout is only for results."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -86,7 +86,7 @@ class Menus:
         return bool(_ask_unless_interrupted(questionary.confirm(asked, default=default, **self._make_terminal())))
 
     def choose(self, question: str, answers: Texts, *, default: str | None = None, meanings: Texts = NO_TEXTS) -> str:
-        """Ask for one of several answers, each with its meaning; rows fit the terminal also after it was resized."""
+        """Ask for one of several answers, each with its meaning; the rows adapt if the terminal is resized."""
         import questionary  # noqa: PLC0415
 
         labels = {value: self._fit(label) for value, label in answers.items()}
@@ -120,12 +120,12 @@ class Menus:
         return str(_ask_unless_interrupted(questionary.text(asked, default=default, **self._make_terminal()))).strip()
 
     def _wrap_question(self, question: str, room: int) -> str:
-        """Return the question; where its line has no room for the answer too, the answer gets the next one."""
+        """Return the question, ending in a line break if its line lacks `room` columns for the answer."""
         text = self._fit(question)
         if len(f"{_MARK}{text} ") + room < self._width:  # one column is left for the cursor
             return text
         lines = self._console.err.lines(text, first=" " * len(_MARK), rest=" " * len(_MARK))
-        return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)  # a blank follows in any case
+        return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)  # the caller or questionary adds a blank
 
     @property
     def _width(self) -> int:
@@ -144,7 +144,7 @@ class Menus:
 
 
 class Lines:
-    """A number or a word and Enter, without a single escape code; each state is a line that ends."""
+    """Asks in plain lines without escape codes; the user answers with a number or a word, then Enter."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -176,7 +176,7 @@ class Lines:
         return self._ask_line(question, f"(Enter for {default})" if default else "") or default
 
     def _ask_line(self, question: str, ways: str) -> str:
-        """Return what is answered; where a line is too narrow for the question and its ways, these get the next one."""
+        """Ask, and return the answer. `ways` lists the possible answers, on its own line if the first has no room."""
         asked, page = f"{question} {ways}".rstrip(), self._console.err
         if page.width is not None and len(asked) + _SHORT > page.width:
             asked = "\n".join((*page.lines(question), ways)).rstrip()
@@ -197,18 +197,18 @@ class Lines:
 
 
 def fit(text: str, known: tuple[str, ...] = ()) -> str:
-    """Return a text as stderr can show it: no secret, nothing that steers a terminal, what it cannot encode escaped."""
+    """Return a text without secrets, with control characters and those that stderr cannot encode escaped."""
     encoding = sys.stderr.encoding or "ascii"
     return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _break_rows(labels: Texts, meanings: Texts, room: int | None) -> dict[str, list[str]]:
-    """Return the lines of every answer: label and meaning side by side, or one below the other where labels are long.
+    """Return the lines of each answer: label and meaning side by side, or one below the other if labels are long.
 
     Args:
-        labels: value to what the answer is called.
+        labels: value to label.
         meanings: value to a sentence about it.
-        room: columns; None if lines are not broken.
+        room: columns per line; None to leave lines unbroken.
     """
     width = max((len(labels[value]) for value in meanings if value in labels), default=0)
     rows = {value: [f"{label:<{width}}  {meanings.get(value, '')}".rstrip()] for value, label in labels.items()}
@@ -233,9 +233,9 @@ def _ask_unless_interrupted(question: "Question") -> object:
 
 
 BACK = "back"
-"""What is typed to go back; a directory of that name is `./back`."""
+"""The word that the user types to go back; to name a directory called so, type `./back`."""
 NOTHING = "-"
-"""What is typed for no value at all, where there is one."""
+"""The character that the user types to clear a value."""
 
 
 def choose_or_go_back(
@@ -244,11 +244,11 @@ def choose_or_go_back(
     """Ask for one of the answers, or return None if the user goes back.
 
     Args:
-        asker: asks by cursor or in lines, by the terminal.
-        question: what is asked, in one sentence.
+        asker: asks the question.
+        question: one sentence.
         meanings: value to a sentence about it, in order.
-        labels: of the values that do not stand for themselves.
-        default: the value that is marked first, where it is one of them; else the first one.
+        labels: value to label, for values that are not their own label.
+        default: the value that is selected initially; if it is not among the values, the first is.
     """
     answers = {str(value): str(value) for value in meanings} | dict(labels) | {BACK: "Back"}
     marked = default if default in answers else None
@@ -262,11 +262,11 @@ def ask_text_or_go_back(
     """Ask for a valid or empty line of text, or return None if the user goes back.
 
     Args:
-        asker: asks by cursor or in lines, by the terminal.
-        question: one sentence, without its ways out.
-        read: raises ValueError with a sentence where the text makes no sense.
-        complain: tells that sentence; the question is asked again.
-        default: the text that Enter alone gives.
+        asker: asks the question.
+        question: one sentence, without the instructions for going back.
+        read: raises ValueError with a sentence if the text is invalid.
+        complain: prints that sentence, before the question is asked again.
+        default: the answer if the user presses only Enter.
     """
     ways = f"{BACK}: go back" + (f", {NOTHING}: none" if default else "")
     while True:

@@ -1,4 +1,7 @@
-"""The log of a run, in the state directory of the user, without secrets. A log that cannot be written stops nothing."""
+"""The log of a run, without secrets, in the user's state directory.
+
+If the log cannot be written, the run goes on without it.
+"""
 
 import os
 import shlex
@@ -16,13 +19,13 @@ _KEPT = 50
 
 
 class RunLog:
-    """Lines with a time, written as they come.
+    """A log file; each entry begins with the time in UTC and is written at once.
 
     Args:
-        path: the file, or None if no log could be opened.
-        stream: open on that file.
-        home: replaced by "~" in every line.
-        known: secrets by their value, from `find_secret_values`.
+        path: the path of the file; None if no log could be opened.
+        stream: the open file; None if no log could be opened.
+        home: the home directory, which is replaced by "~" in every line.
+        known: the values of secrets, from `find_secret_values`.
     """
 
     def __init__(self, path: Path | None, stream: TextIO | None, home: str, known: Sequence[str] = ()) -> None:
@@ -32,7 +35,7 @@ class RunLog:
         self._known = known
 
     def write(self, text: str) -> None:
-        """Add one or more lines."""
+        """Add an entry of one or more lines."""
         if self._stream is None:
             return
         told = strip_control_characters(redact_text(text, self._known))
@@ -52,7 +55,7 @@ class RunLog:
 
 
 def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
-    """Open the log of this run; the oldest of many are removed."""
+    """Open the log of this run; of the earlier logs keep only the newest `_KEPT`."""
     home = variables.get("HOME", "")
     directory = user_directories(variables).state / "log"
     path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"

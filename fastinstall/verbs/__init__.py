@@ -1,1 +1,1 @@
-"""What a program calls: each verb of the command line as a function from values to values, with an example."""
+"""The functions for other programs to call: one for each verb of the command line, with an example."""

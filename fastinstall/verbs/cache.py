@@ -1,4 +1,7 @@
-"""Look at fastinstall's cache, and empty it. Whatever is in it can be fetched or made again; nothing that undoes is."""
+"""Show the contents of fastinstall's cache, and remove them.
+
+Everything in the cache can be downloaded or made again; no rollback needs it.
+"""
 
 import errno
 import fcntl
@@ -19,14 +22,14 @@ _BLOCK = 512  # bytes of st_blocks: stat(2)
 
 
 def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
-    """Return what the cache holds, and how much of the disk that takes.
+    """Return the contents of the cache, and their disk usage.
 
     Args:
-        session: says where the cache is.
-        names: of its directories; all of them if empty.
+        session: names the cache directory.
+        names: the directories of the cache to look at; empty for all.
 
     Raises:
-        UsageError: no directory of the cache has one of the names.
+        UsageError: a name is not that of a directory of the cache.
 
     Example:
         print(survey_cache(session).size)
@@ -48,19 +51,19 @@ def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
 
 
 def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
-    """Remove what the cache holds; environments, and what undoes their setups, stay as they are.
+    """Remove the contents of the cache; environments, and the files needed to undo their setups, are not touched.
 
     Args:
-        session: says where the cache is.
-        names: of its directories; all of them if empty.
+        session: names the cache directory.
+        names: the directories of the cache to remove; empty for all.
 
     Returns:
-        What was removed; a directory that another run removes at the same time is not among it.
+        What this run removed, without directories that another run removed at the same time.
 
     Raises:
-        UsageError: no directory of the cache has one of the names.
-        RefusedError: another run works with the cache; nothing was removed.
-        FailedError: it cannot be written.
+        UsageError: a name is not that of a directory of the cache.
+        RefusedError: another run is using the cache; nothing was removed.
+        FailedError: the cache cannot be written.
 
     Example:
         print(clear_cache(session, ["toolchains"]).size)
@@ -79,7 +82,7 @@ def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
 
 
 def _remove_parts(cache: Path, parts: Sequence[CachePart]) -> Iterator[CachePart]:
-    """Remove directories of the cache; yield those that were still there."""
+    """Remove directories of the cache; yield those that still existed."""
     discard_abandoned(list_abandoned(cache / _TEMPORARY))
     with temporary_directory("clear", within=cache / _TEMPORARY) as space:
         for part in parts:
@@ -90,9 +93,9 @@ def _remove_parts(cache: Path, parts: Sequence[CachePart]) -> Iterator[CachePart
 
 
 def _take_away(part: Path, aside: Path) -> bool:
-    """Move a directory of the cache aside; of a link or a mount, which stay, remove the content. False if it is gone.
+    """Move a directory of the cache aside, or empty it if it is a link or mount point; return False if it is gone.
 
-    A run that begins now finds a directory whole, or finds none.
+    A run that starts at the same time finds the directory either complete or absent.
     """
     try:
         if not part.is_symlink():
@@ -127,17 +130,17 @@ def _refuse_while_used(cache: Path) -> None:
 
 
 def _list_work(cache: Path) -> Iterator[Path]:
-    """Yield what a run locks while it makes something: its temporary directories, and the locks of what is made."""
+    """Yield the paths that a run may have locked: temporary directories and lock files."""
     for name in ("tmp", "downloads"):
         yield from (path for path in (cache / name).glob("fastinstall-*") if path.is_dir())
     yield from (path for path in (cache / "locks").glob("**/*") if path.is_file())
 
 
 def _measure(directories: Iterable[Path]) -> int:
-    """Return the bytes of the blocks below directories; links are not followed, unreadable entries count nothing."""
+    """Return the disk usage of directories in bytes; links are not followed, and unreadable entries count as 0."""
     taken: dict[tuple[int, int], int] = {}
     for path in (path for directory in directories for path in directory.rglob("*")):
-        with suppress(OSError):  # it has just gone away
+        with suppress(OSError):  # it has just been removed
             status = path.lstat()
             taken[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
     return sum(taken.values())

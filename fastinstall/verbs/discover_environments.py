@@ -1,4 +1,4 @@
-"""List the environments that a person may mean, with what is in each. Reads files only."""
+"""List the environments that the user may want to set up, and what each contains; only files are read."""
 
 import os
 from collections.abc import Iterator
@@ -17,18 +17,18 @@ from fastinstall.observe.environments import (
 from fastinstall.observe.session import Session
 
 NEARBY = "in this directory"
-"""How an environment is known that lies where the person is."""
+"""The value of `FoundEnvironment.found` for an environment in the working directory."""
 
 _SHOWN = 12
 
 
 @immutable
 class FoundEnvironment:
-    """An environment that may be meant.
+    """An environment that the user may want to set up.
 
     Attributes:
-        seen: what is in it.
-        found: how it is known ("active (VIRTUAL_ENV)", "in this directory", "known here").
+        seen: what the environment contains.
+        found: how it was found ("active (VIRTUAL_ENV)", "in this directory", "known here").
     """
 
     seen: EnvironmentSummary
@@ -36,14 +36,14 @@ class FoundEnvironment:
 
 
 def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvironment, ...]:
-    """Return environments, the likeliest first: active ones, those of the directory, those of fastinstall, others.
+    """Return environments, the likeliest first: active ones, then those in the directory, then other known ones.
 
-    Environments without any Pillow are left out where nothing but a list of some tool speaks for them, and so is the
-    environment of fastinstall itself.
+    An environment that is only known from a registry is left out if it has no Pillow. The environment of fastinstall
+    itself is always left out.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        directory: where the person is.
+        directory: the working directory.
 
     Example:
         for found in discover_environments(session, Path.cwd()):

@@ -20,14 +20,14 @@ from fastinstall.verbs.examine import Examination, examine
 
 
 def examine_everywhere(session: Session, examination: Examination) -> Survey:
-    """Examine all known environments that have PIL or a receipt of ours; the tool's own is none of them.
+    """Examine all known environments that have PIL or a receipt, except fastinstall's own environment.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         examination: what to examine in each.
 
     Raises:
-        UsageError: there is no check of that name, or the usual recipe is not there.
+        UsageError: a check is unknown, or the default recipe is missing.
 
     Example:
         survey = examine_everywhere(session, Examination(quick=True))
@@ -54,7 +54,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
 def _examine_environment(
     session: Session, examination: Examination, prefix: Path
 ) -> EnvironmentReport | Unobservable | None:
-    """Return the report on one environment; None for the tool's own."""
+    """Return the report on one environment, or why there is none; None for fastinstall's own environment."""
     if stranger := find_stranger(prefix):
         problem = f"{stranger} owns files there, and root runs no code of other users; examine it as that user"
         by_sudo = f"sudo -u {quote(stranger)} " if has_sudo(session.variables) else ""
@@ -68,6 +68,6 @@ def _examine_environment(
         return None
     except FastinstallError as error:
         return Unobservable(prefix=prefix, problem=error.message)
-    except Exception as error:  # noqa: BLE001 (whatever is in one of them, the others are judged)
+    except Exception as error:  # noqa: BLE001 (the other environments are still examined)
         said = f"{type(error).__name__}: {error}".splitlines()[0]
         return Unobservable(prefix=prefix, problem=f"examining it crashed, a bug in fastinstall: {said}")

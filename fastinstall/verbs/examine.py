@@ -23,13 +23,13 @@ class Examination:
     """What to examine.
 
     Attributes:
-        checks: names; empty for all.
-        quick: from files alone; nothing runs in the target.
-        started: the use of the target's PIL, where it is under way already.
-        hosts: other machines to judge the code for.
-        interpreter: the target's Python, where it was asked already, or is being asked.
-        cpu: the processor, where it was observed already.
-        recipes: those that were read already, by name.
+        checks: the names of the checks to run; empty for all.
+        quick: whether to read files only, and run nothing in the target.
+        started: the probe that uses the target's PIL, if it is running already.
+        hosts: other machines on which the code should run; it is judged for them too.
+        interpreter: the target's Python, or the probe that is observing it; None to observe it.
+        cpu: the processor, if it was observed already.
+        recipes: name to recipe, for recipes that were read already.
     """
 
     checks: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ def examine(session: Session, environment: Environment, examination: Examination
     """Observe a target and run the checks.
 
     Raises:
-        UsageError: there is no check of that name.
+        UsageError: a check is unknown.
         UndeterminedError: the target cannot be observed.
 
     Example:
@@ -59,7 +59,7 @@ def examine(session: Session, environment: Environment, examination: Examination
 def examine_facts(
     session: Session, environment: Environment, examination: Examination
 ) -> tuple[EnvironmentReport, Facts]:
-    """Examine an environment as `examine` does, and return also what was observed.
+    """Examine an environment as `examine` does, and also return the observed facts.
 
     Example:
         report, facts = examine_facts(session, environment, Examination())
@@ -71,7 +71,7 @@ def examine_facts(
     recipe = examination.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
     binaries = Binaries.DECODED
     if examination.quick:
-        # What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets.
+        # A preloaded library takes precedence, so the core's own entries do not show which libraries it will get.
         binaries = Binaries.LINKED if session.variables.get("LD_PRELOAD") else Binaries.CORE
     request = ObservationRequest(
         recipe=recipe,
@@ -92,7 +92,7 @@ def examine_facts(
 
 
 def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:
-    """Return the recipe of the installed distribution if that is a fork: it has the fork's advisories."""
+    """Return the recipe of the installed distribution if it is a known fork, for the fork's advisories; else None."""
     official = (recipe.name, recipe.source.pypi, recipe.source.base_wheel)
     owners = {owner.distribution.name for owner in facts.stack.owners}.difference(official)
     with contextlib.suppress(UsageError):

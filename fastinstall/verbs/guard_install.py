@@ -3,11 +3,11 @@
 Every environment gets the start-up guard, and a conda environment also the guard package. Pins of the environment are
 installed only on request. A project is not changed: see `verbs.project_pin`.
 
-In a conda environment the guard package is linked again or moved out, with a revision of the history. The package
-itself stays in the channel inside the environment, so that it can come back without a network.
+In a conda environment, the guard package is linked or moved out, and conda's history gets a revision. The package file
+stays in the channel inside the environment, so that it can be installed again offline.
 
-`guard accept` keeps what replaced the stack, and removes guards, pins and the receipt in one transaction. Neither it
-nor its rollback touches PIL; the rollback restores the receipt, and with it the warnings.
+`guard accept` keeps the Pillow that replaced the stack, and removes guards, pins and the receipt in one transaction.
+Neither the command nor its rollback touches PIL; the rollback restores the receipt, so that doctor warns again.
 """
 
 import os
@@ -57,9 +57,9 @@ def guards_of(
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        measured: also read what the start-up guard reported, and say where this shell has pip disobey a pin.
-        project: a project whose pin is also reported, besides that of the environment's own project.
+        environment: the target environment, as returned by `find_environment`.
+        measured: also read the reports of the start-up guard, and check whether this shell makes pip ignore a pin.
+        project: another project whose pin is reported, in addition to the environment's own project.
 
     Example:
         guards = guards_of(session, environment, measured=True)
@@ -89,8 +89,8 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        pin: also pin the stack, in the configuration of the environment.
+        environment: the target environment, as returned by `find_environment`.
+        pin: also pin the stack, in the environment's configuration.
 
     Raises:
         RefusedError: nothing is set up, the stack was replaced, or it cannot be pinned.
@@ -124,11 +124,11 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
 
 
 def remove_guard(session: Session, environment: Environment) -> Guards:
-    """Move the guards aside, out of reach of Python, installers and conda, and remove the pins.
+    """Remove the pins, and move the guards to where Python, installers and conda do not find them.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
+        environment: the target environment, as returned by `find_environment`.
 
     Raises:
         RefusedError: nothing is set up here.
@@ -150,7 +150,7 @@ def remove_guard(session: Session, environment: Environment) -> Guards:
 
 
 def find_replacement(session: Session, environment: Environment) -> str | None:
-    """Tell what replaced the stack and can be accepted, or return None if nothing is set up or ours is in place.
+    """Describe what replaced our stack; return None if nothing is set up or our stack is still installed.
 
     Example:
         print(find_replacement(session, environment) or "ours is in place")
@@ -162,14 +162,14 @@ def find_replacement(session: Session, environment: Environment) -> str | None:
 
 
 def accept(session: Session, environment: Environment) -> str | None:
-    """Withdraw from an environment whose stack was replaced: guards, pins and receipt go.
+    """Accept the Pillow that replaced our stack: remove guards, pins and the receipt.
 
     Returns:
-        What was accepted, in a sentence of doctor's; None if there is nothing to accept, and nothing changed.
+        Doctor's sentence on what was accepted; None if there was nothing to accept, so that nothing was changed.
 
     Raises:
-        RefusedError: the environment is protected, or locked by a running one.
-        EnvironmentDamagedError: something failed, and could not be undone.
+        RefusedError: the environment is protected, or another run has locked it.
+        EnvironmentDamagedError: a step failed, and could not be undone.
 
     Example:
         accepted = accept(session, environment)
@@ -199,7 +199,7 @@ def _describe_replacement(session: Session, facts: Facts, receipt: Receipt) -> s
 
 
 def _record_requested_pin(receipt: Receipt, *, pin: bool) -> Receipt:
-    """Return the receipt with the current request: doctor reports a missing pin only if one is requested."""
+    """Return the receipt with `pin` as requested now: doctor reports a missing pin only if one was requested."""
     return replace(receipt, request=replace(receipt.request, pin=pin))
 
 
@@ -228,8 +228,8 @@ def _find_package(facts: Facts) -> CondaPackage | None:
 def _bring_package(
     session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
 ) -> None:
-    """Have it linked beside the environment by the engine that has set it up, and move it in."""
-    from fastinstall.setup.tools import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
+    """Link the guard package in a staging directory, with the engine of the setup, and move its files in."""
+    from fastinstall.setup.tools import make_engine  # noqa: PLC0415 (`guard status` needs no engine)
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None
@@ -240,7 +240,14 @@ def _bring_package(
 
 
 def _take_out(session: Session, facts: Facts, transaction: Transaction, also: tuple[Move, ...] = ()) -> None:
-    """Move guards and pins out; of conda's package its files, then its record, which conda's history tells of."""
+    """Move guards and pins out; of the conda package first the files, then the record, and add it to conda's history.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        facts: the facts about the environment.
+        transaction: the open transaction that performs the moves.
+        also: other moves to perform with them.
+    """
     store = JournalStore(Path(facts.environment.prefix))
     package, moves = _find_package(facts), list(list_guard_removal_moves(store, Path(facts.interpreter.site_packages)))
     if package is not None:

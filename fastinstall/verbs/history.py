@@ -1,4 +1,4 @@
-"""List what can be undone, and forget it."""
+"""List the transactions that can be undone, and forget old ones, which deletes what was kept to undo them."""
 
 from pathlib import Path
 
@@ -24,15 +24,15 @@ class PastTransaction:
     """One line of `rollback --list`.
 
     Attributes:
-        id: of the transaction, sortable by time; for an unreadable one, the name of its directory.
-        at: its start, ISO 8601, UTC; empty if unreadable.
-        state: its progress; damaged: its journal cannot be read, or is missing.
+        id: the ID of the transaction, sortable by time; for an unreadable one, the name of its directory.
+        at: the time at which it began, ISO 8601, UTC; empty if unreadable.
+        state: its progress; "damaged" if its journal is missing or unreadable.
         verb: the command ("setup", "doctor --fix", "guard install --pin"); empty if not recorded.
         stack: the installed stack ("pillow 13.0.0+simd.v2.v3"); empty if it installed none.
-        sequence: its number in this environment, undone from the highest down; 0 if unreadable.
+        sequence: its number in this environment; the highest is undone first; 0 if unreadable.
         held: the disk space that deleting it would free, for people ("22.5 MB").
         held_bytes: the same, in bytes.
-        problem: why it cannot be read; empty if it can.
+        problem: why its journal cannot be read; empty if it can be read.
     """
 
     id: str
@@ -56,8 +56,8 @@ class Transactions:
     """All transactions of an environment, the newest first.
 
     Attributes:
-        transactions: each; unreadable ones come first.
-        held_bytes: disk space of all of them, in bytes.
+        transactions: the transactions; unreadable ones come first.
+        held_bytes: the disk space of all transactions, in bytes.
     """
 
     transactions: tuple[PastTransaction, ...]
@@ -94,16 +94,17 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        identifier: of a transaction, or its beginning: it is deleted with all older ones. None keeps what the current
-            setup needs to be undone. A transaction with an unreadable journal is moved to `kept/`, not deleted.
+        environment: the target environment, as returned by `find_environment`.
+        identifier: the ID of a transaction, or its beginning: it is deleted with all older ones. None deletes all that
+            are not needed to undo the current setup. A transaction with an unreadable journal is moved to `kept/`,
+            not deleted.
 
     Returns:
         What was done, in sentences.
 
     Raises:
         RefusedError: another program is working on the environment.
-        UsageError: there is no such transaction, or there are several.
+        UsageError: `identifier` matches no transaction, or several.
 
     Example:
         for line in forget_in(session, environment, None):
@@ -116,7 +117,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
             return (f"moved aside, nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
     with change_environment(session, environment, "forgetting") as locked:
         freed = list_forgettable_history(environment, identifier).held_bytes
-        with signals.defer_signals():  # all of them, or none
+        with signals.defer_signals():  # forget all of them, or none
             gone = forget(store, identifier)
     told = (f"forgotten: {each}" for each in gone)
     return (*locked.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")

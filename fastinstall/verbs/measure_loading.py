@@ -1,7 +1,7 @@
 """Measure whether the loader is the bottleneck, what would help, and how fast PIL's operations are.
 
-Beside the target as it is, the official wheel and our build are measured. Both wheels are fetched, built or taken from
-the cache, and unpacked beside each other; none is installed.
+The installed Pillow is compared with the official wheel and with our build. Both wheels are downloaded, built or taken
+from the cache, and unpacked into directories; neither is installed.
 """
 
 import math
@@ -49,17 +49,17 @@ _FEWEST = 5
 
 
 def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:
-    """Measure, judge and advise.
+    """Measure image loading and PIL's operations, find the bottleneck, and advise.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        request: what is measured, and how long.
+        environment: the target environment, as returned by `find_environment`.
+        request: what to measure, and for how long.
 
     Raises:
-        UndeterminedError: there is no PIL, no image, or none that can be measured.
-        UsageError: a workload or a candidate has no such name.
-        FailedError: what is there already dies, hangs or fails.
+        UndeterminedError: the environment has no PIL, or there is no image that can be measured.
+        UsageError: a workload or a candidate is unknown.
+        FailedError: the installed PIL, which is the baseline, crashes, hangs or fails.
 
     Example:
         report = bench(session, environment, BenchRequest(paths=(Path("photos"),), quick=True))
@@ -80,7 +80,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
             _find_stack(context, each) if each.kind is CandidateKind.STACK else each for each in candidates
         )
         seconds = context.effort.seconds
-        if not request.quick:  # the promise counts from here: builds and downloads are done
+        if not request.quick:  # builds and downloads are done: the time limit starts here
             seconds = len(names) * seconds + context.kept_seconds
             context = replace(context, end=time.monotonic() + seconds)
         limit = f"{seconds:.0f} s" if request.quick else f"{math.ceil(seconds / 60):d} min"
@@ -138,10 +138,10 @@ def _measure_workload(context: BenchContext, name: str, candidates: Sequence[Can
 
 
 def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) -> SpeedTable | None:
-    """Measure the operations of PIL; None, and a remark, where there is nothing to compare with, or no time.
+    """Measure the operations of PIL; return None and add a remark if there is no other PIL to compare with, or no time.
 
-    The installed PIL is compared with the fast build, or the official wheel with it if it is the fast build: the
-    table always shows what fastinstall brings.
+    The installed PIL is compared with the fast build; if it is the fast build, with the official wheel. The table thus
+    always shows what fastinstall gains.
     """
     stacks = {each.name: each for each in candidates if each.site}
     here = MeasuredPil(label=context.label, python=context.python)
@@ -152,7 +152,7 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
     there = replace(here, label=other.title, stage=other.site[0])
     before, after = (here, there) if other.name == FASTINSTALL else (there, here)
     effort = TimingEffort(operations=())
-    if context.request.quick:  # the decisive ones first
+    if context.request.quick:  # measure the most important operations, which come first
         left = context.end - time.monotonic() - _START_SECONDS
         effort = replace(_QUICK_TIMING, operations=SHORT[: max(0, int(left / _OPERATION_SECONDS))])
         if len(effort.operations) < _FEWEST:
@@ -176,7 +176,7 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
 
 
 def _find_stack(context: BenchContext, candidate: Candidate) -> Candidate:
-    """Return the newest official wheel or the fast build, unpacked; unsuited if that is what is installed."""
+    """Return the candidate with its wheel unpacked, or marked as unsuited (installed already) or missing."""
     receipt = read_earlier_receipt(context.environment) if candidate.name == FASTINSTALL else None
     if receipt is not None and receipt.core.sha256 == context.core.sha256:
         return unsuited(candidate, "it is installed already")
@@ -203,7 +203,7 @@ def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
-    """Find our build in the cache, or build it as a setup would, and unpack it there, as official wheels are."""
+    """Return title and directory of our build, taken from the cache or built, and unpacked in the cache."""
     session, cache = context.session, context.session.own_cache()
     if context.request.quick or not context.request.build:
         places = open_run(session, Request(offline=True), context.python).index.places
@@ -211,7 +211,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
         if wheel is None:
             raise UndeterminedError("the fast build is not in the cache")
     else:
-        from fastinstall.setup.wheel import build_wheel_into  # noqa: PLC0415 (only where it may be built)
+        from fastinstall.setup.wheel import build_wheel_into  # noqa: PLC0415 (only for a build)
 
         message = "building the fast stack, to measure it before it is installed (--no-build skips this)"
         session.emit(Started(stage="build", message=message))
@@ -223,12 +223,12 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Path | None:
-    """Return the newest wheel of the usual recipe built for this Python before; of several, that with most levels.
+    """Return the newest cached wheel of the default recipe for a Python, or None; of several, that with most levels.
 
     Args:
-        cache: root of our cache.
-        interpreter: that it was built for.
-        places: indexes that pip is configured for; one of them has offered its source.
+        cache: the root of fastinstall's cache.
+        interpreter: the Python that the wheel was built for.
+        places: the package indexes in pip's configuration; the wheel's source must come from one of them.
     """
     python = f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}"
     stored = downloads.list_stored_files(cache, lambda name: name.endswith(".tar.gz"))
@@ -247,19 +247,19 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
 def observe_context(
     session: Session, environment: Environment, request: BenchRequest, space: Path, remarks: list[str]
 ) -> BenchContext:
-    """Observe target and machine.
+    """Observe target and machine, and return the context of the measurements.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        request: what was asked for.
+        environment: the target environment, as returned by `find_environment`.
+        request: what to measure, and for how long.
         space: a temporary directory for stores and photos.
-        remarks: where lines for the reader are collected.
+        remarks: the list to which remarks for the report are added.
 
     Raises:
-        UndeterminedError: there is no PIL to measure.
+        UndeterminedError: the environment has no PIL to measure.
     """
-    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
+    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only for bench)
 
     started = time.monotonic()
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))

@@ -1,6 +1,6 @@
-"""Pin the project that makes an environment: a change that others apply.
+"""Make a diff that pins our build in the project of an environment; the user applies it.
 
-The project's own tool tries the pin on a copy. What comes of it is a diff; nothing is written in a project.
+The project's own tool, such as uv, tries the pin on a copy of the project. The project itself is not changed.
 """
 
 from pathlib import Path
@@ -20,13 +20,13 @@ from fastinstall.pins.tools import tools
 def pin_project(
     session: Session, environment: Environment, *, project: Path | None = None, wheels: Path | None = None
 ) -> ProjectChange:
-    """Return the change that pins the stack of an environment in its project; keep the build where that finds it.
+    """Return the diff that pins our build in an environment's project, and copy the build to where the diff expects it.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where the stack is in place.
-        project: its directory; None for the one that the environment lies in.
-        wheels: the directory where the build is kept; None for one of the user's data.
+        environment: the environment in which our stack is installed.
+        project: the project's directory; None for the project that contains the environment.
+        wheels: the directory to keep the build in; None for one in the user's data directory.
 
     Raises:
         UsageError: the environment belongs to no project.

@@ -1,9 +1,9 @@
 """`doctor --fix`: restore the build of the receipt, or build the version that replaced it, as setup does.
 
-A repair keeps the version that somebody installed over ours if it can be built with the kernels; otherwise it says why
-not. Two ways then remain: our earlier version, a risk that must be allowed by name, or accepting stock Pillow.
+If the user has installed another version over ours, a repair builds that version with our kernels. If that is not
+possible, it says why. The user can then allow the risk of returning to our earlier version, or accept stock Pillow.
 
-If a repair replaces a Pillow that somebody may have wanted, the plan says so.
+If a repair replaces a Pillow that the user may have wanted, the plan says so.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ from fastinstall.verbs.setup import plan_setup
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _VERB = "doctor --fix"
-"""What the list of what can be undone calls it."""
+"""The name of the command in `rollback --list`."""
 _OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
 """Risks that were accepted for the version of the receipt, and are asked about again for another one."""
 
@@ -52,13 +52,13 @@ def plan_repair(session: Session, environment: Environment, request: Request, fa
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: the one to repair.
-        request: what this run asks for: allowed risks, and whether there is a network.
-        facts: of the environment, where they were observed already.
+        environment: the environment to repair.
+        request: the request of this run: allowed risks, and whether there is a network.
+        facts: the facts about the environment, if they were observed already.
 
     Raises:
-        RefusedError: neither is possible; says what to do instead.
-        FastinstallError: as a setup's planning.
+        RefusedError: no repair is possible; the error says what to do instead.
+        FastinstallError: as `plan_setup`.
 
     Example:
         plan = plan_repair(session, environment, Request())
@@ -75,7 +75,7 @@ def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, reques
         return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
     recipe = read_recorded_recipe(session, environment, receipt)
     done = plan_nothing(facts, recipe, replace(receipt.request, recipe=receipt.recipe), receipt)
-    # If PIL itself is a link, its files may be intact, but they do not find their libraries from there.
+    # If PIL is a symbolic link, its files may be intact, but they do not find their libraries.
     if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
     intent = intent_of(facts, receipt)
@@ -92,16 +92,16 @@ def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, reques
 
 
 def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> SetupOutcome:
-    """Carry out what `plan_repair` has decided.
+    """Carry out a plan of `plan_repair`.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        planned: the plan, consented to.
-        request: what this run asks for: allowed risks, and whether there is a network.
-        agree: asks for consent to another plan, where the version that somebody wanted does not prove.
+        planned: the plan, to which the user has consented.
+        request: the request of this run: allowed risks, and whether there is a network.
+        agree: asks for consent to another plan, if our build of the version that somebody installed fails its proof.
 
     Raises:
-        FastinstallError: as `carry_out`, `agree` and `plan_repair` say.
+        FastinstallError: as `carry_out`, `agree` and `plan_repair`.
 
     Example:
         plan = plan_repair(session, environment, Request())
@@ -128,10 +128,10 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
 
 
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Plan to put back the wheel of the receipt.
+    """Plan to restore the wheel of the receipt.
 
-    If its recipe was renamed, plan a build of its version by the present one. If it does not fit the Python, the C
-    library or the CPU that are there now, plan a build of its version that does.
+    If its recipe was renamed, plan a build of the same version by the renamed recipe. If the wheel no longer fits the
+    Python, the C library or the CPU, plan a build of the same version that does.
     """
     prefix = Path(facts.environment.prefix)
     if receipt.request.recipe != receipt.recipe:
@@ -166,24 +166,24 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, reci
 
 
 def _add_reinstalls(planned: Plan, facts: Facts) -> Plan:
-    """Add to a plan, in a conda environment, the packages whose files were overwritten, to be reinstalled with it."""
+    """Add to a plan the reinstallation of conda packages whose files were overwritten."""
     return add_reinstallations(planned, facts.conda) if facts.conda is not None and planned.steps else planned
 
 
 def _plan_following(
     session: Session, environment: Environment, receipt: Receipt, intent: Intent, request: Request
 ) -> Plan | tuple[str, ...]:
-    """Plan our build of the version in place: by the receipt's recipe, else with our kernels.
+    """Plan our own build of the version that replaced ours, by the receipt's recipe or else by the default one.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        receipt: of the setup that was replaced; its request is kept, but for the version.
-        intent: what took its place.
-        request: of this run: risks, and whether there is a network.
+        environment: the target environment, as returned by `find_environment`.
+        receipt: the receipt of the setup that was replaced; its request is kept, except for the version.
+        intent: what replaced it, and why.
+        request: the request of this run: allowed risks, and whether there is a network.
 
     Returns:
-        The plan; or why there is none, recipe by recipe.
+        The plan; or, if there is none, the reason for each recipe.
     """
     reasons: dict[str, None] = {}
     for recipe in dict.fromkeys((receipt.request.recipe, Request().recipe)):
@@ -196,7 +196,7 @@ def _plan_following(
         else:
             why = f", and {listing(intent.unmet)}" if intent.unmet else ""
             story = f"{intent.story}{why}: that version stays and gets the kernels"
-            untimed = replace(made.prove, timed=False) if made.prove is not None else None  # like any repair
+            untimed = replace(made.prove, timed=False) if made.prove is not None else None  # as in every repair
             return replace(made, prove=untimed, warnings=(story, *made.warnings))
     return tuple(reasons)
 
@@ -216,7 +216,7 @@ def _make_followed_request(receipt: Receipt, recipe: str, version: str, request:
 
 
 def _refuse_unless_offered(session: Session, environment: Environment, request: Request) -> None:
-    """Check first whether the version exists at all."""
+    """Raise a UsageError if the index does not offer the requested version at all."""
     recipe = recipe_named(session, request.recipe)
     interpreter = observe_interpreter(Path(environment.python))
     index = make_index(session, request, defer_pip_settings(session, Path(environment.python)))

@@ -1,4 +1,4 @@
-"""Undo setups, the newest first; what replaced the stack since then is moved aside, or refused."""
+"""Undo setups, newest first. If another stack has replaced ours, move it aside with `force`, else refuse."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -39,23 +39,23 @@ _SITES = ("site-packages", "dist-packages")
 
 
 def roll_back(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
-    """Undo the last setup, or everything back to before `to`.
+    """Undo the last setup; or the transaction `to` and everything after it.
 
-    Where a run was interrupted, that is brought to its end instead, and nothing that was finished is undone: whoever
-    repeats a command that failed does not mean one more setup. With `to`, which says how far, it goes on.
+    If an earlier run was interrupted, only recover from that, and undo no finished setup: a user who repeats a failed
+    rollback does not want to undo one more setup. With `to`, continue after the recovery.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        to: identifier of a transaction, or its beginning; None for the current setup.
-        force: move aside what replaced ours since, instead of refusing.
+        environment: the target environment, as returned by `find_environment`.
+        to: the ID of a transaction, or its beginning; None for the current setup.
+        force: move aside a stack that has replaced ours, instead of refusing.
 
     Returns:
         What was done, in sentences.
 
     Raises:
         RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
-        UsageError: there is no transaction `to`, or there are several.
+        UsageError: `to` matches no transaction, or several.
 
     Example:
         for line in roll_back(session, environment, to=None, force=False):
@@ -68,10 +68,10 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
             again = f"to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
             return (*locked.sentences, *((f"nothing else was undone; {again}",) if store.readable() else ()))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
-        with signals.defer_signals():  # all of them, or none
+        with signals.defer_signals():  # undo all of them, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         with suppress(OSError, RefusedError):  # the rollback is done, even if the cache cannot be cleaned
-            if has_kept_wheels(session.directories.cache):  # ready-made ones, perhaps needed no more
+            if has_kept_wheels(session.directories.cache):  # ready-made wheels that may no longer be needed
                 discard_unneeded_wheels(session.own_cache())
         packages, names = _read_conda_packages(store.prefix), _list_provided_names(session, receipt)
         unmet = describe_unmet_requirements(packages, names, str(store.prefix))
@@ -79,18 +79,18 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
 
 
 def end_interrupted_run(session: Session, environment: Environment, *, force: bool) -> tuple[str, ...]:
-    """Bring to its end what a dead run left, and nothing else.
+    """Recover from an interrupted run, and do nothing else.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
-        force: move aside what is in the way of what has to return, instead of refusing.
+        environment: the target environment, as returned by `find_environment`.
+        force: move aside files that are in the way of files to be restored, instead of refusing.
 
     Returns:
-        What was done, in sentences; or that there was nothing.
+        What was done, in sentences; one sentence if nothing was interrupted.
 
     Raises:
-        FastinstallError: as `change_environment` says.
+        FastinstallError: as `change_environment`.
 
     Example:
         for line in end_interrupted_run(session, environment, force=False):
@@ -102,7 +102,7 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:
-    """Choose the transactions to undo, newest first: as far as `to` says, else to where a stack is intact."""
+    """Return the IDs of transactions to undo, newest first: back to `to`, or if it is None, to an intact stack."""
     infos = list_undoable_transactions(store)
     if to is not None:
         return tuple(info.id for info in infos[: position(infos, to) + 1])
@@ -114,7 +114,7 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
                 f"{store.prefix}: nothing to undo: fastinstall has not set up this environment",
                 hint=f"see what is there: fastinstall doctor --prefix {quote(store.prefix)}",
             )
-        return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
+        return known[:1]  # an accepted replacement, or a setup with an unreadable receipt
     if receipt.id not in known:
         raise _make_missing_cache_error(store, receipt, known)
     own = known.index(receipt.id) + 1
@@ -125,7 +125,7 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
     """Yield warnings to show before consent: unexpected results of this rollback, each with an alternative.
 
     Raises:
-        RefusedError: there is nothing to undo, not even an interrupted run; nobody needs to agree to that.
+        RefusedError: there is nothing to undo, not even an interrupted run, so there is nothing to consent to.
 
     Example:
         for notice in list_rollback_notices(environment, to=None):
@@ -141,14 +141,14 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
     except FastinstallError:
         if not store.readable() and not store.unreadable() and not describe_interruptions(environment):
             raise
-        return  # `roll_back` says why it cannot be foreseen
+        return  # `roll_back` will report the error
     if len(intact) > own:
         repair, repaired = infos[own - 1], infos[len(intact) - 1]
         yield _describe_repair(store.prefix, repair, repaired, is_named=to is not None)
 
 
 def _count_transactions_of_setup(store: JournalStore, infos: Sequence[TransactionInfo]) -> int:
-    """Count the current setup and the transactions after it."""
+    """Count the current setup and the transactions after it; 0 without a readable receipt."""
     receipt = receipt_if_readable(store)
     return next((place for place, info in enumerate(infos, 1) if receipt is not None and info.id == receipt.id), 0)
 
@@ -169,7 +169,7 @@ def _describe_repair(prefix: Path, repair: TransactionInfo, repaired: Transactio
 
 def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
     where, python = quote(store.prefix), quote(receipt.environment.python)
-    stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
+    stock = f"pillow=={base_version(receipt.source_version)}"  # programs that accept our version accept this one too
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
     since = f"later changes can be undone: fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
     return RefusedError(
@@ -200,7 +200,7 @@ def _undo_transactions(
 
 
 def _read_conda_packages(prefix: Path) -> tuple[CondaPackage, ...]:
-    """Read the records of a conda environment; another environment has none."""
+    """Return the packages recorded in a conda environment; none for other environments."""
     if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return ()
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
@@ -220,7 +220,7 @@ def _describe_rollback(prefix: Path, done: RolledBack) -> Iterator[str]:
 
 
 def _describe_installed_stack(prefix: Path) -> str:
-    """Return what is installed according to the files; a record may differ."""
+    """Describe which Pillow is installed, judging by its files; a receipt may claim another."""
     seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"
     contradicted = f", though {seen.ours} was set up" if seen.is_replaced else ""
@@ -228,10 +228,10 @@ def _describe_installed_stack(prefix: Path) -> str:
 
 
 def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, ...]:
-    """Return the metadata of what replaced PIL, by pip or conda, relative to the prefix.
+    """Return the metadata paths, relative to the prefix, of pip and conda packages that have replaced ours.
 
-    Reads files only, as the environment's Python may be missing. Without a readable receipt, the journals tell which
-    files are ours.
+    Only files are read, because the environment's Python may be missing. Without a readable receipt, the journals show
+    which files are ours.
     """
     receipt = receipt_if_readable(store)
     names = _list_provided_names(session, receipt)
@@ -244,7 +244,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
         brought = {move.live for move in moves if move.kind is not MoveKind.OUT}
         return tuple(path for path in found if path not in brought)
     distributions = (path for path in found if PurePath(path).name != receipt.metadata)
-    if receipt.conda is None:  # a wheel leaves conda's own record in place
+    if receipt.conda is None:  # ours is a wheel, so a conda record is not a replacement
         return tuple(distributions)
     packages = (package for package in _read_conda_packages(store.prefix) if package.name in names)
     others = (package for package in packages if package.dist != receipt.conda.package.dist)
@@ -252,9 +252,9 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
 
 
 def _list_provided_names(session: Session, receipt: Receipt | None) -> set[str]:
-    """List names of distributions, and of conda packages, that provide what the receipt's recipe provides.
+    """Return the names of distributions and conda packages that provide PIL, according to the receipt's recipe.
 
-    If that is missing, the usual one names the same.
+    If that recipe no longer exists, the default recipe gives the same names.
     """
     try:
         recipe = recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)

@@ -1,7 +1,7 @@
-"""Set up an environment: decide a plan, and carry it out after consent. Decides a saved plan again.
+"""Set up an environment: make a plan, and carry it out after consent; make a saved plan again.
 
-A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
-shown, and the user is asked about the newest version before it.
+A build with our kernels is proven on this machine before the environment is changed. If the proof fails, the failure is
+shown, and the user is asked about the newest earlier version.
 
 The caller runs `setup.recovery.recover_first` before the environment is observed for the plan; `set_up` does not
 repeat it.
@@ -40,16 +40,16 @@ from fastinstall.verbs.examine import Examination, examine
 
 
 def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved: Plan | None = None) -> Plan:
-    """Decide what a setup would do.
+    """Make the plan of a setup.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        target: an environment, or one that is to be made.
-        request: what is asked for.
-        saved: decide anew what this one decided, of the files that it names alone.
+        target: an existing environment, or one to be created.
+        request: the options of the setup.
+        saved: a saved plan to make again; then only the files that it names may be installed.
 
     Raises:
-        FastinstallError: as planner, probes and index say.
+        FastinstallError: the environment cannot be observed, the index cannot be read, or no plan is possible.
 
     Example:
         plan = plan_setup(session, NamedTarget(prefix=Path(".venv")), Request())
@@ -57,7 +57,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     """
     recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request, os.uname().machine)
-    # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
+    # A saved plan that builds a wheel must stay valid even if that wheel has been cached since.
     from_cache = saved is None or (saved.build is not None and bool(saved.build.cached))
     made = plan_creation(session, target)
     if made is not None:
@@ -69,9 +69,9 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     if done is not None:
         about_project = warn_about_project(find_project(facts), facts) if request.pin else ()
         return replace(done, warnings=(*done.warnings, *about_project))
-    # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
+    # While pip is asked for its settings, observe the rest: PIL in use, and the compiler.
     index = start_index(session, recipe, request, Path(environment.python))
-    # A wheelhouse may have a wheel that is ready to be taken.
+    # A wheelhouse may have a finished wheel, so that no compiler is needed.
     may_build = request.wheelhouse is None or environment.kind is EnvironmentKind.CONDA
     toolchain = RunningProbe(partial(observe_means, recipe, session.variables)) if may_build else None
     facts = replace(facts, runtime=use_pil(session, environment).result())
@@ -89,16 +89,16 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
 
 
 def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
-    """Carry out a plan that was agreed to, or the next one that proves.
+    """Carry out a plan; if its build fails the proof, plan an earlier version, ask for consent, and try that.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        agreed: the plan, consented to.
-        agree: asks for consent to another one.
+        agreed: the plan, to which the user has consented.
+        agree: asks for consent to the plan for an earlier version.
 
     Raises:
-        UnprovenError: it did not prove, and its version was named, or no earlier one is left.
-        FastinstallError: as `carry_out` says.
+        UnprovenError: the proof failed, and the user named the version or there is no earlier one.
+        FastinstallError: as `carry_out`.
 
     Example:
         target = NamedTarget(prefix=Path(".venv"))
@@ -109,7 +109,7 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
     """
     if not agreed.steps:
         return confirm_empty_plan(agreed)
-    from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not where nothing is to be done)
+    from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not for a plan without steps)
 
     while True:
         try:
@@ -119,14 +119,15 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
             try:
                 earlier = plan_setup(session, name_target(agreed), request)
             except (RefusedError, UsageError):
-                raise error from None  # there is no earlier version: what failed is what has to be told
+                raise error from None  # there is no earlier version: report the failed proof
             agreed = agree(earlier)
 
 
 def examine_result(session: Session, outcome: SetupOutcome, checks: Sequence[str] = ()) -> EnvironmentReport | None:
-    """Examine, for a person, what a plan has come to; None, which changes nothing, if that cannot be done.
+    """Return doctor's report on the result of a plan, to show to the user.
 
-    It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
+    Return None with a warning if the report cannot be made; the setup remains valid. The facts from the plan's own
+    verification are judged, if there are any, instead of observing again.
 
     Example:
         report = examine_result(session, outcome)
@@ -144,7 +145,7 @@ def examine_result(session: Session, outcome: SetupOutcome, checks: Sequence[str
 
 
 def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
-    """Return what a plan is made from, of an environment that exists or that is yet to be made; PIL is not run.
+    """Return the facts for a plan, about an existing environment or one to be created; PIL is not run.
 
     Example:
         facts = observe_facts(session, NamedTarget(new=Path("fast-env")), recipe)
@@ -168,19 +169,19 @@ def name_target(plan: Plan) -> NamedTarget:
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
-    """Decide a saved plan anew. It may come from anybody, so the risks and permissions that it names do not count.
+    """Make a saved plan again. The risks that it allows are ignored, because anybody may have written it.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        saved: its request, environment and files count.
-        allowed: risks that whoever carries it out accepts.
+        saved: the saved plan; only its request, environment and files are used.
+        allowed: the risks that the present user accepts.
 
     Returns:
-        The plan to carry out: what was decided now, with addresses of the index that is configured here.
+        The plan to carry out, made now, with URLs from the index that is configured here.
 
     Raises:
-        RefusedError: the facts that it was made from have changed. Or what it says differs from what is decided; names
-            the key. Or a file of it is not on offer.
+        RefusedError: the environment has changed since the plan was saved; or the plan made now differs (the message
+            names the key); or a file that the plan names is not on offer.
         FastinstallError: as `plan_setup`.
 
     Example:
@@ -203,10 +204,10 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:
-    """Raise if a plan names another interpreter than one of its environment; it is not run.
+    """Raise if a plan names an interpreter that does not belong to its environment; the interpreter is not run.
 
     Raises:
-        RefusedError: it does, or there is no environment.
+        RefusedError: the interpreter or the kind of environment differs, or there is no environment.
 
     Example:
         refuse_another_environment(session, saved)

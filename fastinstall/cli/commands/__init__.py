@@ -1,1 +1,1 @@
-"""One file a verb, each with `run(arguments, context) -> exit code`; imported only when it is called."""
+"""The verbs: one module for each, with `run(arguments, context) -> exit code`; imported only when called."""

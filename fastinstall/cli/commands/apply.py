@@ -1,4 +1,4 @@
-"""`fastinstall apply FILE`: a saved plan, refused unless it is what would be planned now."""
+"""`fastinstall apply FILE`: carry out a saved plan, provided that planning again gives the same plan."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -20,11 +20,11 @@ from fastinstall.verbs.setup import decide_saved_plan_again, refuse_another_envi
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Read, check, consent, carry out."""
+    """Read a saved plan, check it, ask for consent, and carry it out."""
     session = open_working_session(context)
     saved = read_plan(Path(arguments.file))
     try:
-        refuse_another_environment(session, saved)  # nothing that the plan names is run for that
+        refuse_another_environment(session, saved)  # without running the interpreter that the plan names
     except UndeterminedError as error:
         message = f"{arguments.file}: environment.prefix: {error.message}"
         raise UndeterminedError(message, hint=PLAN_AGAIN) from None
@@ -36,11 +36,11 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.talk("\n".join(list_fetched_artefacts(saved)))
     command = f"fastinstall apply --yes {quote(arguments.file)}"
     consented = consent(asked, arguments, context, command, describe_expectations(session, asked))
-    # It runs the interpreter that the plan names, which has been agreed to by now.
+    # This runs the interpreter that the plan names; the user has now agreed to that.
     agreed = decide_saved_plan_again(session, saved, consented.request.allow)
     refuse_unaccepted(agreed)
     if agreed.steps:
-        from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not where nothing is to be done)
+        from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not for a plan without steps)
 
         outcome = carry_out(session, agreed)
     else:
@@ -53,7 +53,7 @@ def read_plan(path: Path) -> Plan:
     """Read a saved plan.
 
     Raises:
-        DocumentError: it is missing or malformed; names the file and the key.
+        DocumentError: the file is missing or malformed; the message names file and key.
     """
     if not path.exists():
         raise DocumentError(path, "", "no such file", hint=f"save a plan first: fastinstall plan -o {quote(path)}")

@@ -1,6 +1,6 @@
-"""`fastinstall bench`: how images are loaded here, what bounds it, and what would help.
+"""`fastinstall bench`: measure how fast images are loaded, what limits the speed, and what would help.
 
-What is wrong with a flag is said before anything is measured.
+Flags are checked before anything is measured.
 """
 
 from argparse import Namespace
@@ -19,11 +19,11 @@ from fastinstall.core.errors import ExitCode, UsageError
 T = TypeVar("T")
 _HINT = "fastinstall bench --help"
 _LARGEST = 16384
-"""Pixels of a side: no training and no web page takes more."""
+"""The greatest side length in pixels: no training and no web page uses more."""
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Measure, and tell it; or name the candidates, or print the code of one."""
+    """Measure and print the report; or list the candidates, or print the code of one."""
     if arguments.list:
         from fastinstall.bench.catalogue import all_ways  # noqa: PLC0415 (only with --list)
         from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (only with --list)
@@ -37,8 +37,8 @@ def run(arguments: Namespace, context: Context) -> int:
 
         context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
         return ExitCode.OK
-    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # noqa: PLC0415 (not for what is refused)
-    from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for what is refused)
+    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # noqa: PLC0415 (not for --list, --print-code)
+    from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list, --print-code)
 
     request = make_bench_request(arguments)
     session, environment = open_target_to_read(arguments, context)
@@ -48,10 +48,10 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def make_bench_request(arguments: Namespace) -> BenchRequest:
-    """Return the request that the flags of `bench` make.
+    """Return the request made by the flags of `bench`.
 
     Raises:
-        UsageError: a value that cannot be read, a file that is not there, flags that exclude each other.
+        UsageError: a value is invalid, a file does not exist, or flags exclude each other.
     """
     if arguments.only == "operations":
         for flag in ("paths", "loader", "workload", "candidates", "workers", "threads", "target_rate"):
@@ -80,10 +80,10 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
 
 
 def pipeline_of(arguments: Namespace) -> ImagePipeline:
-    """Return what is done to every image, for --print-code too.
+    """Return how every image is resized and cropped; --print-code uses this too.
 
     Raises:
-        UsageError: --size or --crop cannot be read, or do not fit together.
+        UsageError: --size or --crop is invalid, or the crop is larger than the resized image.
     """
     usual = ImagePipeline()
     shorter = _read("--size", arguments.size, partial(_parse_pixels, least=1), usual.shorter)
@@ -140,7 +140,7 @@ def _require_existing_path(text: str) -> Path:
 
 
 def _parse_loader(text: str | None) -> str:
-    """Return FILE[:FUNCTION] with an absolute path and the function's name; empty if it was not given."""
+    """Return "FILE:FUNCTION" with an absolute path; the function is "load" by default. Return "" without a flag."""
     if text is None:
         return ""
     name, colon, written = text.rpartition(":")

@@ -1,10 +1,10 @@
-"""`fastinstall build -o DIR`: the wheel alone, or its conda packages.
+"""`fastinstall build -o DIR`: build a wheel or conda packages without installing them.
 
-`fastinstall build --hosts DIR -o WHEELHOUSE`: the few wheels that many machines need.
+`fastinstall build --hosts DIR -o WHEELHOUSE`: build the few wheels that many machines need.
 
-`fastinstall build --set -o DIR`: one wheel for each CPython in use, for pip and the like to install from.
+`fastinstall build --set -o DIR`: build one wheel for each CPython in use; DIR is an index for pip and the like.
 
-`fastinstall build --tool-only -o DIR`: fastinstall itself, for machines without a package index.
+`fastinstall build --tool-only -o DIR`: fetch fastinstall itself, for machines without a package index.
 """
 
 import os
@@ -74,7 +74,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def publish_tool_only(arguments: Namespace, context: Context) -> int:
-    """Put fastinstall itself into a directory, for machines that are inspected before anything is built for them."""
+    """Put fastinstall itself into a directory, to inspect machines offline before anything is built for them."""
     from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --tool-only)
 
     session, output, request = _open(arguments, context)
@@ -85,7 +85,7 @@ def publish_tool_only(arguments: Namespace, context: Context) -> int:
 
 
 def _open(arguments: Namespace, context: Context) -> tuple[Session, Path, Request]:
-    """Return the session, the directory that is built into, and what is built."""
+    """Return the session, the output directory, and the request."""
     output = expand_home(arguments.output).absolute()
     return open_working_session(context), output, read_request(arguments, context.sources)
 
@@ -94,15 +94,15 @@ def _open(arguments: Namespace, context: Context) -> tuple[Session, Path, Reques
 def _bring_tool(
     session: Session, output: Path, served: tuple[tuple[str, str], ...], request: Request
 ) -> Iterator[ToolWheels | None]:
-    """Put fastinstall itself beside what the block publishes, for its Pythons too; nothing without Pythons.
+    """Publish fastinstall itself beside the wheels that the block publishes; do nothing if `served` is empty.
 
-    All of it is fetched before anything is written.
+    Everything is fetched before anything is written.
 
     Args:
-        session: where variables and caches come from.
+        session: variables, directories, clock and event listener of this run.
         output: the directory of the wheels.
-        served: Pythons, each with the machine that it runs on.
-        request: what is built.
+        served: the Pythons that need it, as pairs of version and machine.
+        request: the build request; `offline` forbids downloads.
     """
     if not served:
         yield None
@@ -164,17 +164,17 @@ def build_for_many(arguments: Namespace, context: Context) -> int:
 
 
 def _is_required(artefact: FleetArtefact) -> bool:
-    """Tell whether a missing wheel is a failure; a set may lack wheels for Pythons that this machine lacks."""
+    """Return True if a missing wheel is a failure: hosts need it, or this machine has the Python to build it."""
     return bool(artefact.hosts) or artefact.builder is not None
 
 
 def _read_machine(arguments: Namespace) -> str:
-    """Return the machine that is named, where it is of another architecture than this one; else an empty text."""
+    """Return the value of --machine, or an empty text if it is absent or names this machine's architecture."""
     machine = str(arguments.machine or "")
     return "" if machine == os.uname().machine else machine
 
 
 def _read_emulation(arguments: Namespace) -> Emulation:
-    """Return how a wheel for another machine is proven."""
+    """Return the flags on proving a wheel for another machine."""
     pythons = tuple(Path(expand_home(each)) for each in arguments.emulated_python)
     return Emulation(pythons=pythons, unproven=arguments.unproven)

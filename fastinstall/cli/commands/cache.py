@@ -1,4 +1,4 @@
-"""`fastinstall cache [show|clear] [NAME...]`: what the cache takes on the disk, and removing it."""
+"""`fastinstall cache [show|clear] [NAME...]`: show the disk usage of the cache, or empty it."""
 
 from argparse import Namespace
 
@@ -14,7 +14,7 @@ from fastinstall.verbs.cache import clear_cache, survey_cache
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Show what the cache holds, or remove it once that is agreed to."""
+    """Show the contents of the cache, or remove them after consent."""
     session, effect = session_of(context), None
     survey = survey_cache(session, arguments.names)
     if arguments.action == "clear":
@@ -30,7 +30,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def cache_text(survey: CacheSurvey, page: Page) -> str:
-    """Return the directories with their sizes, and the size of all."""
+    """Return the directories of the cache with their sizes, and the total size."""
     if survey.removed:
         return join_lines(page.lines(f"removed from {survey.directory}: {survey.size}", rest="  "))
     if not survey.parts:

@@ -1,4 +1,4 @@
-"""`fastinstall completion bash|zsh|fish`: the script that completes command lines, for a shell to read."""
+"""`fastinstall completion bash|zsh|fish`: print the script with which a shell completes command lines."""
 
 from argparse import Namespace
 from enum import StrEnum
@@ -12,7 +12,7 @@ from fastinstall.core.values import immutable
 
 
 class Shell(StrEnum):
-    """A shell that has a script."""
+    """A shell with a completion script."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -21,11 +21,11 @@ class Shell(StrEnum):
 
 @immutable
 class Completion:
-    """A script for a shell to read.
+    """A completion script.
 
     Attributes:
-        shell: the shell whose code is printed.
-        script: the whole of it.
+        shell: the shell that runs the script.
+        script: the complete text of the script.
     """
 
     shell: Shell

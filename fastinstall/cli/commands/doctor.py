@@ -1,4 +1,4 @@
-"""`fastinstall doctor`: the checks, as text or JSON, and the repair."""
+"""`fastinstall doctor`: run the checks, print their report as text or JSON, and repair with --fix."""
 
 from argparse import Namespace
 from dataclasses import replace
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Examine an environment or every one; repair the first with --fix."""
+    """Examine one environment, and repair it with --fix; or examine all, list the checks, or sum up reports."""
     if arguments.list:
         return _list(context)
     if arguments.collect is not None:
@@ -50,7 +50,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def _collect(arguments: Namespace, context: Context) -> int:
-    """Sum up reports of many machines; nothing is examined."""
+    """Sum up saved reports of many machines; this machine is not examined."""
     from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only with --collect)
     from fastinstall.fleet.reports import collect  # noqa: PLC0415 (only with --collect)
 
@@ -70,7 +70,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     before = identify_state(environment.prefix) if arguments.fix else None
     answer = ask_interpreter(session, environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
-    # While the target's Python is at work:
+    # Imported while the target's Python is running:
     from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
 
     again = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=hosts)
@@ -79,13 +79,13 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
         if _recover_interrupted(session, environment, arguments, context):
             report, facts = examine_facts(session, environment, again)
         if _is_repairable(report, facts):
-            seen = None if arguments.quick else facts  # a quick look is none to plan by
+            seen = None if arguments.quick else facts  # quick facts are not enough for a plan
             outcome = _fix(session, environment, seen, arguments, context)
             from fastinstall.setup.late_interrupts import report_interruption_after_completion  # noqa: PLC0415
 
             with report_interruption_after_completion(environment.prefix, "doctor --fix"):
                 report, facts = _examine_again(session, environment, outcome, again)
-    context.closing.close()  # a line that is alive on the terminal goes first
+    context.closing.close()  # ends the live progress line
     effect = measure_effect(before, environment.prefix, context) if arguments.fix else None
     code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts, effect)
     tell_restarts(effect, context)
@@ -98,7 +98,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
 
 def _run_all(arguments: Namespace, session: Session, context: Context) -> int:
     from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
-    from fastinstall.verbs.examine import Examination  # noqa: PLC0415 (only what is asked for)
+    from fastinstall.verbs.examine import Examination  # noqa: PLC0415 (only with --all)
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments))
     return tell_survey(examine_everywhere(session, examination), context.console, arguments.fail_on)
@@ -127,7 +127,7 @@ def _list(context: Context) -> int:
 
 
 def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
-    """Tell whether there is an error that a setup may mend, or anything that a check says --fix repairs."""
+    """Return True if a setup may repair an error, or if a warning or error offers --fix as its remedy."""
     from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415 (only with --fix)
     from fastinstall.doctor.shadows import list_shadow_findings  # noqa: PLC0415 (only with --fix)
 
@@ -140,7 +140,7 @@ def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
 
 
 def _recover_interrupted(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
-    """Bring to its end what a dead run left; whether there was anything. That alone may make all well."""
+    """Recover from an interrupted run, and return whether there was one. That alone may repair the environment."""
     from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
     from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (only with --fix)
 
@@ -151,7 +151,11 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 def _examine_again(
     session: Session, environment: Environment, outcome: "SetupOutcome | None", again: "Examination"
 ) -> "tuple[EnvironmentReport, Facts]":
-    """Judge what the verification of a repair looked at; look again where it looked at less than was asked for."""
+    """Return report and facts after a repair.
+
+    The facts observed when the repair was verified are judged, if they cover what the user asked for; otherwise the
+    environment is observed again.
+    """
     from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
     from fastinstall.verbs.setup import examine_result  # noqa: PLC0415 (only with --fix)
 
@@ -165,7 +169,7 @@ def _examine_again(
 def _fix(
     session: Session, environment: Environment, facts: "Facts | None", arguments: Namespace, context: Context
 ) -> "SetupOutcome | None":
-    """Repair an environment; None if there is nothing to do."""
+    """Repair an environment after consent; return None if there is nothing to do."""
     from fastinstall.cli.consent import consent  # noqa: PLC0415
     from fastinstall.setup.expectations import describe_expectations  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)

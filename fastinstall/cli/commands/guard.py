@@ -1,6 +1,6 @@
-"""`fastinstall guard install|status|remove|pin|check|accept`.
+"""`fastinstall guard install|status|remove|pin|check|accept`: warn of a replaced stack, or prevent it.
 
-- `guard pin`: print the change that pins the project which makes the environment.
+- `guard pin`: print a diff that pins the stack in the environment's project.
 - `guard accept`: keep the Pillow that replaced the stack, and remove guards and receipt.
 - `guard check FILE...`: find requirement and lock files that would bring stock Pillow back.
 """
@@ -96,7 +96,7 @@ def _run(arguments: Namespace, context: Context) -> int:
 
 
 def _make_undo_command(prefix: Path) -> str:
-    """Return the command that undoes the last change alone: a plain rollback undoes the setup beneath it, too."""
+    """Return the command that undoes only the last change; a plain rollback would also undo the setup before it."""
     (newest, *_) = list_undoable_transactions(JournalStore(prefix))
     return f"fastinstall rollback --to {newest.id} --prefix {quote(prefix)}"
 
@@ -126,7 +126,7 @@ def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
 
 
 def _advise(pins: tuple[PinState, ...], context: Context) -> None:
-    """Say what else a pin of conda's needs, for environments that are made from a file."""
+    """Print the lines that an environment.yml needs in addition to a conda pin."""
     for pin in pins:
         if pin.kind == PinKind.CONDA:
             lines = environment_lines("file:///path/of/the/channel", pin.requirement)
@@ -134,7 +134,7 @@ def _advise(pins: tuple[PinState, ...], context: Context) -> None:
 
 
 def run_pin(arguments: Namespace, context: Context) -> int:
-    """Print the change that pins the project; nothing of it is written."""
+    """Print the diff that pins the stack in the project; the project is not changed."""
     session, environment = open_target_to_read(arguments, context)
     project, wheels = parse_path(arguments.project), parse_path(arguments.wheels)
     change = pin_project(session, environment, project=project, wheels=wheels)
@@ -145,7 +145,7 @@ def run_pin(arguments: Namespace, context: Context) -> int:
 
 
 def _tell_change(change: ProjectChange, context: Context) -> None:
-    """Print the diff on stdout, unless a document bears it, and say on stderr what it costs and how it is applied."""
+    """Print the diff on stdout, unless JSON contains it, and its notes and the commands to apply it on stderr."""
     console, where = context.console, quote(change.project)
     if not console.json and change.diff:
         console.patch(change.diff)
@@ -155,7 +155,7 @@ def _tell_change(change: ProjectChange, context: Context) -> None:
         console.talk(f"nothing to change in {change.project}")
     else:
         console.talk(f"to apply it, pipe it into: git -C {where} apply")
-        # -C changes the directory, so the file comes by stdin
+        # -C changes the working directory, so git reads the patch from stdin
         console.talk(f"to undo it later, save it as pin.patch: git -C {where} apply -R < pin.patch")
 
 
@@ -163,7 +163,7 @@ _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as 
 
 
 def run_accept(arguments: Namespace, context: Context) -> int:
-    """Accept what is in place, once that is agreed to."""
+    """Accept the Pillow that replaced the stack, after consent."""
     session, environment = open_target_to_change(arguments, context)
     before, found = identify_state(environment.prefix), find_replacement(session, environment)
     if found is not None:
@@ -193,7 +193,7 @@ def run_check(arguments: Namespace, context: Context) -> int:
     """Judge the files; nothing is installed or changed, and no environment is needed.
 
     Raises:
-        UsageError: no file was named, or one that cannot be judged.
+        UsageError: no file was named, or a file cannot be judged.
     """
     if not arguments.files:
         raise UsageError("guard check needs files", hint="fastinstall guard check requirements.txt uv.lock")
@@ -204,7 +204,7 @@ def run_check(arguments: Namespace, context: Context) -> int:
 
 
 def guards_text(guards: Guards, page: Page) -> str:
-    """Return the guards one by one, what is wrong with them, and what they have told."""
+    """Return the guards, their problems, and the changes of the stack that they reported."""
     return "\n".join(_render_guards(guards, page))
 
 
@@ -225,7 +225,7 @@ def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
 
 
 def locks_text(report: LockReport, page: Page) -> str:
-    """Return two or three lines a finding, and how many files were judged."""
+    """Return two or three lines for each finding, and the number of files checked."""
     lines = [line for finding in report.findings for line in _render_lock_finding(finding, page)]
     found = format_count(len(report.findings), "finding") if report.findings else "no findings"
     told = f"{report.status}: {format_count(len(report.files), 'file')} checked, {found}"

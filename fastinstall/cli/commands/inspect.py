@@ -1,6 +1,6 @@
-"""`fastinstall inspect`: the facts.
+"""`fastinstall inspect`: print the facts about environment and machine.
 
-Take out of facts what is nobody's business, so that they can be pasted into a bug report.
+With --redact, private data is removed, so that the facts can be pasted into a bug report.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ def run(arguments: Namespace, context: Context) -> int:
     head = f"fastinstall {__version__} on {system.sysname} {system.release}"
 
     def render(facts: Facts, page: Page) -> str:
-        # A report of a bug needs everything.
+        # A bug report needs every row.
         return f"{head}\n{facts_text(facts, dataclasses.replace(page, verbose=page.verbose or redacted))}"
 
     tell(context, "facts", facts, render)
@@ -54,14 +54,14 @@ _UNTELLING = ("", "root", "localhost")
 
 
 def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[str, ...] = ()) -> T:
-    """Return the same value with home directories as "~", the user's and the machine's name as words, and no secrets.
+    """Return the value without secrets, with home directories as "~", the user's name as USER and the host's as HOST.
 
     Args:
         facts: a value of the model.
         home: the user's home directory.
-        user: the user's name; "root" tells nothing and stays.
-        host: the machine's name; "localhost" likewise.
-        known: secrets by their value, from `find_secret_values`.
+        user: the user's name; "root" reveals nothing and stays.
+        host: the machine's name; "localhost" reveals nothing and stays.
+        known: the values of secrets, from `find_secret_values`.
     """
     fixed = [(re.compile(rf"(?<![\w.-]){re.escape(str(home))}(?![\w.-])"), "~")] if len(str(home)) > 1 else []
     named = [(name, word) for name, word in ((user, "USER"), (host, "HOST")) if name not in _UNTELLING]

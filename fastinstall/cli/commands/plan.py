@@ -1,6 +1,6 @@
-"""`fastinstall plan`: what setup would do, shown or saved.
+"""`fastinstall plan`: show or save what setup would do.
 
-With `--hosts DIR` the few wheels that serve many machines.
+With `--hosts DIR`, plan the few wheels that serve many machines.
 """
 
 from argparse import Namespace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Make a plan; save it with -o. With --hosts for many machines."""
+    """Make a plan, and print it or save it with -o; with --hosts, make a plan for many machines."""
     if arguments.hosts is not None:
         return _plan_for_hosts(arguments, context)
     refuse_without(arguments, "--hosts", ("--max-age",))
@@ -50,7 +50,7 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.talk(f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output)}")
         return ExitCode.OK
     if _wants_json(arguments, context):
-        context.console.exact(dump(document("plan", made)))  # may be saved for `apply`, as -o saves it
+        context.console.exact(dump(document("plan", made)))  # exactly as -o saves it, for use by `apply`
     else:
         context.console.data(plan_text(made, context.console.out, describe_expectations(session, made)))
     return ExitCode.OK
@@ -61,7 +61,7 @@ def _wants_json(arguments: Namespace, context: Context) -> bool:
 
 
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
-    """Plan for the hosts of facts files; save it with -o."""
+    """Plan wheels for the hosts whose facts files are in --hosts; print the plan, or save it with -o."""
     fleet = plan_fleet(session_of(context), arguments, read_request(arguments, context.sources))
     text = dump(document("fleet", fleet))
     if arguments.output is not None:
@@ -72,17 +72,17 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
         from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only with --hosts)
 
         if _wants_json(arguments, context):
-            context.console.exact(text)  # as -o saves it
+            context.console.exact(text)  # exactly as -o saves it
         else:
             context.console.data(fleet_text(fleet, context.console.out))
     return code_of(fleet)
 
 
 def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fleet":
-    """Plan for the hosts that --hosts names.
+    """Plan wheels for the hosts whose facts files are in the directory of --hosts.
 
     Raises:
-        UsageError: an environment is named beside --hosts.
+        UsageError: --prefix or --new-env was given too.
     """
     refuse_together(arguments, "--hosts", ("--prefix", "--new-env"))
     from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
@@ -92,7 +92,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
 
 
 def code_of(fleet: "Fleet") -> int:
-    """Return the exit code: whether anything can be done for any host."""
+    """Return the exit code: OK if there is a wheel for at least one host."""
     from fastinstall.fleet.fleet import Cause  # noqa: PLC0415 (only with --hosts)
 
     if any(artefact.hosts for artefact in fleet.artefacts):

@@ -1,4 +1,4 @@
-"""`fastinstall recipes list|show|check`."""
+"""`fastinstall recipes list|show|check`: list, show and check recipes."""
 
 from argparse import Namespace
 from collections.abc import Iterator

@@ -34,7 +34,7 @@ _ALONE = ("--list", "--to", "--forget", "--interrupted")
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """List what can be undone, undo it, or give it up."""
+    """List the setups that can be undone, undo some, or make old ones impossible to undo."""
     for flag in ("--list", "--forget", "--interrupted"):
         refuse_together(arguments, flag, (other for other in _ALONE if other != flag))
     if arguments.list:
@@ -66,7 +66,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
-    """Show what goes, ask, and forget it."""
+    """Show the transactions that will be forgotten, ask for consent, and forget them."""
     identifier = None if arguments.forget == EVERYTHING else arguments.forget
     before = identify_state(environment.prefix)
     recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
@@ -101,7 +101,7 @@ _HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")
 
 
 def history_text(found: Transactions, page: Page) -> str:
-    """Return one line for each transaction, the newest first, and what they hold together."""
+    """Return one line for each transaction, the newest first, and the disk space of all."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
     cells = ((each.id, each.at or "unknown", str(each.state), each.held, each.title) for each in found.transactions)

@@ -1,4 +1,4 @@
-"""`fastinstall setup`: plan, consent, carry out; a wizard where a person sits at a terminal."""
+"""`fastinstall setup`: make a plan, ask for consent, and carry it out; at a terminal by a wizard."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def run(arguments: Namespace, context: Context) -> int:
     before = identify_state(agreed.environment.prefix)
 
     def agree(other: Plan) -> Plan:
-        """Consent to the plan that takes the place of one that did not prove."""
+        """Ask for consent to another plan, because the build of the first one failed its proof."""
         return consent(other, arguments, context, name_flags(other))
 
     outcome = set_up(session, agreed, agree)
@@ -71,16 +71,16 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def finish(session: Session, outcome: SetupOutcome, context: Context, before: object, *, same: str = "") -> int:
-    """Print what came of a plan: the receipt as JSON, or what is in place; doctor's report and all timings if asked.
+    """Print the result of a plan: the receipt as JSON, or text; with --verbose also timings and doctor's report.
 
     Args:
-        session: by which the result is examined.
+        session: variables, directories, clock and event listener of this run.
         outcome: the plan that was carried out, and its receipt.
-        context: where to print, and how much.
-        before: what `identify_state` said of the environment before.
-        same: the command line that asks for the same plan, for a person who was led to it by questions.
+        context: the context of this run, with the console.
+        before: the state of the environment before the run, from `identify_state`.
+        same: the equivalent command line, for a user of the wizard; empty to print the result without it.
     """
-    context.closing.close()  # a line that is alive on the terminal goes first
+    context.closing.close()  # ends the live progress line
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
     effect = measure_effect(before, agreed.environment.prefix, context)
     if not agreed.steps and agreed.warnings:
@@ -110,14 +110,14 @@ def _print_outcome(session: Session, outcome: SetupOutcome, context: Context, sa
 def render_wizard_ending(
     plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page, *, same: str
 ) -> str:
-    """Return the last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
+    """Return the last screen: the result, its speed, how to undo it, what to do next, and the equivalent command.
 
     Args:
-        plan: that was carried out.
-        receipt: of the setup that holds.
+        plan: the plan that was carried out.
+        receipt: the receipt of the current setup.
         report: doctor's report, or None if it could not be made.
-        page: how lines are broken; commands never are.
-        same: the command line that asks for the same plan.
+        page: the layout; commands are never wrapped.
+        same: the equivalent command line.
     """
     prefix = quote(plan.environment.prefix)
     return outcome_text(plan, receipt, report, page) + join_lines(
@@ -136,11 +136,11 @@ _MATTER = {
     "decode-256-224 1080p": "decode, resize and crop a 1080p photo",
     "resize 1080p-256 RGB bilinear": "resize a 1080p image",
 }
-"""Operations that most programs spend their time on, in plain words."""
+"""Operation to its description in plain words, for operations on which most programs spend their time."""
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """Return what is in place, how fast it is, how to undo it, how it is guarded, and what doctor warns of."""
+    """Return what was installed, its speed, how to undo it, how it is guarded, and doctor's warnings and errors."""
     is_built = plan.build is not None
     stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"
     done = stack if is_built else f"done: {plan.summary}"
@@ -170,7 +170,7 @@ def _describe_guard(plan: Plan, receipt: Receipt) -> str:
 
 
 def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
-    """List how many times as fast it is in one figure, the rows that matter to most, and what is slower."""
+    """Yield the overall gain, the gain of the operations that most programs use, and the operations that are slower."""
     earlier = f", measured on {table.measured_at[:10]}" if table.reused else ""
     yield from page.lines(f"{table.gain}{earlier}", rest="  ", style="bold")
     rows = {row.operation: row for row in table.rows}

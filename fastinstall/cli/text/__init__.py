@@ -1,1 +1,1 @@
-"""Results as text. The same values that --json prints."""
+"""Format results as text, with the same values as --json."""

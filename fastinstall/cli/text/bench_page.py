@@ -1,8 +1,8 @@
-"""The report of `bench` as text: the verdict with one change to make, its figures, or everything.
+"""Format the report of `bench`, and the candidates of `bench --list`, as text.
 
-By default a workload has its verdict, the change that is recommended, and the table of candidates. --quiet leaves out
-the table; --verbose adds the images, stages, rates by workers and threads, what was not measured, all other advice, and
-each operation of PIL. The candidates of `bench --list` are listed here too.
+By default the report shows, for each workload, its verdict, the recommended change and a table of candidates. --quiet
+omits the table. --verbose adds images, stages, rates by workers and threads, candidates that were not measured, other
+advice, and every operation of PIL.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,10 +28,10 @@ from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.speed import SpeedTable
 
 _FEW = 3
-"""Candidates that were not measured, that are shown where the page is not verbose."""
+"""Without --verbose, candidates that were not measured are listed only if there are at most this many."""
 _EXAMPLES = 3
 _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
-"""Below the one two decimals mean something, below the other one does."""
+"""Ratios below the first number are shown with two decimals, below the second with one, others with none."""
 _LEGEND = {
     "gain": "gain: times as fast as the baseline, measured in turn, one process each (range of the rounds)",
     "control": "control: cannot change anything here; its range is the noise of the measurement",
@@ -39,15 +39,15 @@ _LEGEND = {
     "aliased": "aliased: its resize skips pixels; it is faster because it is not the same picture",
 }
 _WORDS = ("stage", "candidate", "differs", "name", "what it is", "needs")
-"""Columns of words; the others hold figures."""
+"""The columns with words; all others hold numbers."""
 
 
 def bench_text(report: BenchReport, page: Page) -> str:
-    """Return the report; details where the page is verbose.
+    """Return the report as text, with all details if the page is verbose.
 
     Args:
         report: the measurements with verdicts and advice.
-        page: how it is laid out; wide tables are broken at its width.
+        page: the layout; wide tables are wrapped at its width.
     """
     lines = list(page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold"))
     lines += page.lines(f"{_describe_machine(report.machine)}; {_describe_run(report)}", first="  ", rest="    ")
@@ -66,7 +66,7 @@ def bench_text(report: BenchReport, page: Page) -> str:
 
 
 def bench_brief(report: BenchReport, page: Page) -> str:
-    """Return what --quiet says: of each workload the verdict and the first advice."""
+    """Return the output of --quiet: each workload's verdict and first advice, and the gain of PIL's operations."""
     lines = [line for each in report.workloads for line in _render_verdict(each, page)]
     if report.operations is not None:
         table = report.operations
@@ -75,7 +75,7 @@ def bench_brief(report: BenchReport, page: Page) -> str:
 
 
 def candidates_text(ways: Sequence[Way], page: Page) -> str:
-    """Return every candidate: its name, what it is, the packages that it needs."""
+    """Return a table of the candidates: name, description and required packages."""
     rows = [(each.name, each.title, ", ".join(each.brings)) for each in ways]
     hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"
     return join_lines((*_render_table(("name", "what it is", "needs"), rows, page), *_indent(hint, page, rest="  ")))
@@ -107,7 +107,7 @@ def _render_workload(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
-    """Yield the bottleneck, what is known already, and the one change to make."""
+    """Yield the bottleneck and the first advice."""
     verdict = result.verdict
     style = {LoadingLimit.FAST_ENOUGH: "ok", LoadingLimit.UNDETERMINED: "unknown"}.get(verdict.bound, "hint")
     yield from page.lines(f"{result.workload.name}: {verdict.bound}", rest="  ", style=style)
@@ -117,13 +117,13 @@ def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _choose_first_advice(advice: Sequence[SpeedAdvice]) -> tuple[SpeedAdvice, ...]:
-    """Return what is recommended, after what needs no change; where nothing is recommended, the first advice."""
+    """Return remarks that need no change, then the recommended advice; if there is neither, the first advice."""
     first = [each for each in advice if each.recommended or not each.remedy]
     return tuple(sorted(first, key=attrgetter("recommended"))) or tuple(advice[:1])
 
 
 def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> Iterator[str]:
-    """Yield the message; then the line of code and the command, never broken, so that they can be pasted."""
+    """Yield the message, then code and command on unbroken lines, so that they can be pasted."""
     gain = f"{_format_gain(advice.gain)}: " if advice.gain is not None else ""
     begin = "change this first: " if advice.recommended else ""
     yield from page.lines(begin + gain + advice.message, first=first, rest=below)
@@ -158,7 +158,7 @@ def _render_images(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _render_stages(result: WorkloadResult, page: Page) -> Iterator[str]:
-    """Yield milliseconds and share of every stage, then rate and memory of one process."""
+    """Yield a table with the milliseconds and share of each stage, then the rate and memory of one process."""
     baseline, stages = result.baseline, result.verdict.stages
     rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in stages]
     whole = ("all", f"{sum(each.ms for each in stages):.3f}", "")
@@ -172,7 +172,7 @@ def _render_stages(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _render_rates(result: WorkloadResult, page: Page) -> Iterator[str]:
-    """Yield images per second by number of workers, and of threads."""
+    """Yield a table of images per second, by number of workers and by number of threads."""
     rates = (*result.baseline.rates, *result.baseline.thread_rates)
     rows = [
         (
@@ -189,7 +189,7 @@ def _render_rates(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _render_candidates(result: WorkloadResult, page: Page) -> Iterator[str]:
-    """Yield the baseline, then whatever was measured against it; with threads where the page is verbose."""
+    """Yield a table of the baseline and the measured candidates; with --verbose it has a column for threads."""
     baseline, measured = result.baseline, [each for each in result.candidates if each.gain is not None]
     if not measured:
         return
@@ -215,7 +215,7 @@ def _render_candidates(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _name(candidate: Candidate) -> str:
-    """Name a candidate as flags do; with the size of a store, and how many of the images it cannot load."""
+    """Return a candidate's name, followed by the size of its store and the number of images it cannot load."""
     notes = []
     if candidate.stored_bytes is not None:
         notes.append(f"{format_bytes(candidate.stored_bytes)}, {candidate.stored_ratio or 0:.3g}x the files")
@@ -225,13 +225,13 @@ def _name(candidate: Candidate) -> str:
 
 
 def _format_rate_of(rates: Iterable[LoadingRate], best: LoadingRate | None) -> str:
-    """Return the images per second of the rate with as many workers as `best`; empty if there is none."""
+    """Return the images per second measured with as many workers as in `best`; empty if there is no such rate."""
     alike = (format_rate(each.images_per_second) for each in rates if best and each.workers == best.workers)
     return next(alike, "")
 
 
 def _describe_difference(candidate: Candidate) -> str:
-    """Return how far the pixels are from the baseline's, and whether the resize is known to alias."""
+    """Return how much the pixels differ from the baseline's, and "aliased" if the resize is known to alias."""
     difference, far = candidate.difference, ""
     if difference is not None and not difference.same_shape:
         far = "another shape"
@@ -241,7 +241,7 @@ def _describe_difference(candidate: Candidate) -> str:
 
 
 def _render_unmeasured(candidates: Sequence[Candidate], page: Page) -> Iterator[str]:
-    """Yield what was not measured, each with what to do to have it measured."""
+    """Yield the candidates that were not measured, each with its outcome and reason."""
     if candidates:
         yield "  not measured"
     for each in candidates:
@@ -258,7 +258,7 @@ def _render_other_advice(advice: Sequence[SpeedAdvice], page: Page) -> Iterator[
 
 
 def _render_legend(results: Sequence[WorkloadResult], page: Page) -> Iterator[str]:
-    """Yield what the columns of the candidates' tables mean, once for all workloads, if there is such a table."""
+    """Yield the meaning of the columns in the tables of candidates, once for all workloads; nothing without a table."""
     shown = [each for result in results for each in result.candidates if each.gain is not None]
     needed = {
         "gain": bool(shown),
@@ -272,7 +272,7 @@ def _render_legend(results: Sequence[WorkloadResult], page: Page) -> Iterator[st
 
 
 def _render_operations(table: SpeedTable, page: Page) -> Iterator[str]:
-    """Yield how many operations became faster or slower, and which slower."""
+    """Yield how many operations became faster, slower or neither, and name the slower ones."""
     title = f"operations of PIL: {table.candidate} against {table.baseline}"
     yield from page.lines(title, rest="  ", style="bold")
     same = len(table.rows) - len(table.faster) - len(table.slower)
@@ -284,7 +284,7 @@ def _render_operations(table: SpeedTable, page: Page) -> Iterator[str]:
 
 
 def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page) -> list[str]:
-    """Return a table with a head, indented; words are broken where the page is narrow, figures never."""
+    """Return the lines of an indented table, without columns that are empty in every row."""
     kept = [number for number, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
     names, cells = [head[number] for number in kept], [[row[number] for number in kept] for row in rows]
     right = [number for number, name in enumerate(names) if name not in _WORDS]
@@ -292,14 +292,14 @@ def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page
 
 
 def _describe_machine(machine: LoaderLimits) -> str:
-    """Word the CPU, what may be used of it, and the memory."""
+    """Describe the CPU, the cores and quota that may be used, and the memory."""
     quota = "" if machine.quota is None else f", quota {machine.quota:g}"
     memory = f"; {format_bytes(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
     return f"{machine.cpu} ({format_count(machine.cores, 'CPU')}{quota}){memory}"
 
 
 def _describe_run(report: BenchReport) -> str:
-    """Return when, how thoroughly and how long it was measured."""
+    """Return the date, effort and duration of the measurement."""
     date, _, rest = report.measured_at.partition("T")
     minutes, seconds = divmod(round(report.seconds), 60)
     length = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
@@ -307,12 +307,12 @@ def _describe_run(report: BenchReport) -> str:
 
 
 def _format_gain(gain: Gain) -> str:
-    """Return how many times as fast, and within which bounds: "1.92x (1.88-1.95)"."""
+    """Return a gain as a factor with its range: "1.92x (1.88-1.95)"."""
     low, high = _format_times(gain.low), _format_times(gain.high)
     return f"{_format_times(gain.ratio)}x" + ("" if gain.low == gain.high else f" ({low}-{high})")
 
 
 def _format_times(ratio: float) -> str:
-    """Return how many times, with no more digits than mean something: "1.92", "24.1", "189"."""
+    """Return a factor with only its significant digits: "1.92", "24.1", "189"."""
     digits = 2 if ratio < _PRECISE_TIMES else 1 if ratio < _ROUGH_TIMES else 0
     return f"{ratio:.{digits}f}"

@@ -1,4 +1,4 @@
-"""Facts as text: the environment, the machine, and PIL in place. `--json` has all of them."""
+"""Format the facts about environment, machine and installed PIL as text; `--json` has all of them."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,11 +17,11 @@ _DETAIL = re.compile(
     "libc|pip|channels|headers|gpu driver|built for|core|core for|SIMD symbols|compiled by|loads with|packaged as|"
     "CPU needed|running core|features|openjpeg|zlib|tiff|lcms2|freetype|webp|avif"
 )
-"""Rows that come with --verbose alone."""
+"""Names of the rows that are shown only with --verbose."""
 
 
 def facts_text(facts: Facts, page: Page) -> str:
-    """Return the facts for a person."""
+    """Return the facts as lines with a name and a value."""
     machine = (*_list_machine_rows(facts), *_list_gpu_rows(facts.gpu))
     rows = [*_list_environment_rows(facts), *_list_conda_rows(facts, page), *machine, *_list_stack_rows(facts)]
     rows = [row for row in rows if page.verbose or not _DETAIL.fullmatch(row[0])]
@@ -42,7 +42,7 @@ def _list_environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
-    """List what conda knows of the environment; nothing where it is none of conda's."""
+    """Yield rows on conda's data about the environment; none if it is not a conda environment."""
     conda = facts.conda
     if conda is None:
         return
@@ -66,7 +66,7 @@ def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
 
 
 def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
-    """Return files that several claim, by who claims them and whose content they have."""
+    """Group the files that several packages claim: a phrase on the claimants and the content's owner, to the paths."""
     found: dict[str, list[str]] = {}
     for clash in clashes:
         holder = f"content of {clash.holder}" if clash.holder else "content of neither"
@@ -75,7 +75,7 @@ def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
 
 
 def _shorten_items(items: Sequence[str], page: Page) -> str:
-    """Return a list, as long as it is to be shown."""
+    """Join items with commas; without --verbose, only the first few and the number of the others."""
     shown = items if page.verbose else items[:SHOWN]
     more = f" and {len(items) - len(shown)} more" if len(shown) < len(items) else ""
     return ", ".join(shown) + more
@@ -117,7 +117,7 @@ def _compare_cpuid(cpu: Cpu, executed: Sequence[str]) -> str:
 
 
 def _list_gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
-    """List the GPUs with their driver, and what frameworks were built for; nothing where there is neither."""
+    """Yield rows on the GPUs, their driver, and the GPU platforms that installed frameworks were built for."""
     if gpu is None:
         return
     for device in gpu.devices:
@@ -160,7 +160,7 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _list_codec_rows(facts: Facts, core: ImagingCore) -> Iterator[tuple[str, str]]:
-    """List the libraries behind the codecs; where they were not asked for, the libjpeg of the core alone."""
+    """Yield a row for the library of each codec; if those were not observed, only for the core's libjpeg."""
     if facts.linkage is None:
         yield from (("jpeg", _format_library(library)) for library in core.libraries if library.implementation)
         return
@@ -174,7 +174,7 @@ def _format_library(library: LoadedLibrary) -> str:
 
 
 def _list_cpu_demands(facts: Facts) -> Iterator[tuple[str, str]]:
-    """List what the code asks of a CPU, file by file, where it asks for anything."""
+    """Yield a row for each file whose code requires CPU features."""
     for scan in facts.isa:
         if scan.requires:
             sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
@@ -192,7 +192,7 @@ def _list_compiler_rows(traces: BuildTraces | None) -> Iterator[tuple[str, str]]
 
 
 def _list_core_copies(core: ImagingCore) -> Iterator[tuple[str, str]]:
-    """List each copy of a core that has one per CPU level."""
+    """Yield a row for each copy of a core that has one copy per CPU level."""
     for number, copy in enumerate(core.levels):
         state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")
         kernels = "" if copy.problem else f", {len(copy.simd_symbols)} SIMD symbols"

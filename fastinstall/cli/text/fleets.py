@@ -1,6 +1,6 @@
-"""Wheels for many machines, and collected reports as text: short, however many there are.
+"""Format the wheels for many machines, and reports collected from many machines, as short text.
 
-The same values that --json prints.
+The values are the same as those of --json.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _BELOW = " " * 4
 
 
 def fleet_text(fleet: Fleet, page: Page) -> str:
-    """Return artefacts, groups of hosts, and who is left out: counts and the first few names."""
+    """Return the artefacts, groups of hosts and hosts left out, with counts and the first few names."""
     lines = [page.paint(fleet.summary, "bold")]
     for artefact in fleet.artefacts:
         lines += _render_artefact(artefact, page)
@@ -35,7 +35,7 @@ def fleet_text(fleet: Fleet, page: Page) -> str:
 
 
 def first_names(names: Sequence[str], page: Page) -> str:
-    """Return the first few names, and how many more there are; all of them with --verbose."""
+    """Return the first few names and the number of the others; with --verbose, all names."""
     if page.verbose or len(names) <= _NAMES:
         return ", ".join(names)
     return f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES:,} more"
@@ -100,7 +100,7 @@ _COLLECTED_BELOW = " " * 11
 
 
 def render_collected(collected: Collected, page: Page) -> str:
-    """Return hosts by status, what they share, the gravest first, and whose state nobody knows."""
+    """Return the hosts by status, the findings that they share (gravest first), and the hosts without a report."""
     lines: list[str] = []
     for status, names in collected.hosts.items():
         named = "" if status == Status.OK else f"  {first_names(names, page)}"

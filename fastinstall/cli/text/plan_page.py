@@ -1,4 +1,4 @@
-"""A plan as text, with what to weigh before consenting."""
+"""Format a plan as text, with its warnings and risks."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,12 +8,12 @@ from fastinstall.setup.plan import Plan
 
 
 def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
-    """Return a plan in a few lines, and what to weigh before consenting; with --verbose every step with its reason.
+    """Return a plan in a few lines, with its warnings and risks; with --verbose, show every step with its reason.
 
     Args:
-        plan: what would be done, or is about to be.
+        plan: the plan to show.
         page: width, colours and verbosity of the stream.
-        expected: what it is expected to take and to bring.
+        expected: phrases on the expected speed gain, duration and cost; empty ones are omitted.
     """
     lines = list(_list_reasoned_steps(plan, page) if page.verbose else _list_steps(plan, page))
     if plan.steps and (told := "; ".join(filter(None, expected))):
@@ -22,14 +22,14 @@ def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
 
 
 def _list_steps(plan: Plan, page: Page) -> Iterator[str]:
-    """Yield what a plan does, a line for each step."""
+    """Yield the summary of a plan, then its steps, usually one line each."""
     build = plan.build
     head = plan.summary
     if build is not None and plan.verb == "setup":
         head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}"
     yield from page.lines(head, rest="  ", style="bold")
     for part in build.reason.split("; ") if build else ():
-        if part.startswith("not "):  # a later version, and what hinders it
+        if part.startswith("not "):  # why a later version was not chosen
             yield from page.lines(part, first="  ", rest="    ")
     for step in plan.steps:
         for line in page.shortened(tuple(step.outline())):
@@ -37,7 +37,7 @@ def _list_steps(plan: Plan, page: Page) -> Iterator[str]:
 
 
 def _list_reasoned_steps(plan: Plan, page: Page) -> Iterator[str]:
-    """Yield every step and skip with its reason."""
+    """Yield the summary of a plan, then every step and every skipped step with its reason."""
     yield from page.lines(plan.summary, rest="  ", style="bold")
     for number, step in enumerate(plan.steps, start=1):
         yield from page.lines(step.describe(), first=f"  {number}. ", rest="     ")
@@ -64,7 +64,7 @@ def list_cautions(plan: Plan, page: Page) -> Iterator[str]:
 
 
 def leave_out_repeated_advisories(items: Iterable[str], shown: Iterable[str]) -> Iterator[str]:
-    """Yield the items but for advisories that were shown already: two risks may name the same ones."""
+    """Yield the items except advisories that were already shown: two risks may name the same advisory."""
     known = {item.partition(" ")[0] for item in shown}
     for item in items:
         identifier = item.partition(" ")[0]
@@ -73,4 +73,4 @@ def leave_out_repeated_advisories(items: Iterable[str], shown: Iterable[str]) ->
 
 
 _ADVISORY = re.compile(r"[A-Z]+(?:-\w+)+")
-"""How databases name an advisory: "CVE-2026-1000", "GHSA-5x8w-8jj5-q52h", "PYSEC-2026-7"."""
+"""Pattern of advisory identifiers: "CVE-2026-1000", "GHSA-5x8w-8jj5-q52h", "PYSEC-2026-7"."""

@@ -1,11 +1,10 @@
-"""Doctor's reports, speed tables and errors as text, and the output of doctor's results in any format.
+"""Format doctor's reports, speed tables and errors as text, and print doctor's results in any format.
 
-The text shows the same values that --json prints, for one environment or all. Results leave as text, one line or JSON,
-and as an exit code.
+Text shows the same values as --json, for one environment or for all.
 
-`doctor --quiet` prints a line for each environment in which something is wrong, and nothing else. It is for cron, whose
-mail is this line, and for logs of continuous integration. The line is never broken, so that the command at its end can
-be pasted.
+`doctor --quiet` prints one line for each environment with a problem, and nothing else. Its output suits cron, which
+mails it, and the logs of continuous integration. The line is never wrapped, so that the command at its end can be
+pasted.
 """
 
 from collections import Counter
@@ -26,23 +25,23 @@ from fastinstall.model.speed import SpeedTable
 _DETAIL = " " * 11
 _GAP = "  "
 INSTRUCTIONS = {level.name: f" ({level.title})" for each in ARCHITECTURES for level in each.levels if level.title}
-"""What each CPU level is known by."""
+"""CPU level to the name of its instruction set in brackets: "x86-64-v3" to " (AVX2)"."""
 
 
 def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | None = None) -> str:
-    """Return a report of doctor: what is wrong, then a summary; with --verbose or named checks, every check in a line.
+    """Return a report of doctor: the problems, then a summary. With --verbose or named checks, list every check.
 
     Args:
         report: the findings of one environment.
         page: width, colours and verbosity of the stream.
-        healthy: lines that say what is in place, for where there is no error; None if checks were named.
+        healthy: lines about the installed stack, printed if there is no error; None if checks were named.
     """
     told = [each for each in report.findings if page.verbose or healthy is None or each.status.gravity]
     width = max((len(finding.check) for finding in told), default=0)
     lines = [f"{report.environment.prefix} ({report.environment.kind})"] if page.verbose else []
     for finding in told:
         lines += finding_lines(finding if page.verbose else _leave_out_repair(finding), width, page)
-        if page.verbose and healthy is None and not finding.status.gravity:  # an ok that was asked for by name
+        if page.verbose and healthy is None and not finding.status.gravity:  # the user named a check that passed
             lines += _list_reasons(finding, page)
     wrong = any(each.status.gravity for each in report.findings)
     if report.status.gravity < Status.ERROR.gravity:
@@ -51,7 +50,7 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
 
 
 def _leave_out_repair(finding: Finding) -> Finding:
-    """Return the finding without the command that the summary ends with."""
+    """Return the finding without its `--fix` command, which the summary prints once for all findings."""
     remedy = finding.remedy
     if remedy is None or "--fix" not in (remedy.command or ""):
         return finding
@@ -59,7 +58,7 @@ def _leave_out_repair(finding: Finding) -> Finding:
 
 
 def list_stack(facts: Facts) -> tuple[str, ...]:
-    """List what is in place, and for which CPU level and with which libjpeg it runs."""
+    """Return a line that names the installed Pillow, and one with its CPU level and libjpeg."""
     stack, core, cpu = facts.stack, facts.stack.core, facts.cpu
     names = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
     libraries = core.libraries if core is not None else ()
@@ -74,12 +73,12 @@ def list_stack(facts: Facts) -> tuple[str, ...]:
 
 
 def count_passed(findings: Iterable[Finding]) -> str:
-    """Count the checks that are ok."""
+    """Return the number of checks that passed, in words ("12 checks passed")."""
     return f"{format_count(sum(finding.status is Status.OK for finding in findings), 'check')} passed"
 
 
 def _summarize(findings: Sequence[Finding]) -> str:
-    """Return how many findings of each kind there are, and the command that repairs what can be repaired."""
+    """Return the number of findings by status, and the command that repairs those that can be repaired."""
     wrong = sorted((each for each in findings if each.status.gravity), key=_rank, reverse=True)
     if not wrong:
         return count_passed(findings)
@@ -100,12 +99,12 @@ def _plural(status: Status, number: int) -> str:
 
 
 def finding_text(finding: Finding, page: Page) -> str:
-    """Return one finding, as in a report of doctor."""
+    """Return one finding as text, as in a report of doctor."""
     return join_lines(finding_lines(finding, len(finding.check), page))
 
 
 def render_speed_table(table: SpeedTable, page: Page) -> str:
-    """Return a speed table: milliseconds before and after, and how many times faster."""
+    """Return a speed table as text: milliseconds before and after, and their ratio, for each operation."""
     source = "of an earlier setup of the same two builds: " if table.reused else ""
     slower = table.slower
     rows = [
@@ -131,7 +130,7 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
 
 
 def error_text(error: FastinstallError, page: Page) -> str:
-    """Return an error: what and where, its details, then the hint; that a person said no is not called an error."""
+    """Return an error as text: message, details, hint. It is labelled "error:" unless a person declined."""
     label = "" if isinstance(error, DeclinedError) else "error: "
     lines = _render_labelled(label, error.message, page, indent="")
     for detail in error.details:
@@ -147,7 +146,7 @@ def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[
 
 
 def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
-    """Yield one finding: its line, and below it what there is to know if it is not ok."""
+    """Yield a finding: its message and, if it is not ok, its hint and command; with --verbose also its evidence."""
     before = f"  {finding.status:<8} "
     margin = " " * (len(before) + width + 2)
     first, *others = page.lines(finding.message, first=f"{before}{finding.check:<{width}}  ", rest=margin)
@@ -164,7 +163,7 @@ def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
 
 
 def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
-    """List what a finding rests on."""
+    """Yield the evidence of a finding: expected and observed values, details, and a command to verify it."""
     if finding.expected or finding.observed:
         told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"
         yield from page.lines(told, first=_DETAIL, rest=_DETAIL + "  ")
@@ -173,12 +172,12 @@ def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
         if COLUMN not in line:
             yield from page.lines(line, first=_DETAIL, rest=_DETAIL + "  ", style="dim")
     if finding.verify and finding.status.gravity >= Status.WARNING.gravity:
-        # Never broken, so that it can be pasted.
+        # Never wrapped, so that the command can be pasted.
         yield _DETAIL + page.paint(f"verify: {finding.verify}", "dim")
 
 
 def _list_rows(rows: Sequence[Sequence[str]], page: Page) -> Iterator[str]:
-    """Yield a table; columns that have no room stand below their row, and a path is never broken."""
+    """Yield the lines of a table; cells that do not fit go to the next line, and paths are never broken."""
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
     for row in rows:
         line, end = "", len(_DETAIL)
@@ -194,12 +193,12 @@ def _list_rows(rows: Sequence[Sequence[str]], page: Page) -> Iterator[str]:
 def quiet_lines(
     reports: Iterable[EnvironmentReport], unobservable: Iterable[Unobservable], least: Status
 ) -> Iterator[str]:
-    """Yield what --quiet prints: a line for each environment in which something is wrong.
+    """Yield the output of --quiet: one line for each environment with a problem.
 
     Args:
-        reports: of the environments that were examined.
-        unobservable: those that could not be looked at; each weighs as `unknown`.
-        least: what is less grave is not told.
+        reports: the reports on examined environments.
+        unobservable: the environments that could not be examined; each counts as `unknown`.
+        least: the lowest status to print; findings below it are omitted.
     """
     for report in reports:
         told = [finding for finding in report.findings if finding.status.gravity >= least.gravity]
@@ -220,7 +219,10 @@ def _render_report_line(report: EnvironmentReport, told: list[Finding]) -> str:
 
 
 def _rank(finding: Finding) -> tuple[int, bool, bool]:
-    """Rank the gravest first; among those, what a repair puts right, and what tells the cause."""
+    """Return a sort key, greatest for the gravest finding; among equals, for a repairable one, then for `swapped`.
+
+    The check `swapped` names the cause of other errors.
+    """
     command = finding.remedy.command if finding.remedy is not None else None
     return finding.status.gravity, "--fix" in (command or ""), finding.check == "swapped"
 
@@ -233,7 +235,7 @@ _BELOW = " " * 9
 
 
 def survey_text(survey: Survey, page: Page) -> str:
-    """Return every environment in a line; below it what is wrong there, and with --verbose all that is not ok."""
+    """Return a line for each environment, and below it its warnings and errors; with --verbose also its hints."""
     width = max((len(finding.check) for report in survey.reports for finding in report.findings), default=0)
     lines = [line for report in survey.reports for line in _report_lines(report, width, page)]
     for each in survey.unobservable:
@@ -273,11 +275,11 @@ def _count_reports(survey: Survey) -> str:
 
 
 NEVER = "never"
-"""The value of `--fail-on` with which no finding gives an exit code of its own."""
+"""Value of `--fail-on` with which findings do not affect the exit code."""
 
 
 def least_status(fail_on: str) -> Status:
-    """Return the least grave status that counts; `never` speaks of the exit code alone."""
+    """Return the lowest status that counts as a problem; for `never`, which only affects the exit code, `error`."""
     return Status.ERROR if fail_on == NEVER else Status(fail_on)
 
 
@@ -288,14 +290,14 @@ def tell_report(
     facts: Facts | None = None,
     effect: Effect | None = None,
 ) -> int:
-    """Print the report on one environment; its exit code is returned.
+    """Print the report on one environment, and return the exit code.
 
     Args:
         report: the findings.
-        console: for text and JSON.
+        console: prints the report as text or JSON.
         fail_on: "error", "warning" or "never".
-        facts: what was observed, to say what is in place; None if checks were named.
-        effect: what a repair did; None if none was asked for.
+        facts: the observed facts, to describe the installed stack; None if checks were named.
+        effect: what a repair changed; None if no repair was requested.
     """
     if console.json:
         did = encode(effect) if effect is not None else {}
@@ -309,7 +311,7 @@ def tell_report(
 
 
 def tell_survey(survey: Survey, console: Console, fail_on: str) -> int:
-    """Print the reports on all environments; the exit code is returned."""
+    """Print the reports on all environments, and return the exit code."""
     undetermined = bool(survey.unobservable) and not survey.reports
     if console.json:
         console.document(dump(document("doctor-all", survey)))
@@ -327,7 +329,7 @@ def _tell_lines(lines: Iterable[str], console: Console) -> None:
 
 
 def choose_exit_code(status: Status, fail_on: str) -> int:
-    """Return the exit code for the highest status that was found."""
+    """Return FINDINGS if the gravest status found is at least `fail_on`, else OK."""
     if fail_on == NEVER:
         return ExitCode.OK
     return ExitCode.FINDINGS if status.gravity >= least_status(fail_on).gravity else ExitCode.OK

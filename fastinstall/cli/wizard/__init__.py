@@ -1,1 +1,1 @@
-"""The wizard: what is asked of a person at a terminal, and how it ends."""
+"""The wizard: questions to a person at a terminal that lead to a plan."""

@@ -1,6 +1,7 @@
-"""Customize: all that can be changed about a setup, one thing at a time.
+"""The Customize menu of the wizard: change the options of a setup, one at a time.
 
-The menu is made of the rows of `options` that have a question; what depends on the target or the recipe is asked here.
+The menu lists the options that have a question in `cli.options`. Questions that depend on the target or the recipe are
+in this module.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,14 +27,14 @@ from fastinstall.setup.decide.levels import AUTO
 
 @immutable
 class WizardConversation:
-    """A conversation about one target.
+    """The context of the wizard's questions about one target.
 
     Attributes:
         session: variables, directories, clock and event listener of this run.
-        target: the environment that is set up, or made.
-        facts: of it, as they were shown.
-        asker: asks by cursor or in lines, by the terminal.
-        console: where to say something.
+        target: the environment to set up or to create.
+        facts: the facts about the target that the user has seen.
+        asker: asks the questions.
+        console: prints messages.
     """
 
     session: Session
@@ -51,12 +52,15 @@ CONTINUE, START_OVER, ENVIRONMENT, DETAILS = "continue", "start over", "environm
 
 
 def customise_request(talk: WizardConversation, request: Request, show_details: Callable[[], None]) -> Request | str:
-    """Return the request, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that.
+    """Let the user change the request, one option at a time.
 
     Args:
-        talk: who is talked to.
-        request: what was asked for so far.
-        show_details: shows the whole plan for `request`.
+        talk: the target, and how to ask about it.
+        request: the request so far.
+        show_details: prints the whole plan for `request`.
+
+    Returns:
+        The changed request; or START_OVER or ENVIRONMENT if the user chose that.
     """
     asked = {option.field: option for option in list_asked_options(talk.facts)}
     flag, planned = "--prefix" if talk.target.new is None else "--new-env", request
@@ -88,7 +92,7 @@ def customise_request(talk: WizardConversation, request: Request, show_details: 
 
 
 def _write(value: object, comma: str = ",") -> str:
-    """Return a value as a person reads or types it."""
+    """Return a value in the form in which a user reads or types it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return comma.join(map(str, value)) if isinstance(value, tuple) else str(value or "")
@@ -97,7 +101,7 @@ def _write(value: object, comma: str = ",") -> str:
 def _ask_choice(
     talk: WizardConversation, request: Request, name: str, question: str, meanings: Mapping[Any, str]
 ) -> Request | None:
-    """Ask for one of a few values, each with its meaning."""
+    """Ask for one of a few values, each with its meaning; return the new request, or None if the user goes back."""
     values = {_write(value): value for value in meanings}
     texts = {_write(value): text for value, text in meanings.items()}
     answer = choose_or_go_back(talk.asker, question, texts, default=_write(getattr(request, name)))
@@ -107,7 +111,7 @@ def _ask_choice(
 def _ask_typed(
     talk: WizardConversation, request: Request, name: str, question: Question, read: Reader
 ) -> Request | None:
-    """Ask for a value that is typed, as behind its flag."""
+    """Ask for a value to be typed, in the form of its flag; return the new request, or None if the user goes back."""
     if question.note:
         talk.say(question.note)
     default = _write(getattr(request, name))
@@ -125,7 +129,7 @@ def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
     name = choose_or_go_back(talk.asker, "Which recipe?", meanings, labels=labels, default=request.recipe)
     if name is None or name == request.recipe:
         return None if name is None else request
-    return replace(request, recipe=name, version=None, level="auto", levels=())  # these belong to a recipe
+    return replace(request, recipe=name, version=None, level="auto", levels=())  # these depend on the recipe
 
 
 def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
@@ -168,7 +172,7 @@ _ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
 
 
 def ask_engine(talk: WizardConversation, request: Request) -> Request | None:
-    """Ask for `Request.engine`, in conda environments only; None if the person goes back."""
+    """Ask for `Request.engine`, in a conda environment; return the new request, or None if the user goes back."""
     facts, there = talk.facts, list_available_engines(talk.facts)
     meanings: dict[str, str] = {}
     if there:
@@ -192,7 +196,7 @@ _LEVELS = {
 
 
 def ask_levels(talk: WizardConversation, request: Request) -> Request | None:
-    """Ask for `Request.level` and `Request.levels`; None if the person goes back."""
+    """Ask for `Request.level` and `Request.levels`; return the new request, or None if the user goes back."""
     levels = recipe_named(talk.session, request.recipe).list_levels(talk.facts.cpu.architecture)
     usual = [level.name for level in reversed(levels) if level.automatic]
     meanings = {
@@ -222,13 +226,13 @@ _OWN_QUESTIONS: Mapping[str, Callable[[WizardConversation, Request], Request | N
 
 
 def list_asked_options(facts: Facts) -> list[Option]:
-    """Return the options that mean something for a target, in the order of the menu."""
+    """Return the options that apply to a target, in the order of the menu."""
     asked = [option for option in REQUEST_OPTIONS if option.question.title]
     return [option for option in asked if is_conda(facts) or not option.question.conda_only]
 
 
 def ask_option(option: Option, talk: WizardConversation, request: Request) -> Request | None:
-    """Return a request with another value of an option, or None if the person goes back."""
+    """Ask for a value of an option; return the new request, or None if the user goes back."""
     question, name = option.question, option.field
     if name in _OWN_QUESTIONS:
         return _OWN_QUESTIONS[name](talk, request)
@@ -238,8 +242,8 @@ def ask_option(option: Option, talk: WizardConversation, request: Request) -> Re
 
 
 def describe_value(option: Option, request: Request) -> str:
-    """Return the present value of an option, in a few words."""
+    """Return the current value of an option, in a few words."""
     value = getattr(request, option.field)
-    if option.field == "level":  # one question for both
+    if option.field == "level":  # the menu has one entry for `level` and `levels`
         value = request.levels or value
     return _write(value, ", ") if value else option.question.empty

@@ -1,4 +1,4 @@
-"""The wizard: what was found, what will change, and Proceed / Customize / Cancel. Only for a person at a terminal."""
+"""The wizard at a terminal: show what was found and what will change, then ask Proceed / Customize / Cancel."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,11 +34,11 @@ _COLUMN = 13
 
 
 def ask_for_plan(session: Session, target: NamedTarget, request: Request, console: Console) -> Plan:
-    """Lead a person to a plan that they agree to, risks included.
+    """Ask a person about target and request until they agree to a plan and its risks; return the plan.
 
     Raises:
-        RefusedError: nothing suits this machine or this environment; a DeclinedError if they cancelled.
-        KeyboardInterrupt: they interrupted a question; nothing was changed.
+        RefusedError: this machine or environment cannot be set up; a DeclinedError if the person cancelled.
+        KeyboardInterrupt: the person interrupted a question; nothing was changed.
     """
     asker, is_named = asker_for(console), bool(target.prefix or target.python or target.new)
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
@@ -63,12 +63,12 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
 
 @immutable
 class _Wizard:
-    """A conversation about the plan for one target.
+    """The questions about the plan for one target.
 
     Attributes:
-        talk: with whom, about what.
-        before: the request that flags, variables and settings give.
-        place: the target, as short as it can be written.
+        talk: the target, and how to ask about it.
+        before: the request made by flags, variables and settings.
+        place: the path of the target in its shortest form, for messages.
     """
 
     talk: WizardConversation
@@ -77,11 +77,17 @@ class _Wizard:
 
     @property
     def prefix(self) -> Path:
-        """The target that the answers are about."""
+        """The root directory of the target."""
         return self.talk.facts.environment.prefix
 
     def agree_on_plan(self) -> Plan | None:
-        """Return the plan agreed to, possibly without steps, or None if another environment is wanted."""
+        """Show plans until the user agrees to one, and return it; return None if the user wants another environment.
+
+        A plan without steps is returned without a question.
+
+        Raises:
+            DeclinedError: the user cancelled.
+        """
         try:
             plan, shown = self._plan(self.before), None
         except FastinstallError:
@@ -104,7 +110,7 @@ class _Wizard:
         return plan
 
     def _customise(self, plan: Plan) -> Plan | None:
-        """Return another plan, by other requests; None if another environment is wanted."""
+        """Return the plan for a customized request, or None if the user wants another environment."""
         request, details = plan.request, lambda: self._tell(plan_text(plan, replace(self._page(), verbose=True)))
         while True:
             wanted = customise_request(self.talk, request, details)
@@ -150,11 +156,11 @@ class _Wizard:
         return self.talk.console.err
 
     def _tell(self, text: str) -> None:
-        self.talk.console.complain(text)  # with --quiet, too: nobody agrees to what was not shown
+        self.talk.console.complain(text)  # even with --quiet: the user must see what to agree to
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:
-    """Yield names and values in two columns; a name that comes again is left out."""
+    """Yield lines with names and values in two columns; if consecutive rows have the same name, print it once."""
     last, margin = "", " " * _COLUMN
     for name, value in rows:
         first, *others = page.lines(value, first=margin, rest=margin)
@@ -168,11 +174,11 @@ def _name_value(name: str, value: str, page: Page) -> str:
 
 
 def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
-    """List what there is, by name.
+    """Yield what was found on the machine and in the target, as pairs of name and description.
 
     Args:
-        facts: what was observed of the target.
-        place: how the target is called.
+        facts: the facts about the target.
+        place: the path of the target, as shown to the user.
     """
     cpu, stack, kind = facts.cpu, facts.stack, facts.environment.kind
     level = f", {cpu.level}{INSTRUCTIONS.get(cpu.level, '')}" if cpu.level else ""
@@ -186,7 +192,7 @@ def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
 
 
 def list_outside_changes(plan: Plan) -> Iterator[str]:
-    """Yield what a plan changes outside of the cache."""
+    """Yield a line for each change that a plan makes outside the cache."""
     if plan.build is None:
         yield plan.summary
         return
@@ -203,13 +209,13 @@ _OTHER, _CANCEL = "other", "cancel"
 
 @immutable
 class EnvironmentChooser:
-    """Asks for an environment.
+    """Asks which environment to set up.
 
     Attributes:
         session: variables, directories, clock and event listener of this run.
-        asker: asks by cursor or in lines, by the terminal.
-        console: where to complain about a directory.
-        directory: the working directory, whose environments are offered.
+        asker: asks the questions.
+        console: prints why a typed directory is refused.
+        directory: the working directory; environments in it are offered.
     """
 
     session: Session
@@ -218,13 +224,13 @@ class EnvironmentChooser:
     directory: Path
 
     def choose(self, refused: Path | None = None) -> NamedTarget:
-        """Ask until there is an answer.
+        """Ask which environment to set up, and return it.
 
         Args:
-            refused: an environment that cannot be changed, and is not offered again.
+            refused: an environment that cannot be set up, and is therefore not offered.
 
         Raises:
-            DeclinedError: the person cancelled.
+            DeclinedError: the user cancelled.
         """
         everywhere = discover_environments(self.session, self.directory)
         found = [each for each in everywhere if each.seen.prefix != refused]
@@ -232,7 +238,7 @@ class EnvironmentChooser:
         found.sort(key=lambda each: each.seen.prefix != usual)  # stable: the others keep their order
         there = {str(each.seen.prefix): each for each in found}
         new = "" if str(usual) in there else str(_find_free_name(usual))
-        # Enter alone takes the first answer, and must not change an environment that nobody named.
+        # Enter alone takes the first answer, so that must not be an environment which the user has not chosen.
         answers = {path: self.shorten(Path(path)) for path in filter(None, (new, *there))}
         meanings = {path: describe_found_environment(each) for path, each in there.items()}
         if new:
@@ -256,7 +262,7 @@ class EnvironmentChooser:
         self.console.talk("\n".join(self.console.err.lines(text)))
 
     def shorten(self, prefix: Path) -> str:
-        """Return the shortest way to write a path."""
+        """Return the shortest form of a path: absolute, or relative to the working or home directory."""
         ways = [str(prefix)]
         if prefix.is_relative_to(self.directory):
             ways.append(f"./{prefix.relative_to(self.directory)}")
@@ -275,25 +281,25 @@ class EnvironmentChooser:
 
 
 def _find_free_name(usual: Path) -> Path:
-    """Return the path, with a number behind its name if something is there already."""
+    """Return the path, with a number appended to its name if it exists already."""
     numbered = (usual.with_name(f"{usual.name}-{number}") for number in count(2))
     return next(path for path in chain((usual,), numbered) if not os.path.lexists(path))
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:
-    """Tell whether neither flags nor the shell say which environment is meant; fastinstall's own never is."""
+    """Return True if no flag names a target, and none or several environments, besides fastinstall's, are active."""
     if target.prefix or target.python or target.new:
         return False
     return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
 
 
 def describe_found_environment(each: FoundEnvironment) -> str:
-    """Return what is in an environment, and how it is known, in one line."""
+    """Return a line on an environment: its Python, its Pillow, and how it was found."""
     seen = each.seen
     parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
     parts += [f"Python {seen.python}"] if seen.python else []
     parts += [_describe_pillow(each)]
-    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # the path shows that it is nearby
+    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # its path shows that it is nearby
 
 
 def _describe_pillow(each: FoundEnvironment) -> str:
