@@ -102,7 +102,7 @@ _WORDS: dict[type[Exception], str] = {
 
 
 def _refuse_characters(text: str) -> None:
-    """Raise for an escaped NUL or unpaired surrogate; surrogates for bytes that are not UTF-8 (PEP 383) are accepted."""
+    """Raise for an escaped NUL or unpaired surrogate; surrogates for bytes that are not UTF-8 (PEP 383) are allowed."""
     if ("\\u0000" in text or "\\U0000" in text) and _NUL.search(text):
         raise ValueError("a text holds a NUL character")
     if ("\\ud" in text or "\\uD" in text) and _SURROGATE.search(_ESCAPED_BYTE.sub("", _PAIRED.sub("", text))):

@@ -132,7 +132,7 @@ def _list_secret_values(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _list_userinfo(url: str) -> Iterator[str]:
-    """Yield the password of a URL, or its token without a user name, and then the whole "user:password"."""
+    """Yield a URL's password (or its token, if there is no colon), then the whole user information."""
     from urllib.parse import urlsplit  # noqa: PLC0415 (only where a variable has credentials)
 
     try:
