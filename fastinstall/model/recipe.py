@@ -154,7 +154,7 @@ class BenchSpec:
     architecture: str = X86_64.machine
 
     def measured_on(self, architecture: str) -> str:
-        """Return the figure, or a statement that the speed is not measured on this architecture; empty without a figure."""
+        """Return the figure, or a statement that this architecture is not measured; empty without a figure."""
         if architecture in ("", self.architecture) or not self.measured:
             return self.measured
         return f"its speed on {architecture_of(architecture).title} is not measured"

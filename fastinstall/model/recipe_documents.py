@@ -187,7 +187,7 @@ _GENERATED = (
 )
 _CFLAG = (
     rf"-O(?:[0123s]|fast)|-f(?:no-)?(?:{_GENERATED})|-g[0-3]?|-pipe|-std=[a-z]+\d[\dxyz]"
-    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # a name in capitals with at most a number as value, so that it cannot rename a function
+    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # capitals and a number: it cannot rename a function
     r"|-W(?:no-)?[a-z][a-z0-9+-]*(?:=\d+)?"
     r"|-m(?:arch|tune|cpu|fpmath|prefer-vector-width|branch-cost)=[a-z0-9_.+-]+|-m(?!llvm)[a-z][a-z0-9._-]*"
 )
