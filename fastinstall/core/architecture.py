@@ -1,7 +1,7 @@
 """A table of the differences between the CPU architectures of Linux, as data.
 
-Only this module names architectures in code. Other modules with data of single architectures, such as patterns of
-machine code, look them up by a value from here. Stacks are built for the `supported` ones.
+No other module names an architecture. Data that only some architectures need elsewhere, such as patterns of machine
+code, is stored under a value from this table. Stacks are built for the `supported` architectures.
 """
 
 import re
@@ -14,7 +14,7 @@ class FeatureLevel:
     """A micro-architecture level: a set of CPU features that compilers and glibc's loader know by one name.
 
     Attributes:
-        name: as compilers spell it: "x86-64-v3".
+        name: its name for compilers: "x86-64-v3".
         aliases: other names of the level.
         requires: features beyond those of the level below, in the kernel's spelling (/proc/cpuinfo).
         title: its best-known feature, for messages.
@@ -43,7 +43,7 @@ class Architecture:
     """A CPU architecture; the defaults suit an architecture of which only the name is known.
 
     Attributes:
-        machine: as the kernel names it (`uname -m`).
+        machine: its name in the kernel (`uname -m`).
         title: its name in messages: "x86-64".
         supported: whether stacks are built for it.
         levels: its feature levels, the lowest first.

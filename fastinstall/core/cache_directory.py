@@ -31,9 +31,9 @@ _ROOT = 0
 _OTHERS_ENTER = 0o011
 _EVERYBODY_WRITES = 0o002
 _GROUP_WRITES = 0o020
-_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # links have it too: lstat(2)
+_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # symbolic links have these bits, too: symlink(7)
 _STICKY = 0o1000
-_LINKS = 40  # as many as the kernel follows: path_resolution(7)
+_LINKS = 40  # the most that the kernel follows: path_resolution(7)
 _DEPTH = 2  # the cache's own entries, and those of its directories
 _ACL = "system.posix_acl_access"
 
@@ -127,7 +127,7 @@ def _explain_owner(step: PathStep, owners: set[int], person: Person) -> str:
 def _explain_mode(step: PathStep, *, is_passed: bool) -> str:
     mode = step.place.mode
     if mode & _STICKY and is_passed:
-        return ""  # others can add entries there, but not replace ours
+        return ""  # others can add entries, but not replace those of this user
     if mode & _EVERYBODY_WRITES:
         return "anyone may write there, and its files would be installed"
     return "its group may write there, and its files would be installed" if step.is_shared else ""

@@ -44,7 +44,7 @@ def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON has no static t
 
 
 def document(name: str, value: object) -> dict[str, Any]:
-    """Encode `value` as a document: its keys after `schema: "fastinstall.NAME/1"`."""
+    """Encode `value` as a document, whose first key is `schema: "fastinstall.NAME/1"`."""
     return {"schema": _name_schema(name), **encode(value)}
 
 

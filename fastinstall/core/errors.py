@@ -101,7 +101,7 @@ class UndeterminedError(FastinstallError):
 
 
 class RefusedError(FastinstallError):
-    """fastinstall must not do it: no consent, a protected environment, an unsupported platform, a stale plan."""
+    """The action is not permitted: no consent, a protected environment, an unsupported platform, a stale plan."""
 
     exit_code = ExitCode.REFUSED
     tag = "Refused"

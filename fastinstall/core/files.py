@@ -32,7 +32,7 @@ def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True
 def write_bytes(
     path: Path, content: bytes, *, mode: int = 0o644, durable: bool = True, like: Path | None = None
 ) -> None:
-    """Write a file atomically: its path has the whole content or the previous state, even after a power loss.
+    """Write a file atomically: its path has either the old or the whole new content, even after a power loss.
 
     Args:
         path: the file; missing directories above it are created.

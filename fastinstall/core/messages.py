@@ -8,7 +8,7 @@ from pathlib import PurePath
 _MINUTES_FROM = 90
 
 PROGRAM = "fastinstall"
-"""The program's name in values and saved documents; `spell_commands` replaces it with the name that was called."""
+"""The program's name in values and saved documents; `spell_commands` adapts it for output."""
 
 _COMMAND = re.compile(
     rf"(?:(?<![\w/.@-])|(?<=\\n)|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))(?<!-m )(?<!uvx )(?<!pipx run )(?<!conda ){PROGRAM} "

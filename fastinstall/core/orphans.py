@@ -1,9 +1,9 @@
 """Kill running commands when this process dies without ending them (SIGKILL, out of memory).
 
-Each command leads its own process group. A small shell process reads from a pipe which groups are running. The pipe
-closes when this process dies; the shell then kills the groups, including grandchildren (make, cc). PR_SET_PDEATHSIG is
-no alternative: it needs code between fork and exec, is tied to the thread that forked, and does not reach
-grandchildren. Source: prctl(2).
+Each command leads its own process group. A small shell process receives the IDs of running groups through a pipe. The
+pipe closes when this process dies; the shell then kills the groups, including grandchildren (make, cc).
+PR_SET_PDEATHSIG is no alternative: it needs code between fork and exec, is tied to the thread that forked, and does not
+reach grandchildren. Source: prctl(2).
 
 A command survives if it changes its process group, or if this process dies within microseconds of starting it.
 """
@@ -56,7 +56,7 @@ def _write(pipe: int | None, line: str) -> None:
 
 
 def _open_pipe() -> int | None:
-    global _guardian  # noqa: PLW0603 (one for the process, started with its first command)
+    global _guardian  # noqa: PLW0603 (one shell per process, started with its first command)
     if _guardian is None or _guardian[0] != os.getpid():
         pipe = _spawn_shell()
         if pipe is None:

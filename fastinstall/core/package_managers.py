@@ -1,7 +1,7 @@
 """Recognise commands that change packages: pip, uv, conda, mamba, micromamba, and our own worker. Pure.
 
-The result only explains a wait for another installer. A setup notices changes to the files that it replaces in any
-case, so a few words of a command decide: a mistake only means a needless wait of a minute.
+The result is used to wait for another installer and to say why. A setup notices changes to the files that it replaces
+in any case, so the recognition may be rough: a mistake costs a needless wait of a minute.
 """
 
 import json

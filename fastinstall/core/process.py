@@ -61,9 +61,8 @@ class CommandError(FailedError):
     tag = "Command"
 
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
-        limit = (
-            (f"{message.rpartition(': ')[2]}: killed",) if timed_out else ()
-        )  # some callers keep only the details
+        # Also among the details, because some callers keep only those.
+        limit = (f"{message.rpartition(': ')[2]}: killed",) if timed_out else ()
         super().__init__(redact_text(message), hint=hint, details=(*limit, *_list_last_lines(completed)))
         self.completed = completed
         self.timed_out = timed_out
@@ -100,7 +99,7 @@ class ProcessGroup:
                 self._children.discard(child)
 
 
-def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
+def run(  # noqa: PLR0913 (all options of a subprocess, in one function)
     argv: Sequence[str | os.PathLike[str]],
     *,
     environment: Mapping[str, str] | None = None,
@@ -126,7 +125,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
         check: raise on a non-zero exit.
         on_line: called with each line of stdout as it arrives; stderr is then merged into stdout.
         process_group: the group to join; for threads other than the main one, which alone receives interruptions.
-        outlives_us: let the command finish if this process is killed, because half of its work is worse than all of it.
+        outlives_us: let the command finish if this process is killed; for commands that must not stop halfway.
 
     Raises:
         CommandError: the command could not be started, timed out, or (with `check`) exited non-zero.

@@ -71,7 +71,7 @@ def remove_credentials(url: str) -> str:
 
 
 def public_text(text: str) -> str:
-    """Return a text whose URLs have no credentials and no conda tokens; they leave no trace.
+    """Return a text without the credentials and conda tokens in its URLs, and without placeholders for them.
 
     >>> public_text("https://user:password@host/t/TOKEN/channel")
     'https://host/channel'

@@ -106,7 +106,7 @@ class _Interrupter:
 
 
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Return whether an exception would damage code that runs now: delicate frames above the first one of our code."""
+    """Return whether an exception would damage library code called by our code, or interrupt `defer_signals`."""
     while frame is not None and not frame.f_code.co_filename.startswith(_OURS):
         # Python discards exceptions that are raised in a finalizer.
         if frame.f_code.co_filename.startswith(_DELICATE) or frame.f_code.co_name == "__del__":

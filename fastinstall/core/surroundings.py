@@ -1,4 +1,4 @@
-"""Protect a run from what other users may have left in its surroundings: the umask, PATH, programs and files.
+"""Protect a run from programs and files of other users, and from an unsafe umask or PATH.
 
 A file that any user could have put in its place is neither run nor read as settings. The test is who could have put it
 there, not whether permissions are tidy: in CI images with a world-writable `/opt`, files of root or of the user are

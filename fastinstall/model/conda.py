@@ -90,7 +90,7 @@ class CondaClash:
     Attributes:
         path: relative to the prefix.
         claimants: the packages, by `dist`; one installed by pip as "pip: NAME VERSION".
-        holder: the package whose content the file has; empty if it has no package's.
+        holder: the package whose version of the file is on disk; empty if it is none of them.
     """
 
     path: str

@@ -193,5 +193,5 @@ def conda_command(facts: Facts, verb: str, *words: str) -> str:
 
 
 def foreign_channels(channels: Iterable[str]) -> tuple[str, ...]:
-    """Return the channels without empty ones and the one inside the environment, each once."""
+    """Return the channels, each once, except empty names and the channel inside the environment."""
     return tuple(dict.fromkeys(channel for channel in channels if channel and not channel.endswith(CHANNEL)))

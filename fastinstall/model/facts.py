@@ -111,8 +111,8 @@ class Interpreter:
         prefix: `sys.prefix` of the target.
         base_prefix: `sys.base_prefix`; differs from `prefix` in a virtual environment.
         site_packages: the directory for platform-dependent distributions.
-        include: the directory that should hold Python.h.
-        has_headers: whether Python.h is there.
+        include: the directory for Python.h, which may be missing.
+        has_headers: whether `include` contains Python.h.
         cflags: the interpreter's own CFLAGS (sysconfig), for provenance.
         externally_managed: the marker file of PEP 668; None if there is none, or if it does not apply to this target.
         pip_version: version of the pip inside the target; None if it has none.
@@ -260,7 +260,8 @@ class InstalledStack:
         debris: leftovers of an interrupted installer (`~IL`, `~illow-...`).
         dependants: distributions and constraints that require a distribution that a setup replaces.
         hidden: its entries in site-packages that other users may not read, although they may read other packages.
-        of_others: its entries in site-packages that another user than the owner of site-packages owns.
+        of_others: its entries in site-packages that belong to another user than site-packages itself, whose owner
+            therefore cannot replace them.
     """
 
     directory: PurePath | None
@@ -539,7 +540,7 @@ class Facts:
         stack: PIL in site-packages and the distributions that claim it.
         guard: whether the start-up guard is installed, and its problems.
         pins: our pins that stop tools from replacing the stack.
-        interrupted: ID of a transaction of ours that neither finished nor was undone; None if there is none.
+        interrupted: ID of our transaction that neither finished nor was undone; None if there is none.
         history: the record of our changes, including leftovers of a killed run.
         linkage: the libraries that a process that imports PIL would load; None if not requested.
         isa: CPU features that PIL's extension modules need, including the core's copies.
@@ -575,8 +576,9 @@ class Facts:
     def shadows(self) -> tuple[ShadowingPil, ...]:
         """Each PIL that programs import instead of the one in site-packages.
 
-        A program that was started is more reliable than files and variables, except that other programs may be started
-        in another directory: a PIL in the working directory is always taken from `interpreter`.
+        If `runtime` was observed as a program starts, it takes precedence over `interpreter`, which is based on files
+        and variables. Only a PIL in the working directory is always taken from `interpreter`, because other programs
+        may be started in another directory.
         """
         known, runtime = self.interpreter.shadows, self.runtime
         if runtime is None or not runtime.is_as_program:

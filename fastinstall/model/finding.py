@@ -150,7 +150,7 @@ class Survey:
 
     Attributes:
         status: the worst status of the reports; an environment that could not be examined counts as `unknown`.
-        reports: one for each environment that has PIL or a receipt of ours, by prefix.
+        reports: one for each environment that has PIL or our receipt, by prefix.
         unobservable: environments that could not be examined.
         without_pil: number of known environments without PIL and without a receipt.
     """

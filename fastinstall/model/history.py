@@ -25,7 +25,7 @@ class UnfinishedRun(StrEnum):
 
 @immutable
 class Interruption:
-    """An interrupted change, which the next command that changes anything finishes.
+    """An interrupted change; the next command that changes the environment finishes or undoes it.
 
     Attributes:
         kind: the kind of change that was interrupted.
@@ -79,7 +79,7 @@ def describe_what_was_interrupted(interruption: Interruption) -> str:
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
-    """Return the command that only finishes or undoes the interrupted run."""
+    """Return the command that finishes or undoes the interrupted run, and changes nothing else."""
     if interruption.kind is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
     return recover_command(prefix)

@@ -120,7 +120,7 @@ class SpeedTable:
 
     @property
     def _beyond_noise(self) -> float:
-        # Measured with the official wheel against itself, while ten processes used two cores: ten runs, evaluated in the
-        # six orders of their three processes. None had a row above twice the noise in all rounds; 7 % had one above the
-        # noise.
+        # Measured with the official wheel against itself, while ten processes used two cores: ten runs, each evaluated
+        # in all six orders of its three processes. No result had a row above twice the noise in all rounds; 7 % had a
+        # row above the noise.
         return 1 + max(2 * self.noise, _LEAST_NOISE)

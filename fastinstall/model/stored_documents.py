@@ -31,8 +31,8 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
         file: its path, for messages.
 
     Raises:
-        LaterDocumentError: its schema has a higher number, or it has values unknown to this version.
-        DocumentError: it is malformed.
+        LaterDocumentError: its schema has a higher number.
+        DocumentError: it is malformed, or has values unknown to this version.
     """
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
