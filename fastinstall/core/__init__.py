@@ -1,1 +1,1 @@
-"""What everything else stands on: errors, values, files, processes, archives, locks. It knows nothing of Pillow."""
+"""The base of all other packages: errors, values, files, processes, archives, locks. Nothing here concerns Pillow."""

@@ -1,7 +1,7 @@
-"""What differs between the CPU architectures of Linux, as data in one table.
+"""A table of the differences between the CPU architectures of Linux, as data.
 
-Nothing else names a machine. What only one of them has, such as the look of its machine code, is looked up by its
-value here; what is missing there is unknown. Stacks are built for the `supported` ones.
+No other module names an architecture. Data that only some architectures need elsewhere, such as patterns of machine
+code, is stored under a value from this table. Stacks are built for the `supported` architectures.
 """
 
 import re
@@ -11,19 +11,19 @@ from fastinstall.core.values import immutable
 
 @immutable
 class FeatureLevel:
-    """A micro-architecture level: CPU features that compilers and glibc's loader know by one name.
+    """A micro-architecture level: a set of CPU features that compilers and glibc's loader know by one name.
 
     Attributes:
-        name: as compilers spell it: "x86-64-v3".
-        aliases: other names of it.
+        name: its name for compilers: "x86-64-v3".
+        aliases: other names of the level.
         requires: features beyond those of the level below, in the kernel's spelling (/proc/cpuinfo).
-        title: the best known of them, for people.
-        label: what version labels call it; empty if that follows from its name.
-        archspec: what archspec and conda's `__archspec` call it; empty if that follows from its name.
-        switch: the feature without which, by GLIBC_TUNABLES, the loader takes the level below.
-        implied_by: features that no CPU has without the whole of the level.
-        families: CPUs of which every one has the level, by marketing name.
-        processors: values of `-march` for CPUs that have it.
+        title: its best-known feature, for messages.
+        label: its name in version labels; empty if that follows from `name`.
+        archspec: its name in archspec and conda's `__archspec`; empty if that follows from `name`.
+        switch: the feature that, disabled with GLIBC_TUNABLES, makes the loader use the level below.
+        implied_by: features that only CPUs with the whole level have.
+        families: matches the marketing names of CPU families in which every CPU has the level.
+        processors: values of `-march` for CPUs that have the level.
     """
 
     name: str
@@ -40,30 +40,30 @@ class FeatureLevel:
 
 @immutable
 class Architecture:
-    """A CPU architecture; the defaults suit one of which only the name is known.
+    """A CPU architecture; the defaults suit an architecture of which only the name is known.
 
     Attributes:
-        machine: as the kernel names it (`uname -m`).
-        title: the name for people: "x86-64".
+        machine: its name in the kernel (`uname -m`).
+        title: its name in messages: "x86-64".
         supported: whether stacks are built for it.
         levels: its feature levels, the lowest first.
-        cpuinfo: a key of /proc/cpuinfo, and the word there that only this architecture has.
+        cpuinfo: a key of /proc/cpuinfo, and a word of its value that only this architecture has.
         features: the key of /proc/cpuinfo that lists a CPU's features.
-        elf_machine: `e_machine` of its files.
-        isa_property: the GNU property that numbers the level which a file needs, one bit a level.
+        elf_machine: `e_machine` of its ELF files.
+        isa_property: type of the GNU property with the levels that an ELF file needs, one bit per level.
         loader: path of glibc's loader, fixed by the ABI.
         platform: AT_PLATFORM, the value of $PLATFORM in search paths.
         hwcaps: subdirectories of glibc-hwcaps, the best first.
-        auxiliary: names in /proc/cpuinfo of the bits of AT_HWCAP and of AT_HWCAP2, from the lowest on; empty where
-            the kernel gives no such list.
-        capabilities: subdirectories that loaders before glibc 2.37 search on every CPU of it.
-        capability_bits: bit and name of capabilities and platforms in ld.so.cache before glibc 2.37; capabilities also
-            have these bits in `glibc.cpu.hwcap_mask`.
-        cache_flags: flags of its libraries in ld.so.cache.
+        auxiliary: names in /proc/cpuinfo of the bits of AT_HWCAP and of AT_HWCAP2, lowest bit first; empty if the
+            bits do not correspond to such names.
+        capabilities: library subdirectories that loaders before glibc 2.37 search on every CPU of the architecture.
+        capability_bits: bit and name of each capability and platform in ld.so.cache before glibc 2.37; capabilities
+            also have these bits in `glibc.cpu.hwcap_mask`.
+        cache_flags: flags of its libraries in ld.so.cache; None if unknown.
         conda_subdir: directory of its conda packages in a channel.
         target: the triplet for compilers, and the name of Debian's directories for its libraries and headers.
-        page_sizes: page sizes of its kernels, in bytes.
-        has_cpuid: whether programs may execute an instruction that reports the CPU's features.
+        page_sizes: page sizes that its kernels may have, in bytes.
+        has_cpuid: whether a program can read the CPU's features with an instruction (CPUID).
     """
 
     machine: str
@@ -88,12 +88,12 @@ class Architecture:
 
     @property
     def wheel_platform(self) -> str:
-        """The end of its platform tags: "x86_64" in "manylinux_2_28_x86_64" (PEP 600)."""
+        """The end of its wheels' platform tags: "x86_64" in "manylinux_2_28_x86_64" (PEP 600)."""
         return self.machine
 
     @property
     def loaders(self) -> tuple[str, ...]:
-        """Where distributions keep the loader, relative to "/"."""
+        """Paths at which Linux distributions keep the loader, relative to "/"."""
         directories = ("lib64", f"lib/{self.target}", "lib")
         return tuple(f"{directory}/{self.loader_name}" for directory in directories)
 
@@ -104,7 +104,7 @@ class Architecture:
 
 
 # x86-64 psABI, section 3.1.1. The kernel shows SSE3 as "pni" and LZCNT as "abm"; OSXSAVE has no name in
-# /proc/cpuinfo, and "xsave" stands for it there.
+# /proc/cpuinfo, and "xsave" is listed instead.
 _V1 = FeatureLevel(
     name="x86-64-v1",
     aliases=("x86-64", "x86-64-baseline"),
@@ -163,7 +163,8 @@ X86_64 = Architecture(
     has_cpuid=True,
 )
 
-# Documentation/arch/arm64/elf_hwcaps.rst and arch/arm64/kernel/cpuinfo.c of Linux; glibc names the first list alike.
+# Source: Documentation/arch/arm64/elf_hwcaps.rst and arch/arm64/kernel/cpuinfo.c of Linux. glibc uses the same names
+# for the first list.
 _ARM_HWCAP = (
     *("fp", "asimd", "evtstrm", "aes", "pmull", "sha1", "sha2", "crc32"),
     *("atomics", "fphp", "asimdhp", "cpuid", "asimdrdm", "jscvt", "fcma", "lrcpc"),
@@ -200,11 +201,11 @@ ARCHITECTURES = (X86_64, AARCH64)
 _BY_MACHINE = {each.machine: each for each in ARCHITECTURES}
 
 SUPPORTED = " and ".join(each.title for each in ARCHITECTURES if each.supported)
-"""For messages: what stacks are built for."""
+"""The titles of the architectures that stacks are built for, for messages."""
 
 
 def architecture_of(machine: str) -> Architecture:
-    """Return the architecture that the kernel names so; of an unknown one only the names that follow from it.
+    """Return the architecture with this `uname -m`; an unknown one has only the names that can be derived from it.
 
     >>> architecture_of("aarch64").conda_subdir
     'linux-aarch64'
@@ -225,11 +226,11 @@ _LABELS = {level.name: level.label for each in ARCHITECTURES for level in each.l
 _ARCHSPEC = {level.name: level.archspec for each in ARCHITECTURES for level in each.levels if level.archspec}
 
 LABEL_PATTERN = "|".join((r"v\d", "native", *_LABELS.values()))
-"""A regular expression for what `level_label` gives."""
+"""A regular expression that matches each possible result of `level_label`."""
 
 
 def level_label(level: str) -> str:
-    """Return what a level is called in version labels, in letters and digits alone, as PEP 440 keeps them.
+    """Return a level's name in version labels: only letters and digits, which PEP 440 leaves unchanged.
 
     >>> level_label("x86-64-v3"), level_label("armv8-a"), level_label("native")
     ('v3', 'armv8a', 'native')
@@ -240,5 +241,5 @@ def level_label(level: str) -> str:
 
 
 def archspec_name(level: str) -> str:
-    """Return what archspec calls a level: "x86_64_v3"."""
+    """Return archspec's name of a level: "x86_64_v3"."""
     return _ARCHSPEC.get(level, level.replace("-", "_"))

@@ -1,8 +1,8 @@
-"""Read and unpack wheels, sdists and packages of Debian with the standard library.
+"""Read and unpack wheels, sdists and Debian packages with the standard library.
 
-Only files and directories are written, all of them below the destination. The hash of an archive, RECORD in a wheel or
-the checksum of the compression says whether the content is right. Archives are unpacked into temporary directories of
-ours: what a failure leaves there goes away with the directory.
+Only files and directories are written, all below the destination. The content is verified by the archive's hash, a
+wheel's RECORD, or the checksum of the compression. Callers unpack into temporary directories, with which the leftovers
+of a failure are removed.
 """
 
 import gzip
@@ -35,7 +35,7 @@ _DAMAGED = (
     *(EOFError, UnicodeDecodeError, NotImplementedError, struct.error, OverflowError, RuntimeError),
     *(FileExistsError, NotADirectoryError, IsADirectoryError),  # two members of one name
 )
-"""Errors of the readers for a damaged archive."""
+"""What the libraries raise for a damaged archive."""
 
 
 class ArchiveError(FailedError):
@@ -43,8 +43,8 @@ class ArchiveError(FailedError):
 
     Args:
         file: the archive.
-        reason: the end of a sentence: "is encrypted".
-        member: the member that is wrong; empty for the archive as a whole.
+        reason: the problem, to follow the member's name: "is encrypted".
+        member: the member with the problem; empty for the archive as a whole.
     """
 
     tag = "Archive"
@@ -57,11 +57,11 @@ class ArchiveError(FailedError):
 
 @contextmanager
 def open_zip(archive: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a wheel; an error of the reader inside the block becomes an `ArchiveError`.
+    """Open a wheel; errors of `zipfile` inside the block become an `ArchiveError`.
 
     Raises:
-        ArchiveError: it is damaged.
-        OSError: it cannot be read.
+        ArchiveError: the wheel is damaged.
+        OSError: the wheel cannot be read.
     """
     with foreign.open_foreign_file(archive) as stream, _errors_of(archive), zipfile.ZipFile(stream) as opened:
         yield opened
@@ -77,11 +77,11 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
     Args:
         directory: the destination; created if missing.
-        wanted: judges a file by its name.
+        wanted: returns whether to unpack the member of this name.
 
     Raises:
-        ArchiveError: it is damaged, or a member would leave the directory.
-        OSError: it cannot be read, or the directory cannot be written.
+        ArchiveError: the wheel is damaged, or a member would be written outside the directory.
+        OSError: the wheel cannot be read, or the directory cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with open_zip(archive) as opened:
@@ -92,15 +92,16 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
 
 def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = lambda _name: True) -> Path:
-    """Unpack the wanted files of an sdist, with their times; return its one top directory.
+    """Unpack the wanted files of an sdist with their modification times; return the path of its top directory.
 
     Args:
         directory: the destination; created if missing.
-        wanted: judges a file by its name.
+        wanted: returns whether to unpack the member of this name.
 
     Raises:
-        ArchiveError: it is damaged, has no or two top directories, or a link, a device, or a file outside of it.
-        OSError: it cannot be read, or the directory cannot be written.
+        ArchiveError: the sdist is damaged, has not exactly one top directory, or a wanted member is a link, a device,
+            or outside the destination.
+        OSError: the sdist cannot be read, or the directory cannot be written.
     """
     tops: set[str] = set()
     with _open_tar_gz(archive) as opened:
@@ -114,14 +115,15 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
 
 def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: bool = True) -> bytes:
-    """Return the content of the first member with a wanted name; empty without one.
+    """Return the content of the first file in an sdist whose name is wanted; empty if there is none.
 
     Args:
-        thorough: verify the checksum of the compression, which takes a second for each 50 MB.
+        wanted: returns whether a member's name is the wanted one.
+        thorough: verify the checksum of the compression first, which takes a second per 50 MB.
 
     Raises:
-        ArchiveError: it is damaged.
-        OSError: it cannot be read.
+        ArchiveError: the sdist is damaged.
+        OSError: the sdist cannot be read.
     """
     if thorough:
         with _errors_of(archive), gzip.open(archive) as stream:
@@ -136,13 +138,13 @@ def unpack_deb(archive: Path, directory: Path, below: str) -> None:
     """Unpack the files below one directory of a Debian package, without symbolic links. Source: deb(5), ar(5).
 
     Args:
-        archive: the package, its hash verified.
+        archive: the package; its hash must be verified already.
         directory: the destination; created if missing.
         below: the directory in the package: "usr/include/".
 
     Raises:
-        ArchiveError: it is damaged.
-        OSError: it cannot be read, or the directory cannot be written.
+        ArchiveError: the package is damaged.
+        OSError: the package cannot be read, or the directory cannot be written.
     """
     with _errors_of(archive), tarfile.open(fileobj=_open_debian_data(archive), mode="r:") as opened:
         for info in opened:
@@ -155,7 +157,7 @@ _DECOMPRESSORS = {"data.tar.xz": lzma.LZMAFile, "data.tar.zst": zstd.ZstdFile}
 
 
 def _open_debian_data(archive: Path) -> IO[bytes]:
-    """Return the decompressed tar archive with a package's files."""
+    """Open the decompressed tar archive with the files of a Debian package."""
     with foreign.open_foreign_file(archive) as stream:
         if stream.read(len(_AR_MAGIC)) != _AR_MAGIC:
             raise ArchiveError(archive, "is not a package of Debian")
@@ -186,7 +188,7 @@ def _errors_of(archive: Path) -> Iterator[None]:
 
 
 def _unpack_tar_member(archive: Path, opened: tarfile.TarFile, info: tarfile.TarInfo, directory: Path) -> None:
-    # Debian's Python 3.11.2 has no tarfile.data_filter.
+    # Not with tarfile.data_filter, which Debian's Python 3.11.2 does not have.
     if info.isdir():
         return
     if not info.isfile():
@@ -197,7 +199,7 @@ def _unpack_tar_member(archive: Path, opened: tarfile.TarFile, info: tarfile.Tar
 
 
 def _write_file(archive: Path, directory: Path, name: str, content: IO[bytes], *, is_program: int) -> Path:
-    """Write a member with mode 0755 or 0644 less the umask; nothing may be in its place."""
+    """Write a member to a new file, with mode 0755 or 0644 less the umask; return its path."""
     if name.startswith("/") or ".." in name.split("/"):
         raise ArchiveError(archive, "would be unpacked outside the directory", name)
     path = directory / name

@@ -1,11 +1,11 @@
-"""Our cache directory: who could put something there, judged from the root of the filesystem down to its entries.
+"""Open fastinstall's cache directory, after a check that no other user could have put files into it.
 
-What lies in the cache is run, compiled against and installed, so it has to be ours alone. Every directory and link on
-the way decides: whoever owns one of them, or may rename what is in it, chooses what the cache's name leads to. Programs
-and settings are judged more mildly (`core.surroundings`), because somebody is responsible for them.
+Files of the cache are run, compiled against and installed. So the check covers every directory and link from "/" to
+the cache, and its entries: whoever owns one of these, or may rename entries in it, can replace the cache. Programs and
+settings are judged less strictly (`core.surroundings`), because their owners are responsible for them.
 
-Two things are usual and trusted all the same: what lies behind a directory that nobody else may enter, and a directory
-that was mounted into a container, whose owner has no account there.
+Two common cases are trusted: paths behind a directory that nobody else may enter, and a directory that was mounted into
+a container, whose owner has no account there.
 """
 
 import os
@@ -31,10 +31,10 @@ _ROOT = 0
 _OTHERS_ENTER = 0o011
 _EVERYBODY_WRITES = 0o002
 _GROUP_WRITES = 0o020
-_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # links have it too: lstat(2)
+_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # symbolic links have these bits, too: symlink(7)
 _STICKY = 0o1000
-_LINKS = 40  # as many as the kernel follows: path_resolution(7)
-_DEPTH = 2  # the cache's rooms, and the entries of each
+_LINKS = 40  # the most that the kernel follows: path_resolution(7)
+_DEPTH = 2  # the cache's own entries, and those of its directories
 _ACL = "system.posix_acl_access"
 
 
@@ -43,11 +43,11 @@ class PathStep:
     """A directory or link on the way to the cache, or an entry of it.
 
     Attributes:
-        place: with its mode and owner.
+        place: its path, mode and owner.
         is_link: whether it is a symbolic link.
-        is_shared: whether its group has other members than the user, or an access list names somebody.
-        is_mounted: whether another filesystem begins there.
-        has_account: whether its owner is a user of this machine.
+        is_shared: whether its group may write and has other members than the user, or an access list exists.
+        is_mounted: whether it is a mount point.
+        has_account: whether its owner has an account on this machine.
     """
 
     place: TrustedPath
@@ -59,10 +59,10 @@ class PathStep:
 
 @immutable
 class Distrust:
-    """Why nothing is taken from the cache.
+    """The reason not to use a cache.
 
     Attributes:
-        place: the directory, link or entry that decides.
+        place: the directory, link or entry that is not safe.
         reason: what others could do there.
     """
 
@@ -71,14 +71,15 @@ class Distrust:
 
 
 def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[PathStep] = ()) -> Distrust | None:
-    """Find what on the way to the cache, or of its entries, is in somebody else's hands; None if nothing is.
+    """Return the first directory, link or entry that another user controls, or None if there is none.
 
     Args:
-        way: all steps from "/" to the cache, or to a link that leads on.
-        person: the user who runs this, and who called sudo.
-        entries: of the directory at the end of the way.
+        way: all steps from "/" to the cache, or to a link on the way to it.
+        person: the user who runs this, and the caller of sudo.
+        entries: the entries of the directory at the end of `way`.
     """
-    unmapped = {way[0].place.owner}  # root's number in a user namespace; who owns "/" can replace everything
+    # The owner of "/" can replace everything, and is root under another ID in a user namespace.
+    unmapped = {way[0].place.owner}
     owners, is_closed, last = {_ROOT, person.user}, False, len(way) - 1
     for number, step in enumerate((*way, *entries)):
         if step.is_mounted and step.place.owner != person.before and (is_closed or not step.has_account):
@@ -93,14 +94,14 @@ def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[Pat
 
 
 def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
-    """Return our cache directory, judged; it is made where it is missing and can be made.
+    """Return the cache directory after checking it; create it if it is missing and can be created.
 
     Args:
-        cache: the directory, made where it is missing.
-        variables: SUDO_UID tells who called sudo.
+        cache: the directory.
+        variables: the environment; SUDO_UID identifies the caller of sudo.
 
     Raises:
-        RefusedError: others could put there what would be installed; nothing was made.
+        RefusedError: other users could put files there, which would be installed; nothing was created.
     """
     person = find_person(variables)
     if not cache.is_dir():
@@ -112,7 +113,7 @@ def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
 
 
 def find_trusted_owners(cache: Path) -> frozenset[int]:
-    """Return the user IDs whose files count in an open cache: root's, the user's, and the one that mounted it."""
+    """Return the user IDs whose files are trusted in an open cache: root, this user, and the cache's owner."""
     return frozenset((_ROOT, os.geteuid(), cache.stat().st_uid))
 
 
@@ -126,7 +127,7 @@ def _explain_owner(step: PathStep, owners: set[int], person: Person) -> str:
 def _explain_mode(step: PathStep, *, is_passed: bool) -> str:
     mode = step.place.mode
     if mode & _STICKY and is_passed:
-        return ""  # others add names there, and cannot take ours
+        return ""  # others can add entries, but not replace those of this user
     if mode & _EVERYBODY_WRITES:
         return "anyone may write there, and its files would be installed"
     return "its group may write there, and its files would be installed" if step.is_shared else ""
@@ -142,7 +143,7 @@ def _refuse(distrust: Distrust | None, cache: Path, person: Person) -> None:
 def _make_hint(distrust: Distrust, person: Person) -> str:
     if person.user == _ROOT and distrust.place.owner == person.before:
         return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
-    offered = (Path(distrust.place.path, f"of-{person.user}"), Path(f"/var/tmp/fastinstall-{person.user}"))  # noqa: S108 (judged, like every cache)
+    offered = (Path(distrust.place.path, f"of-{person.user}"), Path(f"/var/tmp/fastinstall-{person.user}"))  # noqa: S108 (checked like every cache)
     usable = (path for path in offered if os.access(path.parent, os.W_OK) and _judge(path, person) is None)
     named = next(map(quote, usable), "DIR")
     return f"choose another place: FASTINSTALL_CACHE_DIR={named} fastinstall ..."
@@ -158,7 +159,7 @@ def _judge(cache: Path, person: Person) -> Distrust | None:
 
 
 def _list_ways(path: Path) -> Iterator[tuple[PathStep, ...]]:
-    """Yield the steps to each link on the way, then those to the end; what is missing counts as we would make it."""
+    """Yield the steps to each link on the way, then those to the cache; a missing directory counts as a private one."""
     current, todo = Path("/"), list(reversed(path.absolute().parts[1:]))
     followed = 0
     while todo and followed < _LINKS and os.path.lexists(current / todo[-1]):
@@ -182,7 +183,7 @@ def _look_along(path: Path) -> tuple[PathStep, ...]:
 
 
 def _list_entries(directory: Path, depth: int = _DEPTH) -> Iterator[PathStep]:
-    """Yield entries that are not plainly root's or the user's own, at a few microseconds each for those that are."""
+    """Yield the entries that may be unsafe: all except those of root or this user that nobody else may write to."""
     own = (_ROOT, os.geteuid())
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(directory) as entries:
         for entry in entries:
@@ -207,12 +208,12 @@ def _look(path: Path) -> PathStep:
 
 
 def _has_other_members(path: Path, group: int) -> bool:
-    """Return whether somebody else is in a group that may write there.
+    """Return whether a file's group has members other than this user; True if the file has an access list.
 
-    Root's group and a group without a name, as Kubernetes gives volumes, have no users of this machine; a group of the
-    user's own name has none by convention (USERGROUPS_ENAB in login.defs(5)) and no other member that it lists.
+    Root's group, and a group without a name, such as Kubernetes gives to volumes, have no members on this machine. A
+    group with the user's own name is private by convention (USERGROUPS_ENAB in login.defs(5)), unless it lists others.
     """
-    import grp  # noqa: PLC0415 (doctor opens no cache)
+    import grp  # noqa: PLC0415 (slow to import; doctor opens no cache)
 
     with suppress(OSError):
         os.getxattr(path, _ACL)

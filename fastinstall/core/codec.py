@@ -1,9 +1,9 @@
-"""Values turned into JSON-ready data and documents, and back.
+"""Convert values to JSON-ready data and documents, and back.
 
-Decoding is strict: an unknown key, a missing key or a wrong type is a `DocumentError` that names the file and the
-dotted path of the key. A union of dataclasses is told apart by the key "kind", which holds the tag that `tagged` gives
-to each class. Documents that another version of the tool may have written are read by
-`model.stored_documents`, which allows unknown keys.
+Decoding is strict: an unknown key, a missing key or a wrong type raises a `DocumentError` with the file and the dotted
+path of the key. The members of a union of dataclasses are distinguished by the key "kind", with the tag that `tagged`
+gives to each class. Documents that another version of the tool may have written are read by `model.stored_documents`,
+which allows unknown keys.
 """
 
 import dataclasses
@@ -22,11 +22,11 @@ from fastinstall.core.values import T, get_hints, is_required, is_tagged, tag_of
 _LARGEST = 1 << 63
 
 _SHOWN = 80
-"""Characters of a value that a message repeats."""
+"""Characters of a value that a message quotes."""
 
 
-def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON is what it is; one return for each of its kinds)
-    """Turn a value of the model into dicts, lists, strings and numbers."""
+def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON has no static type; one return per kind of value)
+    """Convert a value of the model to dicts, lists, strings and numbers."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = {each.name: encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
         return {"kind": tag_of(type(value)), **items} if is_tagged(type(value)) else items
@@ -44,17 +44,17 @@ def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON is what it is; 
 
 
 def document(name: str, value: object) -> dict[str, Any]:
-    """Encode `value` as a document of ours, with `schema: "fastinstall.NAME/1"` in front."""
+    """Encode `value` as a document, whose first key is `schema: "fastinstall.NAME/1"`."""
     return {"schema": _name_schema(name), **encode(value)}
 
 
 def dump(data: object) -> str:
-    """Write JSON: indented by two spaces, keys in the order of the fields, a final newline."""
+    """Return data as JSON text: indented by two spaces, keys in their order, with a final newline."""
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def digest(value: object) -> str:
-    """Compute a sha256 over the canonical JSON of a value, hexadecimal."""
+    """Return the SHA-256 of a value's canonical JSON, in hexadecimal."""
     canonical = json.dumps(encode(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -64,9 +64,9 @@ def decode(cls: type[T], data: object, *, file: PurePath | str, strict: bool = T
 
     Args:
         cls: a dataclass of the model.
-        data: what the parser gave.
-        file: where it came from, for messages.
-        strict: refuse keys that `cls` does not have; else they are passed over.
+        data: the result of the parser.
+        file: the source of the data, for messages.
+        strict: whether to refuse keys that `cls` does not have; if not, they are ignored.
 
     Raises:
         DocumentError: an unknown or missing key, or a value of the wrong type.
@@ -75,7 +75,11 @@ def decode(cls: type[T], data: object, *, file: PurePath | str, strict: bool = T
 
 
 def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:
-    """Read what `document` wrote; another schema or another number of it is a `DocumentError`."""
+    """Read a document as `document` encodes it.
+
+    Raises:
+        DocumentError: it has another schema or schema number, or `decode` cannot read it.
+    """
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
     if data.get("schema") != _name_schema(name):
@@ -85,7 +89,7 @@ def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str
 
 
 def format_value(value: object) -> str:
-    """Return a value as a message repeats it."""
+    """Return a value as a message quotes it: its `repr`, cut off if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -142,7 +146,7 @@ def _decode_tuple(item: Any, data: object, place: _Place) -> tuple[object, ...]:
     if not isinstance(data, list | tuple):
         raise place.wrong(f"expected a list, found {_name_kind(data)}")
     if item is str and all(isinstance(entry, str) for entry in data):
-        return tuple(data)  # a fast path: facts of thousands of hosts have a hundred CPU flags each
+        return tuple(data)  # a fast path: the facts of each of thousands of hosts have a hundred CPU flags
     return tuple(_decode(item, entry, place.below(index)) for index, entry in enumerate(data))
 
 

@@ -1,7 +1,7 @@
-"""Run work in threads, and wait for it so that an interruption takes effect at once.
+"""Run functions in threads, and wait for them so that an interruption takes effect at once.
 
-`Future.result`, `wait` and `Thread.join` wait inside code that an interruption splits (see `signals`); the functions
-here wait outside of it.
+`Future.result`, `wait` and `Thread.join` wait inside library code that an exception must not interrupt (see `signals`).
+The functions here wait outside that code.
 """
 
 import contextlib
@@ -16,17 +16,17 @@ from fastinstall.core.process import ProcessGroup
 
 T = TypeVar("T")
 
-_POLL_SECONDS = 0.2  # seconds: a signal that comes just before a wait is seen after it
+_POLL_SECONDS = 0.2  # a signal just before a wait is handled after it
 
 
 def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
-    """Do all works, each in a thread of its own; a failure of one or an interruption stops the others.
+    """Call all functions, each in its own thread; the failure of one, or an interruption, stops the others.
 
     Args:
-        works: each runs its commands on the process_group that it is given.
+        works: the functions; each runs its commands in the process group that it receives.
 
     Returns:
-        Their results, in the order of the works. The first exception of a work is raised once all have ended.
+        Their results, in the order of `works`. The first exception of a function is raised once all have ended.
     """
     if len(works) == 1:
         return [works[0](ProcessGroup())]
@@ -51,7 +51,13 @@ def await_future(future: "Future[T]") -> T:
 def wait_for_futures(
     futures: "Sequence[Future[T]]", seconds: float = math.inf, *, to_first_failure: bool = False
 ) -> "list[Future[T]]":
-    """Wait for futures, at most for `seconds`. Return those that have ended, in the order of their ends."""
+    """Wait for futures, at most for `seconds`; return those that have ended, the earliest first.
+
+    Args:
+        futures: the futures to wait for.
+        seconds: the longest wait.
+        to_first_failure: return as soon as a future has failed.
+    """
     done: SimpleQueue[Future[T]] = SimpleQueue()
     deadline = time.monotonic() + seconds
     for future in futures:

@@ -1,7 +1,7 @@
-"""Where directories are: the home directory, fastinstall's own below it, and the data of the package.
+"""Locate directories: the home directory, fastinstall's own directories, and the data files of the package.
 
-Containers and daemons run users that have no home directory. Recipes and hooks lie in the installed package, or at the
-top of a checkout. Source: XDG Base Directory Specification 0.8.
+In containers and daemons, the user may have no home directory. Recipes and hooks are in the installed package, or at
+the top of a checkout. Source: XDG Base Directory Specification 0.8.
 """
 
 import os
@@ -14,13 +14,13 @@ from fastinstall.core.values import immutable
 
 @immutable
 class Directories:
-    """Where fastinstall keeps what is its own.
+    """fastinstall's own directories of a user.
 
     Attributes:
-        cache: built wheels, downloads; may be removed at any time.
-        state: logs, which a person may want after a failure.
+        cache: built wheels and downloads; may be removed at any time.
+        state: logs, to examine after a failure.
         config: the directory with `fastinstall.toml`.
-        data: builds that projects are pinned to.
+        data: the builds to which projects are pinned.
     """
 
     cache: Path
@@ -49,11 +49,11 @@ def _find_directory(environment: Mapping[str, str], variable: str, default: str)
 
 
 _NOWHERE = Path(os.devnull)
-"""Below it nothing is, and nothing can be made, not even by root."""
+"""A path below which nothing exists and nothing can be created, not even by root."""
 
 
 def find_home(variables: Mapping[str, str]) -> Path:
-    """Return the home directory: HOME, or what passwd(5) says; a place below which nothing can be if neither does."""
+    """Return the home directory from HOME or passwd(5); without either, a path below which nothing can be created."""
     try:
         return Path(variables.get("HOME") or Path.home())
     except RuntimeError:  # no entry for this user
@@ -64,7 +64,7 @@ def refuse_homeless(path: Path) -> None:
     """Refuse to write below a home directory that the user does not have.
 
     Raises:
-        RefusedError: names the variables.
+        RefusedError: the user has no home directory; names the variables to set.
     """
     if _NOWHERE in path.parents:
         raise RefusedError(
@@ -74,7 +74,7 @@ def refuse_homeless(path: Path) -> None:
 
 
 def expand_home(path: str | Path) -> Path:
-    """Replace "~" and "~user" at the beginning of a path; one that leads to no home directory stays as it is."""
+    """Expand "~" or "~user" at the start of a path; without such a home directory, return the path unchanged."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 (pathlib raises where there is no such user)
 
 
@@ -87,12 +87,12 @@ def recipes_directory() -> Path:
 
 
 def hooks_directory() -> Path:
-    """Return the directory of the files that a guard puts into an environment."""
+    """Return the directory with the files that the guard installs into an environment."""
     return _find("hooks")
 
 
 def tool_requirements() -> Path:
-    """Return the lock of what fastinstall itself requires, without extras: what it takes along to other machines."""
+    """Return the lock file of fastinstall's own requirements, without extras; `build` uses it for other machines."""
     return _find("requirements") / "with-tool.txt"
 
 

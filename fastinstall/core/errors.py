@@ -1,7 +1,6 @@
-"""Every failure that we can explain, with its exit code.
+"""Exceptions for the failures that fastinstall can explain, with their exit codes.
 
-Not for diagnoses: what a check finds is a `Finding`, a value. An exception here means that the
-run cannot go on.
+An exception here means that the run cannot go on. Results of checks are values (`Finding`), not exceptions.
 """
 
 from enum import IntEnum
@@ -9,7 +8,7 @@ from pathlib import PurePath
 
 
 class ExitCode(IntEnum):
-    """The exit codes of the command line; a contract with scripts."""
+    """The exit codes of the command line; scripts rely on them."""
 
     OK = 0
     BUG = 1
@@ -23,12 +22,12 @@ class ExitCode(IntEnum):
 
 
 class FastinstallError(Exception):
-    """A failure with a message for a person, a hint, an exit code, and a name in documents that tell of it.
+    """Base class of the failures, each with a message, a hint, an exit code, and a name in documents (`tag`).
 
     Args:
         message: what happened and where; names the file, the key or the flag.
-        hint: what to do about it, with a command that can be pasted where there is one.
-        details: further lines (the end of a build log, what was tried), printed below.
+        hint: what to do about it, if possible with a pasteable command.
+        details: further lines to print below the message (the end of a build log, the attempts made).
     """
 
     exit_code: ExitCode = ExitCode.BUG
@@ -75,13 +74,13 @@ class DocumentError(UsageError):
 
 
 class LaterDocumentError(DocumentError):
-    """A document that a later fastinstall has written, in a form that this one cannot read; nothing is done about it.
+    """A document of a later fastinstall, in a form that this version cannot read and must not change.
 
     Args:
         file: the document that a later version wrote.
         key: the dotted path of the key inside it; empty for the document as a whole.
-        problem: what is not understood.
-        version: of the fastinstall that wrote it; empty if it does not say.
+        problem: what this version cannot read.
+        version: the version of fastinstall that wrote the document; empty if unknown.
     """
 
     tag = "LaterDocument"
@@ -102,21 +101,21 @@ class UndeterminedError(FastinstallError):
 
 
 class RefusedError(FastinstallError):
-    """We could, but must not: consent, protection, unsupported platform, stale plan, foreign file."""
+    """The action is not permitted: no consent, a protected environment, an unsupported platform, a stale plan."""
 
     exit_code = ExitCode.REFUSED
     tag = "Refused"
 
 
 class DeclinedError(RefusedError):
-    """A person was asked and said no: the exit code of a refusal, and no error."""
+    """The user was asked and declined: the exit code of a refusal, but not an error."""
 
 
 class NoEnvironmentError(RefusedError):
-    """No environment is active, and none was named.
+    """No environment is active, and the user named none.
 
     Args:
-        nearby: environments in the working directory.
+        nearby: the environments in the working directory.
     """
 
     def __init__(self, nearby: tuple[str, ...]) -> None:
@@ -126,21 +125,21 @@ class NoEnvironmentError(RefusedError):
 
 
 class FailedError(FastinstallError):
-    """Something failed, and the environment is as it was before."""
+    """The run failed and left the environment unchanged, or restored it."""
 
     exit_code = ExitCode.FAILED_UNCHANGED
     tag = "Failed"
 
 
 class UnprovenError(FailedError):
-    """A build that must not be installed: it does not compile, or it computes something else than it should.
+    """A build must not be installed: the source does not compile, or operations compute wrong results.
 
     Args:
-        message: what does not compile, or which operation gives another result.
-        version: of the source that was built.
-        files: of the source, where they do not compile.
-        operations: that failed their proof.
-        details: one line for each failure, printed below.
+        message: what does not compile, or which operations have wrong results.
+        version: the version of the source that was built.
+        files: the source files that do not compile.
+        operations: the names of the operations that failed the proof.
+        details: one line for each failure, printed below the message.
     """
 
     tag = "Unproven"
@@ -162,10 +161,10 @@ class UnprovenError(FailedError):
 
 
 class InterruptedAfterCompletion(KeyboardInterrupt):
-    """An interruption that came when what was asked for had happened.
+    """An interruption that came after the requested change was complete.
 
     Args:
-        message: what holds now, and how to check it.
+        message: the state of the environment, and how to check it.
     """
 
     def __init__(self, message: str) -> None:
@@ -174,7 +173,7 @@ class InterruptedAfterCompletion(KeyboardInterrupt):
 
 
 class EnvironmentDamagedError(FastinstallError):
-    """Something failed, and the environment is not as it was: says what is where and what to do."""
+    """The run failed and left the environment changed; the message says where its files are and what to do."""
 
     exit_code = ExitCode.FAILED_CHANGED
     tag = "Damaged"

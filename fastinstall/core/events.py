@@ -1,4 +1,4 @@
-"""Events that work reports while it runs. `cli/` prints them; a program may listen, too."""
+"""Events with the progress of a run. `cli/` prints them; a program that uses fastinstall may handle them instead."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ class Started:
     """A stage began.
 
     Attributes:
-        stage: stable name ("download", "compile", "bundle", "stage", "prove", "measure", "swap", "verify").
+        stage: its stable name ("download", "compile", "bundle", "stage", "prove", "measure", "swap", "verify").
         message: a sentence for people, in the present tense ("proving NAME").
     """
 
@@ -22,7 +22,7 @@ class Started:
 @tagged("progressed")
 @immutable
 class Progressed:
-    """A stage went on: `done` of `total` units (`total` 0 if unknown)."""
+    """A stage progressed: `done` of `total` units are complete; `total` is 0 if unknown."""
 
     stage: str
     done: int
@@ -32,7 +32,7 @@ class Progressed:
 @tagged("finished")
 @immutable
 class Finished:
-    """A stage ended, after `seconds`."""
+    """A stage ended; it took `seconds`."""
 
     stage: str
     message: str
@@ -42,13 +42,13 @@ class Finished:
 @tagged("noted")
 @immutable
 class Noted:
-    """Something that the user should read.
+    """A message for the user.
 
     Attributes:
         message: one sentence for people.
-        warning: whether it asks for attention.
-        changed: whether it tells of a change to the target that holds however the run ends.
-        detail: whether only those who ask for more need it.
+        warning: whether it is a warning.
+        changed: whether it reports a change to the target that remains even if the run fails.
+        detail: whether it is only for verbose output.
     """
 
     message: str

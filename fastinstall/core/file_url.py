@@ -1,4 +1,4 @@
-"""The `file:` URL of a path, which may belong to another machine.
+"""Make the `file:` URL of a path, which may be one of another machine.
 
 Python 3.14 deprecates `PurePath.as_uri`.
 """
@@ -15,7 +15,7 @@ def file_url(path: PurePath) -> str:
     Raises:
         ValueError: the path is relative.
     """
-    from urllib.parse import quote  # noqa: PLC0415 (7 ms, and doctor has no URL)
+    from urllib.parse import quote  # noqa: PLC0415 (takes 7 ms; doctor has no URL)
 
     if not path.is_absolute():
         raise ValueError(f"no absolute path: {path}")

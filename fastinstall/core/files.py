@@ -1,4 +1,4 @@
-"""The one door to changes of files: durable, atomic, and never deleting what fastinstall did not make."""
+"""The one place that changes files: durably, atomically, and never deleting files that fastinstall did not create."""
 
 import contextlib
 import errno
@@ -17,11 +17,11 @@ _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
 _CHUNK = 1 << 24
 _LARGEST = 1 << 33
-"""Bytes that are worth a digest: more than the largest wheels have, less than takes a minute."""
+"""Bytes: the largest file that is hashed. The largest wheels are smaller, and hashing takes less than a minute."""
 _SYNCS_AT_ONCE = 8
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 _FEW_SYNCS = 4
-"""For so few no threads are started."""
+"""Up to this number of paths, no threads are started."""
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True) -> None:
@@ -32,17 +32,17 @@ def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True
 def write_bytes(
     path: Path, content: bytes, *, mode: int = 0o644, durable: bool = True, like: Path | None = None
 ) -> None:
-    """Write a file so that it is there whole or not at all, and survives a power loss.
+    """Write a file atomically: its path has either the old or the whole new content, even after a power loss.
 
     Args:
-        path: the file; its directory is made where it is missing.
+        path: the file; missing directories above it are created.
         content: the whole content of the file.
-        mode: permission bits, whatever the umask is.
-        durable: False does not wait for the disk (some 5 ms): after a power loss the file may be empty.
-        like: a file whose rights it gets, rather than `mode`.
+        mode: permission bits; the umask is ignored.
+        durable: whether to wait for the disk (some 5 ms); if not, the file may be empty after a power loss.
+        like: a file whose mode, access list and owner the new one gets, instead of `mode`.
     """
     make_directories(path.parent, durable=durable)
-    import tempfile  # noqa: PLC0415 (doctor writes nothing, and must feel instant)
+    import tempfile  # noqa: PLC0415 (slow to import; doctor writes nothing, and must feel instant)
 
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -62,11 +62,11 @@ def write_bytes(
 
 
 def make_directories(directory: Path, *, durable: bool = True) -> None:
-    """Make a directory and those above it where they are missing.
+    """Create a directory and the missing directories above it.
 
     Args:
-        durable: also force the entry of each that was made to the disk: what is written into a directory whose own
-            entry gets lost is lost with it. Source: fsync(2), notes.
+        durable: also force the entry of each new directory to the disk, since files in a directory whose own entry is
+            lost are lost too. Source: fsync(2), notes.
     """
     missing = tuple(itertools.takewhile(lambda each: not each.is_dir(), (directory, *directory.parents)))
     directory.mkdir(parents=True, exist_ok=True)
@@ -90,20 +90,20 @@ def sync_directory(directory: Path) -> None:
 
 
 def sync_tree(tree: Path) -> None:
-    """Force the content of a file, or of every file and directory of a tree, to the disk."""
+    """Force a file, or every file and directory of a tree, to the disk."""
     with sync_during((tree,)):
         pass
 
 
 @contextlib.contextmanager
 def sync_during(trees: Iterable[Path]) -> Iterator[None]:
-    """Force files and trees to the disk while the block runs, which only reads them; they are there when it ends.
+    """Force files and trees to the disk while the block runs; return only when all of them are written.
 
-    Several at a time, since a filesystem's journal then commits them together; syncfs(2) would wait for other
-    people's data as well.
+    The block may read the files, but must not change them. Several files are synced at a time, because a filesystem's
+    journal then commits them together; syncfs(2) would also wait for the data of other programs.
 
     Raises:
-        OSError: one of them could not be forced; as the kernel says.
+        OSError: a file could not be forced to the disk.
     """
     paths = tuple(path for tree in trees for path in _to_sync(os.fspath(tree)))
     if len(paths) <= _FEW_SYNCS:
@@ -126,11 +126,11 @@ def sync_during(trees: Iterable[Path]) -> Iterator[None]:
 
 
 def rename(source: Path, target: Path) -> None:
-    """Rename inside one filesystem; an existing target is an error, never overwritten.
+    """Rename a file or directory inside one filesystem, and never overwrite an existing target.
 
     Raises:
-        FileExistsError: the target is there.
-        OSError: as the kernel says (EXDEV across filesystems).
+        FileExistsError: the target exists.
+        OSError: the rename failed (EXDEV across filesystems).
     """
     try:
         _call_renameat2(source, target, _RENAME_NOREPLACE)
@@ -143,10 +143,10 @@ def rename(source: Path, target: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Swap two entries of one filesystem in one step.
+    """Swap two files or directories of one filesystem atomically. Source: renameat2(2).
 
     Returns:
-        False if kernel or filesystem cannot; then nothing has changed. Source: renameat2(2).
+        False if the kernel or the filesystem cannot swap; nothing has changed then.
     """
     try:
         _call_renameat2(one, other, _RENAME_EXCHANGE)
@@ -158,12 +158,12 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def publish(fresh: Path, target: Path, aside: Path) -> None:
-    """Put a finished directory into one of our caches, whole or not at all, and forced to the disk.
+    """Move a finished directory to its place in a cache, atomically and durably.
 
     Args:
-        fresh: the directory, on the same filesystem.
-        target: its place. What is there is damaged, or the same by a process that was quicker.
-        aside: where that may go; not there yet.
+        fresh: the finished directory, on the same filesystem.
+        target: its place. An existing directory there is damaged, or equal and from a faster process; it is replaced.
+        aside: a path that does not exist yet, to which an existing directory may be moved.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     sync_tree(fresh)
@@ -177,11 +177,11 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a file or symbolic link with its rights and modification time; not durable yet.
+    """Copy a file or symbolic link with its permissions, owner and times, without forcing it to the disk.
 
     Raises:
-        FileExistsError: the target is there.
-        OSError: as the kernel says.
+        FileExistsError: the target exists.
+        OSError: it could not be copied.
     """
     status = source.lstat()
     if source.is_symlink():
@@ -194,10 +194,10 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def copy_rights(source: Path, target: Path) -> None:
-    """Give one file or directory the mode, the access list and, where that is allowed, the owner of another.
+    """Copy the mode, the access lists and, if permitted, the owner of one file or directory to another.
 
     Raises:
-        OSError: as the kernel says.
+        OSError: the source cannot be read, or the target's mode cannot be changed.
     """
     status = source.lstat()
     if target.is_symlink():
@@ -213,17 +213,17 @@ def copy_rights(source: Path, target: Path) -> None:
         if stat.S_IMODE(os.fstat(descriptor).st_mode) != stat.S_IMODE(status.st_mode):
             os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
         for name in _ACCESS_LISTS:
-            with contextlib.suppress(OSError):  # it has none, or the filesystem knows none
+            with contextlib.suppress(OSError):  # the source has none, or the filesystem does not support them
                 os.setxattr(descriptor, name, os.getxattr(source, name))
     finally:
         os.close(descriptor)
 
 
 def sha256(path: Path) -> str:
-    """Compute the hexadecimal digest of a file.
+    """Compute the SHA-256 digest of a file, in hexadecimal.
 
     Raises:
-        OSError: it cannot be read, is no file, or is larger than any wheel or library.
+        OSError: the file cannot be read, is not a regular file, or is larger than any wheel or library.
     """
     with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _LARGEST:
@@ -232,9 +232,9 @@ def sha256(path: Path) -> str:
 
 
 def discard(path: Path) -> None:
-    """Remove a file or tree that we made ourselves (a stage, a temporary directory); absent is fine.
+    """Remove a file or tree that fastinstall created (a stage, a temporary directory), if it exists.
 
-    Directories in it that their owner may not write to are made writable first: unpacked archives have some.
+    Read-only directories, such as those of some unpacked archives, are made writable first.
     """
     if path.is_dir() and not path.is_symlink():
         import shutil  # noqa: PLC0415 (like `write_bytes`)
@@ -249,8 +249,8 @@ def discard(path: Path) -> None:
 
 
 def _make_writable(directory: Path) -> None:
-    """Let the owner of a tree write to all its directories."""
-    with contextlib.suppress(OSError):  # whoever removes it says what is wrong
+    """Give the owner of a tree full access to all its directories."""
+    with contextlib.suppress(OSError):  # the removal that follows reports the error
         directory.chmod(stat.S_IMODE(directory.lstat().st_mode) | stat.S_IRWXU)
         for path in directory.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -258,13 +258,13 @@ def _make_writable(directory: Path) -> None:
 
 
 def _to_sync(tree: str) -> Iterator[str]:
-    """Yield the files and directories of a tree, what is in a directory before itself.
+    """Yield the files and directories of a tree, each directory after its content.
 
-    Links have no content but their directory's.
+    Symbolic links are left out: they are stored in their directory.
     """
-    if os.path.islink(tree):  # noqa: PTH114 (hundreds of paths are not worth as many objects)
+    if os.path.islink(tree):  # noqa: PTH114 (faster than a path object for each of hundreds of paths)
         return
-    if os.path.isdir(tree):  # noqa: PTH112 (hundreds of paths are not worth as many objects)
+    if os.path.isdir(tree):  # noqa: PTH112 (faster than a path object for each of hundreds of paths)
         with os.scandir(tree) as entries:
             inner = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries if not entry.is_symlink()]
         for path, is_directory in inner:
@@ -281,7 +281,7 @@ def _sync(path: Path | str, flags: int = os.O_NONBLOCK) -> None:
 
 
 def _copy_content(reader: int, writer: int) -> None:
-    """Copy by the kernel, which shares the blocks where the filesystem can; else by reading and writing."""
+    """Copy inside the kernel, which may share blocks; fall back to reading and writing."""
     try:
         while os.copy_file_range(reader, writer, _CHUNK):
             pass

@@ -1,7 +1,7 @@
-"""Read files that others may have put there: without blocking, regular files only, and never more than a bound.
+"""Read files that other users or programs may have written: only regular ones, without blocking, up to a size limit.
 
-A FIFO is not waited for, a device or directory is refused, and a file is read up to a bound. What is not readable for
-such a reason is an OSError like any other, whose text says why. What the content means is for `core.parsing`.
+A FIFO, a device, a directory or a file above the limit raises an OSError that says so. `core.parsing` interprets the
+content.
 """
 
 import errno
@@ -19,10 +19,10 @@ from fastinstall.core.parsing import json_data, parse_json, parse_toml
 T = TypeVar("T")
 
 DOCUMENT = 1 << 24
-"""Bytes. The largest documents are the facts of one host (1 MiB) and saved plans; settings are a few lines."""
+"""Size limit of a document, in bytes. The largest are saved plans and the facts of one host (1 MiB)."""
 
 LISTING = 1 << 26
-"""Bytes. RECORD of torch has 2 MiB, a journal a line for each move, a conda record or a lock tens of MiB at most."""
+"""Size limit of other files, in bytes. torch's RECORD has 2 MiB, a conda record or a lock file tens of MiB at most."""
 
 _CHUNK = 1 << 20
 
@@ -35,10 +35,10 @@ _KINDS = (
 
 
 def open_foreign_file(path: Path | str) -> BufferedReader:
-    """Open a file for reading; a FIFO is not waited for.
+    """Open a regular file for reading, without blocking on a FIFO.
 
     Raises:
-        OSError: it is not there, cannot be opened, or is no file: as the kernel says, or with what it is.
+        OSError: the file is missing, cannot be opened, or is not a regular file; the text says what it is instead.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     mode = os.fstat(descriptor).st_mode
@@ -53,33 +53,33 @@ def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
     """Read the content of a file.
 
     Args:
-        path: of a regular file.
-        limit: bytes that it may have.
+        path: the path of a regular file.
+        limit: its largest allowed size, in bytes.
 
     Raises:
-        OSError: it cannot be read, is no file, or is larger.
+        OSError: the file cannot be read, is not a regular file, or is larger than `limit`.
     """
     with open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size <= limit:
-            content = stream.read(limit + 1)  # a file of the kernel's says that it has none
+            content = stream.read(limit + 1)  # files of /proc and /sys report a size of 0
             if len(content) <= limit:
                 return content
     raise OSError(errno.EFBIG, f"is larger than {limit >> 20} MiB", os.fspath(path))
 
 
 def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict", *, limit: int = LISTING) -> str:
-    """Read the content of a file as text, its lines ended by newlines alone; like `read_bytes`.
+    """Read the content of a file as text, with all line endings as newlines.
 
     Raises:
-        OSError: as of `read_bytes`.
-        UnicodeDecodeError: it is not text, and `errors` does not say what then.
+        OSError: as for `read_bytes`.
+        UnicodeDecodeError: the content cannot be decoded, and `errors` is "strict".
     """
     text = read_bytes(path, limit=limit).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def bytes_or_empty(path: Path | str) -> bytes:
-    """Read the content of a file; empty if it cannot be read, for whatever reason."""
+    """Return the content of a file; empty if it cannot be read, for any reason."""
     try:
         return read_bytes(path)
     except OSError:
@@ -87,7 +87,7 @@ def bytes_or_empty(path: Path | str) -> bytes:
 
 
 def text_or_empty(path: Path | str, errors: str = "replace") -> str:
-    """Read the content of a file as text; empty if it cannot be read, for whatever reason."""
+    """Return the content of a file as text; empty if it cannot be read, for any reason."""
     try:
         return read_text(path, errors=errors)
     except OSError:
@@ -95,18 +95,18 @@ def text_or_empty(path: Path | str, errors: str = "replace") -> str:
 
 
 def list_names(directory: Path | str) -> list[str]:
-    """Return the names in a directory, sorted; none if it cannot be read, for whatever reason."""
+    """Return the sorted names of a directory's entries; empty if it cannot be read, for any reason."""
     try:
-        return sorted(os.listdir(directory))  # noqa: PTH208 (thousands of paths are not worth as many objects)
+        return sorted(os.listdir(directory))  # noqa: PTH208 (faster than a path object for each entry)
     except OSError:
         return []
 
 
 def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
-    """Read a file's content, or return None if it does not exist.
+    """Return a file's content, or None if the file does not exist.
 
     Raises:
-        DocumentError: something is there and cannot be read; names the file.
+        DocumentError: the path exists and cannot be read; names the file.
     """
     try:
         return read_bytes(path, limit=limit)
@@ -117,21 +117,24 @@ def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
 
 
 def text_if_there(path: Path) -> str:
-    """Read the content of a file as text; bytes that are none are escaped, and it is empty if nothing is there.
+    """Return a file's content as text, or "" if the file does not exist; bytes that are not UTF-8 become surrogates.
 
     Raises:
-        DocumentError: something is there and cannot be read; names the file.
+        DocumentError: the path exists and cannot be read; names the file.
     """
     return (bytes_if_there(path) or b"").decode("utf-8", "surrogateescape")
 
 
 def read_kept(cls: type[T], name: str, path: Path) -> T | None:
-    """Read a document that is kept for convenience; None if it is missing, damaged, or of another time.
+    """Read a document that can be recreated, such as a cached result.
 
     Args:
         cls: the class of the document's content.
-        name: of its schema: NAME in "fastinstall.NAME/1".
-        path: of a file that may be missing.
+        name: the name of its schema: NAME in "fastinstall.NAME/1".
+        path: the document's path; the file may be missing.
+
+    Returns:
+        None if the document is missing, damaged, or from a version with another format.
     """
     try:
         return open_document(cls, name, json_data(read_text(path)), file=path)
@@ -139,20 +142,20 @@ def read_kept(cls: type[T], name: str, path: Path) -> T | None:
         return None
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 (JSON is what it is)
-    """Read the data of a JSON file.
+def read_json(path: Path) -> Any:  # noqa: ANN401 (JSON has no static type)
+    """Read a JSON file, and return its data.
 
     Raises:
-        DocumentError: it cannot be read, or is not JSON; names the file.
+        DocumentError: the file cannot be read, or is not JSON; names the file.
     """
     return parse_json(_read_document_text(path), file=path)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read the data of a TOML file.
+    """Read a TOML file, and return its data.
 
     Raises:
-        DocumentError: it cannot be read, or is not TOML; names the file.
+        DocumentError: the file cannot be read, or is not TOML; names the file.
     """
     return parse_toml(_read_document_text(path), file=path)
 

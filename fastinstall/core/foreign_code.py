@@ -1,8 +1,9 @@
-"""Refuse to run other users' code as root in an environment that nobody named.
+"""Find code of other users that root would run in an environment that root did not name.
 
-What an interpreter runs is read off its files, none of them executed: its own installation, what lies below `lib`, at
-any depth, and what `.pth` files, links and editable installations lead to. Programs that root starts by name are judged
-more mildly (`core.surroundings`). One `stat` per file, some 3 microseconds, and only for root.
+Nothing is executed: the owners of all files that the interpreter could run are checked. These are its own installation,
+everything below `lib`, and the targets of `.pth` files, links and editable installations. Programs that root starts by
+name are judged less strictly (`core.surroundings`). The check costs one `stat` per file, some 3 microseconds, and only
+root pays it.
 """
 
 import os
@@ -23,18 +24,18 @@ _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
 
 
 def find_stranger(prefix: Path) -> str:
-    """Name a user other than root whose code an environment's interpreter would run.
+    """Return a user other than root whose code an environment's interpreter would run.
 
-    Who called sudo is no exception: a command that looks everywhere is no consent to run what lies there.
+    The caller of sudo counts as such a user: a command that examines all environments is no consent to run their code.
 
     Returns:
-        A name as `sudo -u` takes it; empty if all of it is root's, or somebody else asks.
+        The user as `sudo -u` takes it; empty if root owns all of the code, or if this process is not root's.
     """
     return _name_stranger(_Search().list_owners(prefix))
 
 
 def find_stranger_in(places: Iterable[Path]) -> str:
-    """Name a user other than root who owns one of these directories or archives, one above it, or an entry of it.
+    """Return a user other than root who owns one of these directories or archives, a parent of it, or an entry in it.
 
     Returns:
         As `find_stranger`.
@@ -44,7 +45,7 @@ def find_stranger_in(places: Iterable[Path]) -> str:
 
 
 def _name_stranger(owners: Iterator[int]) -> str:
-    """Return the first owner that is not root, by name; empty if there is none, or if this is not root."""
+    """Return the first owner other than root, by name; empty if there is none, or if this process is not root's."""
     if os.geteuid() != _ROOT:
         return ""
     own = (_ROOT, Path("/").stat().st_uid)  # root's number in a user namespace
@@ -53,13 +54,13 @@ def _name_stranger(owners: Iterator[int]) -> str:
 
 
 class _Search:
-    """A walk over what an interpreter runs, which sees each place once."""
+    """A walk over the files that an interpreter may run; it visits each path once."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
     def list_owners(self, prefix: Path) -> Iterator[int]:
-        """Yield the owners of all code, the likeliest first."""
+        """Yield the owners of all code of an environment, in the order in which strangers are most likely."""
         python = prefix / "bin/python"
         for path in (prefix / "pyvenv.cfg", python.parent, python):
             yield from self._look(path)
@@ -69,11 +70,11 @@ class _Search:
             for path in _list_further_places(site):
                 yield from self._look(path, deep=True)
         real = Path(os.path.realpath(python))
-        if real != Path(os.path.realpath(sys.executable)):  # that one runs already
+        if real != Path(os.path.realpath(sys.executable)):  # our own interpreter is running already
             yield from self._list_owners_of_base(real, prefix)
 
     def list_owners_of_entries(self, place: Path) -> Iterator[int]:
-        """Yield the owners of a place, of those above it, and of what is directly in it."""
+        """Yield the owners of a path, of its parents, and of its direct entries."""
         yield from self._look(place)
         for name in foreign.list_names(place):
             with suppress(OSError):
@@ -90,7 +91,7 @@ class _Search:
                 yield from self._look(library)
 
     def _look(self, path: Path, *, deep: bool = False) -> Iterator[int]:
-        """Yield the owners of a place and of the directories that it lies in, and of what it leads to."""
+        """Yield the owners of a path and its resolved target, and of all their parents; `deep` adds their content."""
         for place in dict.fromkeys((str(path.absolute()), os.path.realpath(path))):
             parents = (str(parent) for parent in Path(place).parents)
             for each in (place, *parents):
@@ -108,7 +109,7 @@ class _Search:
         try:
             with os.scandir(directory) as scanned:
                 entries = list(scanned)
-        except OSError:  # no directory, or one that nobody may read
+        except OSError:  # not a directory, or not readable
             return
         for entry in entries:
             status = entry.stat(follow_symlinks=False)
@@ -120,7 +121,7 @@ class _Search:
 
 
 def _list_further_places(site: Path) -> Iterator[Path]:
-    """Yield where `.pth` files and editable installations (PEP 610) lead from a directory of packages."""
+    """Yield the paths that `.pth` files and editable installations (PEP 610) of a site-packages directory refer to."""
     for file in sorted(site.glob("*.pth")):
         for line in foreign.text_or_empty(file).splitlines():
             if line.strip() and not line.startswith(("#", "import ", "import\t")):

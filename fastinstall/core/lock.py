@@ -1,9 +1,9 @@
-"""Locks that die with their holder: one run in an environment, one writer in a place of the cache.
+"""Locks that end with the process: one run at a time in an environment, one writer at a time of a cache entry.
 
-An environment's lock is flock(2) on its directory itself, and leaves no file behind. Where a filesystem locks no
-directories (NFS), a file in the environment stands for it while it is held: the server keeps the runs of all users and
-machines apart. Where no file can be locked either, one in the machine's temporary directory keeps the runs of one user
-on one machine apart.
+An environment is locked with flock(2) on its directory, which leaves no file behind. If its filesystem cannot lock
+directories (NFS), a lock file in the environment is used while the run lasts, which excludes the runs of all users and
+machines. If files cannot be locked there either, a lock file in the machine's temporary directory excludes other runs
+of the same user on this machine.
 """
 
 import errno
@@ -25,7 +25,7 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 _FILE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 LOCK_FILE = ".fastinstall.lock"
-"""In an environment whose filesystem locks no directories, while a run works there."""
+"""The lock file in an environment whose filesystem cannot lock directories; it exists during a run."""
 
 
 @contextmanager
@@ -33,8 +33,8 @@ def lock_environment(prefix: Path) -> Iterator[None]:
     """Hold the lock of an environment while the block runs.
 
     Raises:
-        RefusedError: another process holds it, named where the kernel tells; or this user may not lock it.
-        UndeterminedError: there is no such directory.
+        RefusedError: another process holds the lock (named if the kernel reports it), or this user may not lock it.
+        UndeterminedError: the directory cannot be opened.
     """
     with ExitStack() as held:
         with signals.defer_signals():
@@ -44,18 +44,18 @@ def lock_environment(prefix: Path) -> Iterator[None]:
 
 @contextmanager
 def reserve_file(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None]:
-    """Hold the lock of a file while the block runs, once whoever holds it has ended; the file may stay.
+    """Wait for the lock of a file, and hold it while the block runs; the file is kept.
 
-    For work that another process may be doing already, and whose result is as good. Where the filesystem knows no
-    locks nobody waits, and the work is done twice.
+    For work that another process may be doing already, and whose result can be shared. On a filesystem without locks,
+    nothing waits, and the work is done twice.
 
     Args:
-        file: made where it is missing.
-        on_wait: called once before a wait, with the process that is waited for, where the kernel tells.
+        file: the lock file; created if missing, with the directories above it.
+        on_wait: called once before waiting, with the ID of the process that holds the lock, or None if unknown.
 
     Raises:
-        KeyboardInterrupt: while it waits; signals are heard.
-        OSError: the file cannot be made.
+        KeyboardInterrupt: a signal interrupted the wait.
+        OSError: the file cannot be created.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
@@ -81,7 +81,7 @@ def _acquire(prefix: Path, held: ExitStack) -> None:
 
 
 def _try_lock(lock: Callable[[], int]) -> int | None:
-    """Return the descriptor that holds it, or None if the filesystem has no such locks."""
+    """Call `lock`; return the locked descriptor, or None if the filesystem does not support this lock."""
     try:
         return lock()
     except OSError as error:
@@ -91,18 +91,18 @@ def _try_lock(lock: Callable[[], int]) -> int | None:
 
 
 def _lock_file_inside(prefix: Path) -> int:
-    """Lock the file that stands for an environment; whoever may write there may lock it."""
+    """Lock the lock file in an environment; every user with write access to the environment may lock it."""
     while True:
         descriptor = _open_lock_file(prefix)
-        with suppress(PermissionError):  # another user has made it
+        with suppress(PermissionError):  # another user owns the file
             os.fchmod(descriptor, prefix.stat().st_mode & 0o666)
         _lock(descriptor, prefix)
-        again = _open_lock_file(prefix)  # asks the server, where a stat may be answered from memory
+        again = _open_lock_file(prefix)  # asks the server; a stat might be answered from a cache
         same = os.path.samestat(os.fstat(descriptor), os.fstat(again))
         os.close(again)
         if same:
             return descriptor
-        os.close(descriptor)  # whoever held it before has removed it
+        os.close(descriptor)  # the previous holder has removed the file
 
 
 def _open_lock_file(prefix: Path) -> int:
@@ -151,10 +151,10 @@ def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
 
 
 def find_holder_in(locks: str, *, device: int, inode: int) -> int | None:
-    """Find the process that holds a flock(2) in the text of /proc/locks, or return None.
+    """Return the ID of the process that holds a flock(2), according to the text of /proc/locks; None if unknown.
 
-    Source: proc_locks(5). Some filesystems show another device there than stat(2) does; then a
-    single holder of that inode is believed.
+    Source: proc_locks(5). Some filesystems show a device there that differs from that of stat(2): then a process counts
+    as the holder if it is the only one with a lock on that inode number.
     """
     rows = [words for words in map(str.split, locks.splitlines()) if words[1:2] == ["FLOCK"] and int(words[4]) > 0]
     candidates = [words for words in rows if int(words[5].rpartition(":")[2]) == inode]
@@ -164,7 +164,7 @@ def find_holder_in(locks: str, *, device: int, inode: int) -> int | None:
 
 
 def find_holder(status: os.stat_result) -> int | None:
-    """Find the process that holds a flock(2) on this file or directory, or return None if the kernel does not say."""
+    """Return the ID of the process that holds a flock(2) on this file or directory; None if unknown."""
     try:
         locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Wording that several rules share: quoting for a shell, the program's name, counting, lists in a sentence. Pure."""
+"""Format parts of messages: shell quoting, commands, counts, sizes, and lists in a sentence. Pure."""
 
 import re
 import shlex
@@ -8,20 +8,20 @@ from pathlib import PurePath
 _MINUTES_FROM = 90
 
 PROGRAM = "fastinstall"
-"""How values and saved documents name the program, whoever calls it how: `spell_commands` names it as it was called."""
+"""The program's name in values and saved documents; `spell_commands` adapts it for output."""
 
 _COMMAND = re.compile(
     rf"(?:(?<![\w/.@-])|(?<=\\n)|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))(?<!-m )(?<!uvx )(?<!pipx run )(?<!conda ){PROGRAM} "
     r"(?=(?:setup|plan|apply|doctor|rollback|guard|cache|bench|inspect|recipes|completion)\b|build -|VERB\b|-{1,2}\w)"
 )
-"""A command of ours in a text, perhaps behind an escape code, which ends in a letter.
+"""Matches a fastinstall command in a text, also directly after an escape code, which ends in a letter.
 
-"build" needs a flag behind it: "the fastinstall build" is no command.
+"build" counts only with a flag after it: "the fastinstall build" is not a command.
 """
 
 
 def spell_commands(text: str, program: str) -> str:
-    """Return a text whose commands name the program as it was called. What is spelled already stays.
+    """Return a text in which fastinstall commands use the name by which the program was called.
 
     >>> spell_commands("undo: fastinstall rollback --prefix DIR", "sh /x/bootstrap.sh")
     'undo: sh /x/bootstrap.sh rollback --prefix DIR'
@@ -30,9 +30,9 @@ def spell_commands(text: str, program: str) -> str:
 
 
 def quote(word: PurePath | str) -> str:
-    r"""Return a word as a shell takes it, on one line.
+    r"""Return a word quoted for a shell, on one line.
 
-    Control characters are written as bash, zsh and POSIX of 2024 write them.
+    Control characters are escaped in the $'...' syntax of bash, zsh and POSIX 2024.
 
     >>> quote("a b"), quote("tab\there")
     ("'a b'", "$'tab\\011here'")
@@ -45,7 +45,7 @@ def quote(word: PurePath | str) -> str:
 
 
 def listing(items: Iterable[str], most: int | None = None) -> str:
-    """Return items for a sentence; with `most`, those beyond are counted.
+    """Join items for a sentence; with `most`, list only that many and count the rest.
 
     >>> listing(["a", "b", "c"]), listing("abcdefghi", most=2)
     ('a, b and c', 'a, b and 7 more')
@@ -64,7 +64,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def recover_command(prefix: PurePath) -> str:
-    """Return the command that brings an interrupted run to its end, and changes nothing where none was interrupted."""
+    """Return the command that finishes or undoes an interrupted run; without one, it changes nothing."""
     return f"fastinstall rollback --interrupted --yes --prefix {quote(prefix)}"
 
 
@@ -74,20 +74,20 @@ def fix_command(prefix: PurePath) -> str:
 
 
 def pin_command(project: PurePath, prefix: PurePath) -> str:
-    """Return the command that pins an environment's stack in the project that makes it."""
+    """Return the command that pins an environment's stack in the project from which the environment is created."""
     place = quote(project)
     return f"fastinstall guard pin --prefix {quote(prefix)} --project {place} | git -C {place} apply"
 
 
 def format_rough_duration(seconds: float) -> str:
-    """Return a duration that is only expected, no finer than it can be known: "about 70 s", "about 3 min"."""
+    """Format an estimated duration, coarsely: "about 70 s", "about 3 min"."""
     if seconds < _MINUTES_FROM:
         return f"about {max(round(seconds, -1), 10):.0f} s"
     return f"about {round(seconds / 60)} min"
 
 
 def format_bytes(count: int) -> str:
-    """Return bytes for people: "22.5 MB", in powers of 1000."""
+    """Format a number of bytes in units of powers of 1000: "22.5 MB"."""
     units = ("B", "kB", "MB", "GB", "TB")
     power = min((len(str(count)) - 1) // 3, len(units) - 1)
     return f"{count / 1000**power:.1f} {units[power]}" if power else f"{count} B"

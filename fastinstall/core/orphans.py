@@ -1,10 +1,11 @@
 """Kill running commands when this process dies without ending them (SIGKILL, out of memory).
 
-Each command leads a process group of its own. A small shell process reads from a pipe which groups run; the pipe ends
-with this process, and then it kills them, with what they have started (make, cc). PR_SET_PDEATHSIG would not do: it
-needs code between fork and exec, follows the thread that forked, and does not reach grandchildren. Source: prctl(2).
+Each command leads its own process group. A small shell process receives the IDs of running groups through a pipe. The
+pipe closes when this process dies; the shell then kills the groups, including grandchildren (make, cc).
+PR_SET_PDEATHSIG is no alternative: it needs code between fork and exec, is tied to the thread that forked, and does not
+reach grandchildren. Source: prctl(2).
 
-A command that changes its process group escapes, and so does one whose parent dies within microseconds of starting it.
+A command survives if it changes its process group, or if this process dies within microseconds of starting it.
 """
 
 import os
@@ -26,23 +27,23 @@ done
 """
 _lock = threading.Lock()
 _guardian: tuple[int, int] | None = None
-"""The process that started the shell, and its end of the pipe: a forked copy starts a shell of its own."""
+"""ID of the process that started the shell, and the pipe's writing end. A forked process starts its own shell."""
 
 
 def start_shell() -> None:
-    """Start the shell before a command is started, so that the command can be registered at once."""
+    """Start the shell in advance, so that a command can be registered as soon as it starts."""
     with _lock:
         _open_pipe()
 
 
 def register_group(group: int) -> None:
-    """Have a process group killed if this process dies; does nothing where there is no `/bin/sh`."""
+    """Have the shell kill a process group if this process dies; do nothing without `/bin/sh`."""
     with _lock:
         _write(_open_pipe(), f"+ {group}\n")
 
 
 def release_group(group: int) -> None:
-    """Take back `register_group`: the command has ended."""
+    """Undo `register_group`, because the command has ended."""
     with _lock:
         if _guardian is not None and _guardian[0] == os.getpid():
             _write(_guardian[1], f"- {group}\n")
@@ -50,12 +51,12 @@ def release_group(group: int) -> None:
 
 def _write(pipe: int | None, line: str) -> None:
     if pipe is not None:
-        with suppress(OSError):  # somebody killed the shell: commands run without it
+        with suppress(OSError):  # the shell was killed: commands run without it
             os.write(pipe, line.encode("ascii"))
 
 
 def _open_pipe() -> int | None:
-    global _guardian  # noqa: PLW0603 (one for the process, started with its first command)
+    global _guardian  # noqa: PLW0603 (one shell per process, started with its first command)
     if _guardian is None or _guardian[0] != os.getpid():
         pipe = _spawn_shell()
         if pipe is None:
@@ -76,7 +77,7 @@ def _spawn_shell() -> int | None:
             ("/bin/sh", "-c", _SCRIPT),
             {},
             file_actions=[(os.POSIX_SPAWN_DUP2, reader, 0), *streams],
-            setpgroup=0,  # what a terminal sends to our group does not reach it
+            setpgroup=0,  # signals from the terminal to our group do not reach it
         )
     except OSError:
         os.close(writer)

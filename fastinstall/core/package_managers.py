@@ -1,7 +1,7 @@
-"""Recognise commands that change packages: pip, uv, conda and its kin, and our own worker. Pure.
+"""Recognise commands that change packages: pip, uv, conda, mamba, micromamba, and our own worker. Pure.
 
-This only says beforehand who is at work, and why to wait. A setup also notices every change of the files that it
-replaces. So a command is judged by a few of its words: waiting for an unrelated program costs a minute.
+The result is used to wait for another installer and to say why. A setup notices changes to the files that it replaces
+in any case, so the recognition may be rough: a mistake costs a needless wait of a minute.
 """
 
 import json
@@ -15,7 +15,7 @@ from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 
 WORKER = "_rattler_worker.py"
-"""The program of ours that has py-rattler change packages; its orders are one word of JSON."""
+"""Our script that changes packages with py-rattler; its request is one argument of JSON."""
 
 CONDA = ("conda", "mamba", "micromamba")
 _CONDA_VERBS = frozenset({"install", "remove", "uninstall", "update", "upgrade", "create", "rename"})
@@ -26,7 +26,7 @@ _VERBS = {
 }
 _READ_ONLY = frozenset({"--dry-run", "--download-only", "--no-sync", "--check", "--help", "-h"})
 _BUILD_ENVIRONMENT = "pip-build-env"
-"""Part of the paths of environments that pip makes for a build."""
+"""Part of the path of an environment that pip creates for a build."""
 
 _CODE = re.compile(r"-[A-Za-z]*c")
 _LAUNCHERS = ("__main__.py", "__pip-runner__.py")
@@ -39,7 +39,7 @@ class PackageCommand:
 
     Attributes:
         tool: "pip", "uv", "conda" ...
-        action: the command, for people; without the passwords of URLs.
+        action: the command for messages, without secrets.
     """
 
     tool: str
@@ -53,7 +53,7 @@ class ConcurrentInstaller:
     Attributes:
         process: its process ID.
         tool: "pip", "uv", "conda" ...
-        action: its command, for people.
+        action: its command, for messages.
     """
 
     process: int
@@ -62,7 +62,7 @@ class ConcurrentInstaller:
 
 
 def recognise_command(words: Sequence[str]) -> PackageCommand | None:
-    """Return what a command line changes; None for an unknown tool, or one that only reads.
+    """Return the package command in a command line, or None if there is none or it changes nothing.
 
     >>> recognise_command(("/venv/bin/python3.12", "-Im", "pip", "install", "pillow")).action
     'pip install pillow'
@@ -87,12 +87,12 @@ def recognise_command(words: Sequence[str]) -> PackageCommand | None:
 
 
 def names_prefix(words: Sequence[str], prefix: PurePath) -> bool:
-    """Return whether a command line names an environment: as a word, an option's value, or in our worker's orders."""
+    """Return whether a command line names an environment: as a word, an option's value, or in our worker's request."""
     return any(word.rpartition("=")[2] == str(prefix) or json.dumps(str(prefix)) in word for word in words)
 
 
 def describe_concurrent_installers(installers: tuple[ConcurrentInstaller, ...]) -> str:
-    """Describe who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
+    """Describe running installers for a message: "process 42 (pip install pillow) changes packages there"."""
     programs = listing(f"process {installer.process} ({installer.action})" for installer in installers)
     return f"{programs} {'changes' if len(installers) == 1 else 'change'} packages there"
 

@@ -1,8 +1,8 @@
-"""JSON and TOML to data, whoever wrote them: the one place where a parser's failure gets its name.
+"""Parse JSON and TOML from untrusted sources, with one exception for every failure.
 
-A parser fails in many ways (ValueError, RecursionError, MemoryError, OverflowError), and what it passes may fail
-later: a number that no clock and no file has, a NUL in a path, a nesting that `repr` cannot follow. Here all of that
-is a ValueError, or with the file's name a `DocumentError`. Reads no files; that is `core.foreign`.
+Parsers raise many exceptions (ValueError, RecursionError, MemoryError, OverflowError). They also accept data that fails
+later: numbers too large for any time or file size, a NUL in a path, nesting too deep for `repr`. All of this raises a
+ValueError here, or a `DocumentError` with the file's name. `core.foreign` reads the files.
 """
 
 import json
@@ -14,10 +14,10 @@ from typing import Any
 from fastinstall.core.errors import DocumentError
 
 DEEPEST = 100
-"""Levels of nesting; the deepest document of ours has a dozen."""
+"""The most levels of nesting that are accepted; our own documents have at most a dozen."""
 
 _DIGITS = 20
-"""Of a whole number: nanoseconds since the epoch have 19."""
+"""The most characters of an integer: nanoseconds since the epoch have 19 digits."""
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
 _HIGH = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
@@ -27,15 +27,15 @@ _ESCAPED_BYTE = re.compile(r"\\u[dD][cC][89a-fA-F][0-9a-fA-F]")
 _SURROGATE = re.compile(rf"(?<!\\)(?:\\\\)*(?:{_HIGH}|{_LOW})")
 
 
-def parse_json(content: bytes | str, *, file: PurePath | str) -> Any:  # noqa: ANN401 (JSON is what it is)
-    """Read JSON.
+def parse_json(content: bytes | str, *, file: PurePath | str) -> Any:  # noqa: ANN401 (JSON has no static type)
+    """Parse JSON.
 
     Args:
-        content: in UTF-8, or another encoding of JSON, where it is bytes.
-        file: where it came from, for messages.
+        content: text, or bytes in UTF-8 or another encoding of JSON.
+        file: the source of the content, for messages.
 
     Raises:
-        DocumentError: it is not JSON, or holds what no document of ours or of the field holds.
+        DocumentError: the content is not JSON, or is refused (see the module's docstring).
     """
     try:
         return json_data(content)
@@ -44,10 +44,10 @@ def parse_json(content: bytes | str, *, file: PurePath | str) -> Any:  # noqa: A
 
 
 def parse_toml(text: str, *, file: PurePath | str) -> dict[str, Any]:
-    """Read TOML; like `parse_json`.
+    """Parse TOML; like `parse_json`.
 
     Raises:
-        DocumentError: it is not TOML, or holds what no settings hold.
+        DocumentError: the text is not TOML, or is refused (see the module's docstring).
     """
     try:
         return toml_data(text)
@@ -55,15 +55,15 @@ def parse_toml(text: str, *, file: PurePath | str) -> dict[str, Any]:
         raise DocumentError(file, "", f"not TOML: {error}") from None
 
 
-def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: ANN401 (JSON is what it is)
-    """Read JSON, for readers that pass over what they cannot read.
+def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: ANN401 (JSON has no static type)
+    """Parse JSON, for callers that skip unreadable files.
 
     Args:
         content: text, or bytes in UTF-8 or another encoding of JSON.
-        any_text: also take texts that no path and no message can hold; who reads looks at each.
+        any_text: also accept NUL characters and unpaired surrogates; the caller must then check each string.
 
     Raises:
-        ValueError: for whatever reason it cannot be read.
+        ValueError: the content cannot be parsed, or is refused.
     """
     text = content if isinstance(content, str) else content.decode(json.detect_encoding(content))
     if not any_text:
@@ -72,19 +72,19 @@ def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: 
 
 
 def toml_data(text: str) -> dict[str, Any]:
-    """Read TOML; like `json_data`.
+    """Parse TOML; like `json_data`.
 
     Raises:
-        ValueError: for whatever reason it cannot be read.
+        ValueError: the text cannot be parsed, or is refused.
     """
-    import tomllib  # noqa: PLC0415 (3 ms that most runs save)
+    import tomllib  # noqa: PLC0415 (takes 3 ms; most runs read no TOML)
 
     _refuse_characters(text)
     data: dict[str, Any] = _parse_text(text, lambda: tomllib.loads(text))
     return data
 
 
-def _parse_text(text: str, parse: Callable[[], Any]) -> Any:  # noqa: ANN401 (JSON is what it is)
+def _parse_text(text: str, parse: Callable[[], Any]) -> Any:  # noqa: ANN401 (JSON has no static type)
     try:
         data = parse()
     except (RecursionError, MemoryError, OverflowError) as error:
@@ -102,7 +102,7 @@ _WORDS: dict[type[Exception], str] = {
 
 
 def _refuse_characters(text: str) -> None:
-    """Raise for what no name, path or message holds; bytes that are no UTF-8 stay, as Python escapes them."""
+    """Raise for an escaped NUL or unpaired surrogate; surrogates for bytes that are not UTF-8 (PEP 383) are allowed."""
     if ("\\u0000" in text or "\\U0000" in text) and _NUL.search(text):
         raise ValueError("a text holds a NUL character")
     if ("\\ud" in text or "\\uD" in text) and _SURROGATE.search(_ESCAPED_BYTE.sub("", _PAIRED.sub("", text))):

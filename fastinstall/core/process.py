@@ -1,4 +1,4 @@
-"""The one place that starts subprocesses: argv tuples, never a shell, never a bare name of pip or conda.
+"""The one place that starts subprocesses: argv tuples, never a shell, never `pip` or `conda` without a path.
 
 A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both streams. Children are
 killed with their whole process group on a timeout, an interruption, or the death of this process.
@@ -25,13 +25,13 @@ _LAST_BYTES = 20_000
 
 @immutable
 class Completed:
-    """A command that ended.
+    """The result of a command that ended.
 
     Attributes:
         argv: the command line, word by word.
-        exit_code: negative where a signal ended it (-4 for SIGILL).
-        stdout: what it printed, decoded with replacement.
-        stderr: what it printed there, decoded likewise; empty where it was joined to stdout.
+        exit_code: negative if a signal ended the command (-4 for SIGILL).
+        stdout: its standard output; undecodable bytes are replaced.
+        stderr: its standard error, decoded likewise; empty if it was merged into stdout.
     """
 
     argv: tuple[str, ...]
@@ -41,7 +41,7 @@ class Completed:
 
     @property
     def signal_name(self) -> str:
-        """The signal that ended it ("SIGILL"); empty if none did."""
+        """Name of the signal that ended the command ("SIGILL"); empty if none did."""
         if self.exit_code >= 0:
             return ""
         try:
@@ -51,7 +51,7 @@ class Completed:
 
     @property
     def ending(self) -> str:
-        """How it ended, for people: "killed by SIGILL", "exit code 2"."""
+        """How the command ended, for messages: "killed by SIGILL", "exit code 2"."""
         return f"killed by {self.signal_name}" if self.signal_name else f"exit code {self.exit_code}"
 
 
@@ -61,16 +61,15 @@ class CommandError(FailedError):
     tag = "Command"
 
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
-        limit = (
-            (f"{message.rpartition(': ')[2]}: killed",) if timed_out else ()
-        )  # whoever keeps only the details has it
+        # Also among the details, because some callers keep only those.
+        limit = (f"{message.rpartition(': ')[2]}: killed",) if timed_out else ()
         super().__init__(redact_text(message), hint=hint, details=(*limit, *_list_last_lines(completed)))
         self.completed = completed
         self.timed_out = timed_out
 
 
 class ProcessGroup:
-    """Holds commands that run in several threads, to end them all at once."""
+    """The running commands of several threads, which `pull` kills together."""
 
     def __init__(self) -> None:
         self._children: set[subprocess.Popen[str]] = set()
@@ -78,7 +77,7 @@ class ProcessGroup:
         self._lock = threading.Lock()
 
     def pull(self) -> None:
-        """Kill what runs, and whatever is started on this process_group from now on."""
+        """Kill all commands of the group, and from now on every command that joins it."""
         with self._lock:
             self._pulled = True
             children = tuple(self._children)
@@ -87,7 +86,7 @@ class ProcessGroup:
 
     @contextmanager
     def holding(self, child: "subprocess.Popen[str]") -> Iterator[None]:
-        """Hold a command while the block lasts."""
+        """Make a command a member of the group while the block runs."""
         with self._lock:
             self._children.add(child)
             pulled = self._pulled
@@ -100,7 +99,7 @@ class ProcessGroup:
                 self._children.discard(child)
 
 
-def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
+def run(  # noqa: PLR0913 (all options of a subprocess, in one function)
     argv: Sequence[str | os.PathLike[str]],
     *,
     environment: Mapping[str, str] | None = None,
@@ -116,20 +115,20 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     """Run a command to its end.
 
     Args:
-        argv: the program and its arguments; the program with a path unless the system's PATH is meant.
-        environment: the whole environment of the child; None for ours.
-        directory: the child's working directory; None for ours.
-        stdin: text that it may read, before it sees the end of its input.
-        timeout: seconds before its process group is killed.
-        while_working: let it go on beyond the timeout as long as it uses the CPU; for what takes longer on a slow or
-            emulated machine.
+        argv: the program and its arguments; a program without a path is searched for on PATH.
+        environment: all environment variables of the child; None for those of this process.
+        directory: the child's working directory; None for that of this process.
+        stdin: the child's whole standard input.
+        timeout: seconds before its process group is killed; None for no limit.
+        while_working: kill the group at a timeout only if it has hardly used the CPU meanwhile; for commands that take
+            longer on a slow or emulated machine.
         check: raise on a non-zero exit.
-        on_line: called with each line of stdout as it comes, stderr joined to it.
-        process_group: for a command that is run in another thread than the main one, which alone hears interruptions.
-        outlives_us: let it finish if this process is killed, because half of its work is worse than all of it.
+        on_line: called with each line of stdout as it arrives; stderr is then merged into stdout.
+        process_group: the group to join; for threads other than the main one, which alone receives interruptions.
+        outlives_us: let the command finish if this process is killed; for commands that must not stop halfway.
 
     Raises:
-        CommandError: it could not be started, timed out, or (with `check`) exited non-zero.
+        CommandError: the command could not be started, timed out, or (with `check`) exited non-zero.
     """
     words = tuple(os.fspath(word) for word in argv)
     with (
@@ -148,7 +147,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
 class Conversation:
     """A running command that answers each line on its stdin with a line on its stdout.
 
-    What it says on stderr goes to a file, so that a talkative one never waits for a reader.
+    Its stderr goes to a file, so that the command never blocks on a full pipe.
     """
 
     def __init__(self, words: tuple[str, ...], child: "subprocess.Popen[str]", errors: IO[bytes]) -> None:
@@ -157,26 +156,26 @@ class Conversation:
         self._errors = errors
 
     def ask(self, line: str, timeout: float | None = None) -> str:
-        """Send one line and wait for one.
+        """Send one line and return the line that answers it.
 
         Args:
             line: the question, without a newline.
-            timeout: seconds before its process group is killed.
+            timeout: seconds before the command's process group is killed; None for no limit.
 
         Raises:
-            CommandError: it ended instead, or did not answer in time.
+            CommandError: the command ended instead, or did not answer in time.
         """
         if self._child.stdin is not None:
-            with suppress(OSError):  # it went away: listen() says how
+            with suppress(OSError):  # the command has ended: `listen` reports how
                 self._child.stdin.write(line + "\n")
                 self._child.stdin.flush()
         return self.listen(timeout)
 
     def listen(self, timeout: float | None = None) -> str:
-        """Wait for one line.
+        """Wait for one line of the command's stdout, and return it.
 
         Raises:
-            CommandError: it ended instead, or did not answer in time.
+            CommandError: the command ended instead, or did not answer in time.
         """
         with _kill_after(self._child, timeout) as expired:
             line = self._child.stdout.readline() if self._child.stdout is not None else ""
@@ -196,8 +195,8 @@ class Conversation:
 def conversation(
     argv: Sequence[str | os.PathLike[str]], *, environment: Mapping[str, str] | None = None
 ) -> Iterator[Conversation]:
-    """Start a command to talk to, line by line; killed when the block ends."""
-    import tempfile  # noqa: PLC0415 (doctor talks to nobody)
+    """Start a command and yield a conversation with it; kill the command when the block ends."""
+    import tempfile  # noqa: PLC0415 (slow to import; doctor starts no conversation)
 
     words = tuple(os.fspath(word) for word in argv)
     with (
@@ -254,7 +253,7 @@ def _end(child: "subprocess.Popen[str]") -> None:
 
 
 _WORKING = 0.01
-"""Share of one CPU that a group uses which is not waiting in vain."""
+"""A process group that uses more than this share of one CPU counts as working."""
 
 
 @contextmanager
@@ -300,15 +299,15 @@ def _collect(
 
 
 def _tell(stream: IO[str], text: str) -> None:
-    """Write a text to the standard input of a command, and close it."""
-    with suppress(OSError):  # it went away: its exit code says how
+    """Write a text to a command's standard input, and close the stream."""
+    with suppress(OSError):  # the command has ended: its exit code says how
         stream.write(text)
         stream.flush()
     _close(stream)
 
 
 def _close(stream: object) -> None:
-    with suppress(OSError):  # the child went away first: nothing of ours is lost
+    with suppress(OSError):  # the child ended first: no output is lost
         stream.close()  # type: ignore[attr-defined]  # any text stream
 
 

@@ -1,6 +1,6 @@
-"""Explain a refused write: where, why, which disk is full, and what to do.
+"""Explain why the kernel refused a write: the place, the reason, the full disk, and what to do.
 
-An error about an open file names no path: then the disk with the least room is named.
+An error about an open file has no path; the message then names the filesystem with the least free space.
 """
 
 import errno
@@ -12,7 +12,7 @@ from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.messages import quote
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What the kernel says where there is no room."""
+"""The kernel's errors for a full disk or an exceeded quota."""
 
 _LOOK: Mapping[int, str] = {
     errno.ENOSPC: "free some space, then run the same command again: df -h {place} && df -i {place}",
@@ -29,11 +29,11 @@ MOVE_CACHE = "move the cache: XDG_CACHE_HOME=DIR fastinstall ... (FASTINSTALL_CA
 
 
 def reason(error: OSError, place: Path) -> str:
-    """Say where the kernel refused, and why: "/env/share: No space left on device".
+    """Return where the kernel refused an operation, and why: "/env/share: No space left on device".
 
     Args:
-        error: the kernel's; one about an open file names no path.
-        place: stands for the path then.
+        error: the kernel's error; it may have no path.
+        place: the path to name if the error has none.
     """
     names = (error.filename, error.filename2)
     where = " -> ".join(str(name) for name in names if name and not isinstance(name, int))
@@ -41,29 +41,29 @@ def reason(error: OSError, place: Path) -> str:
 
 
 def advice(error: OSError, place: Path) -> str:
-    """Return a hint: what to look at, with a command that can be pasted.
+    """Return a hint with a pasteable command that shows the cause of an error.
 
     Args:
-        error: what the kernel raised, with one path, two, or none.
-        place: there, and on the filesystem in question where the error names no path.
+        error: the kernel's error, with one path, two paths, or none.
+        place: the path to examine if the error has none.
     """
-    named = error.filename2 or error.filename  # of two, the one that was to be written
+    named = error.filename2 or error.filename  # of two paths, the one to write to
     path = Path(named) if isinstance(named, str) and named.startswith("/") else place
     return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(find_nearest(path)))
 
 
 def find_nearest(path: Path) -> Path:
-    """Return a path, or what is there on the way to it."""
+    """Return a path if it exists, else its nearest existing parent."""
     return next((each for each in (path, *path.parents) if os.access(each, os.F_OK)), path)
 
 
 def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> FailedError:
-    """Return what the kernel refused, with the place and what to do.
+    """Convert an error of the kernel to a `FailedError` that names the place and has a hint.
 
     Args:
-        error: what the kernel raised.
-        cache: our cache directory, for which another advice is given.
-        others: directories that are written to, the likeliest first.
+        error: the kernel's error.
+        cache: our cache directory; for errors there, the hint also says how to move the cache.
+        others: other directories that the run writes to, the most likely one first.
     """
     place = _find_place(error, cache, others)
     hint = advise_on_cache(error, place) if place.is_relative_to(cache) else advice(error, place)
@@ -71,19 +71,19 @@ def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> Fail
 
 
 def advise_on_cache(error: OSError, cache: Path) -> str:
-    """Return a hint for what the kernel refused in our cache."""
+    """Return a hint for an error in the cache directory: the advice, and how to move the cache."""
     return f"{advice(error, cache)}; or {MOVE_CACHE}"
 
 
 def refuse_noexec(directory: Path, otherwise: str) -> None:
-    """Refuse a directory, there or to be made, on a filesystem from which nothing can be run or loaded.
+    """Refuse a directory on a filesystem from which no program can be run and no library loaded.
 
     Args:
-        directory: where programs or libraries are to lie.
-        otherwise: the hint's other way out.
+        directory: the future place of programs or libraries; need not exist yet.
+        otherwise: the alternative that the hint offers.
 
     Raises:
-        RefusedError: it is mounted noexec.
+        RefusedError: the filesystem is mounted noexec.
     """
     nearest = find_nearest(directory)
     if os.statvfs(nearest).f_flag & os.ST_NOEXEC:
@@ -94,15 +94,15 @@ def refuse_noexec(directory: Path, otherwise: str) -> None:
 
 
 def refuse_forbidden_place(directory: Path, problem: str, otherwise: str) -> None:
-    """Refuse a directory, existing or not, that this user cannot write to or make.
+    """Refuse a directory that this user cannot write to, or cannot create.
 
     Args:
-        directory: to be written to.
-        problem: what is impossible then, for the message.
-        otherwise: the hint's other way out.
+        directory: the directory to write to; need not exist yet.
+        problem: what is impossible without it, for the message.
+        otherwise: the alternative that the hint offers.
 
     Raises:
-        RefusedError: its filesystem is read-only, or this user lacks the right.
+        RefusedError: its filesystem is read-only, or this user lacks the permission.
     """
     nearest = find_nearest(directory)
     if os.access(nearest, os.W_OK | os.X_OK):
@@ -114,10 +114,10 @@ def refuse_forbidden_place(directory: Path, problem: str, otherwise: str) -> Non
 
 
 def refuse_unusable_cache(cache: Path) -> None:
-    """Refuse a cache directory, existing or not, that a build could not use, before anything is downloaded.
+    """Refuse a cache directory that a build could not use, before anything is downloaded; it need not exist yet.
 
     Raises:
-        RefusedError: it is on a filesystem that is read-only or mounted noexec, or this user cannot write to it.
+        RefusedError: its filesystem is read-only or mounted noexec, or this user cannot write to it.
     """
     refuse_noexec(cache, MOVE_CACHE)
     refuse_forbidden_place(cache, "nothing can be built there", MOVE_CACHE)
@@ -134,6 +134,6 @@ def _find_place(error: OSError, cache: Path, others: Iterable[Path]) -> Path:
 def _measure_room(place: Path) -> int:
     try:
         room = os.statvfs(find_nearest(place))
-    except OSError:  # it went away: not a place that is written to
+    except OSError:  # it has vanished, so nothing is written there
         return 1 << 62
     return room.f_bavail * room.f_frsize

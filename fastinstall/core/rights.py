@@ -1,12 +1,12 @@
-"""Owner, group, permission bits and access lists: what comes into a directory gets them from that directory.
+"""Adapt the owner, group, permission bits and access lists of files to the directory that they were moved into.
 
-A renamed file keeps those of the place where it was made, and of the umask then. Here it gets what a file would have
-that the directory's owner makes there: set-group-ID and default access lists count, the umask does not. Others never
-get the right to write, unless a default access list says so. Source: acl(5), "Object creation and default ACLs";
-inode(7), set-group-ID.
+A renamed file keeps the rights that it was created with. Here it gets the rights of a file that the directory's owner
+would create there: the set-group-ID bit and default access lists count, the umask does not. Others never get write
+permission, unless a default access list grants it. Source: acl(5), "Object creation and default ACLs"; inode(7),
+set-group-ID.
 
-Only root can give files away. Root does so only with files in directories of its own, because whoever owns the
-directory can put another file there meanwhile.
+Only root can change a file's owner. Root does so only in directories that root owns, because another owner of the
+directory could replace the file meanwhile.
 """
 
 import errno
@@ -27,19 +27,19 @@ _DEFAULT = "system.posix_acl_default"
 _USER_OBJ, _GROUP_OBJ, _MASK, _OTHER = 0x01, 0x04, 0x10, 0x20
 _HEADER, _ENTRY = struct.Struct("<I"), struct.Struct("<HHI")
 _UNABLE = (errno.EPERM, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)
-"""Filesystems without owners, modes or access lists; a group that we are not in."""
+"""Errors to ignore: the filesystem has no owners, modes or access lists, or this user is not in the group."""
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @immutable
 class Rights:
-    """What a file or directory gets that is made in a directory.
+    """The rights that a directory passes on to new files and directories in it.
 
     Attributes:
-        owner: user ID of the directory's owner; only root can pass it on.
+        owner: user ID of the directory's owner; only root can set it.
         group: group ID; None to leave the group as the kernel chose it.
         bits: permission bits of the directory, with its set-group-ID bit.
-        default: its default access list, as the kernel has it; empty if it has none.
+        default: the directory's default access list, in the kernel's binary form; empty if there is none.
     """
 
     owner: int
@@ -48,7 +48,7 @@ class Rights:
     default: bytes = b""
 
     def find_mode(self, mode: int) -> int:
-        """Return permission bits for what has `mode` (with its file type) now."""
+        """Return the permission bits for an entry whose current `st_mode`, with its file type, is `mode`."""
         bits = self.bits
         if self.default:
             told = {tag: permission for tag, permission, _ in _parse(self.find_access_list(mode, bare=True))}
@@ -61,7 +61,10 @@ class Rights:
         return mode & stat.S_IRWXU | stat.S_IRUSR | bits & (0o044 | execute | write)
 
     def find_access_list(self, mode: int, *, bare: bool = False) -> bytes:
-        """Return the access list for what has `mode` now; empty if the permission bits say all (`bare`: even then)."""
+        """Return the access list for an entry whose current `st_mode` is `mode`.
+
+        It is empty if the permission bits express the same; with `bare`, it is returned even then.
+        """
         if not self.default:
             return b""
         made = 0o777 if stat.S_ISDIR(mode) or mode & stat.S_IXUSR else 0o666
@@ -75,10 +78,10 @@ class Rights:
 
 
 def read_rights(directory: Path) -> Rights:
-    """Return what is made in a directory should get.
+    """Return the rights that new files and directories in a directory should get.
 
     Raises:
-        OSError: it cannot be looked at.
+        OSError: the directory cannot be inspected.
     """
     status = directory.stat()
     passes_group = os.geteuid() == _ROOT or status.st_mode & stat.S_ISGID
@@ -91,23 +94,23 @@ def read_rights(directory: Path) -> Rights:
 
 
 def give_tree(path: Path, rights: Rights) -> None:
-    """Give rights to a file or a tree, what is in a directory before itself.
+    """Give rights to a file, or to a tree; each directory gets them after its content.
 
-    A file with several links is replaced by a copy of its own, because its other links lie elsewhere. Nothing happens
-    if the directory that holds `path` belongs to another user.
+    A file with several hard links is first replaced by a copy, so that its other links keep their rights. Nothing
+    happens if another user owns the directory that contains `path`.
 
     Raises:
-        OSError: as the kernel says.
+        OSError: the file or tree cannot be read or changed.
     """
     with _opened(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as directory:
         _give_tree(directory, path.name, rights)
 
 
 def give_entry(path: Path, rights: Rights) -> None:
-    """Give rights to a file of ours or a directory of ours, and not to what is in it.
+    """Give rights to a file or directory, but not to a directory's content; do nothing if another user owns it.
 
     Raises:
-        OSError: as the kernel says.
+        OSError: it cannot be opened or changed.
     """
     with _opened(path, _OPEN) as descriptor:
         if os.fstat(descriptor).st_uid == os.geteuid():
@@ -115,7 +118,7 @@ def give_entry(path: Path, rights: Rights) -> None:
 
 
 def make_given_directories(directory: Path) -> None:
-    """Make a directory and those above it where they are missing, durably, each with the rights of the one above."""
+    """Create a directory and the missing ones above it, durably, each with the rights that its parent passes on."""
     missing = tuple(itertools.takewhile(lambda each: not each.is_dir(), (directory, *directory.parents)))
     files.make_directories(directory)
     for path in reversed(missing):
@@ -123,7 +126,7 @@ def make_given_directories(directory: Path) -> None:
 
 
 def give_new_directory(path: Path) -> None:
-    """Give an empty directory that we have just made the rights of the one above."""
+    """Give an empty directory that this user has just created the rights that its parent passes on."""
     with _opened(path, _OPEN | os.O_DIRECTORY) as descriptor:
         if os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor):  # noqa: PTH208 (of a descriptor)
             _give(descriptor, read_rights(path.parent))
@@ -165,7 +168,7 @@ def _has(descriptor: int, rights: Rights) -> bool:
 
 
 def _give(descriptor: int, rights: Rights) -> None:
-    """Set what differs; the owner last, because after that only root may change the rest."""
+    """Set the rights that differ; the owner last, because afterwards only root may set the others."""
     status = os.fstat(descriptor)
     if not _has(descriptor, rights):
         _chown(status, rights, lambda _, group: os.fchown(descriptor, -1, group))
@@ -179,7 +182,7 @@ def _give(descriptor: int, rights: Rights) -> None:
 
 
 def _find_owners(status: os.stat_result, rights: Rights) -> tuple[int, int] | None:
-    """Return user and group to be set; None if they are right."""
+    """Return the user ID and group ID to set, or None if both are right."""
     user = rights.owner if os.geteuid() == _ROOT else status.st_uid
     group = rights.group if rights.group is not None else status.st_gid
     return (user, group) if (user, group) != (status.st_uid, status.st_gid) else None
@@ -203,7 +206,10 @@ def _set_list(descriptor: int, name: str, content: bytes) -> None:
 
 
 def _read_bits(directory: Path, mode: int) -> int:
-    """Return permission bits; where an access list hides the group's behind its mask, the group's own."""
+    """Return a directory's permission bits.
+
+    With an access list, the group bits of `mode` are the list's mask (acl(5)); the group's own bits replace them.
+    """
     entries = {tag: permission for tag, permission, _ in _parse(_read_list(directory, _ACCESS))}
     if _MASK not in entries:
         return stat.S_IMODE(mode)
@@ -211,7 +217,7 @@ def _read_bits(directory: Path, mode: int) -> int:
 
 
 def _read_list(place: Path | int, name: str) -> bytes:
-    with suppress(OSError):  # it has none, or the filesystem knows none
+    with suppress(OSError):  # no access list, or a filesystem without them
         return os.getxattr(place, name)
     return b""
 

@@ -1,4 +1,4 @@
-"""How a command that needs root is written, for the user who will paste it."""
+"""Write commands that need root, for a user who pastes them."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ def has_sudo(variables: Mapping[str, str]) -> bool:
 
 
 def find_root_prefix(variables: Mapping[str, str]) -> str:
-    """Return what stands before a command that needs root: nothing for root, "sudo ", or "as root: " without sudo.
+    """Return the prefix of a command that needs root: "" for root, "sudo ", or "as root: " without sudo.
 
     Args:
         variables: the environment; PATH is read.

@@ -1,4 +1,4 @@
-"""A probe that waits for a subprocess, run beside others in a thread of its own."""
+"""Run a probe, which waits for a subprocess, in its own thread, so that several can run at the same time."""
 
 import threading
 from collections.abc import Callable
@@ -8,22 +8,22 @@ T = TypeVar("T")
 
 
 class RunningProbe(Generic[T]):
-    """A probe under way.
+    """A probe that runs in its own thread.
 
-    Its thread is no daemon: whatever goes wrong meanwhile, its subprocess is waited for and never orphaned.
+    The thread is not a daemon, so that Python waits for the probe's subprocess even if the caller fails.
     """
 
     def __init__(self, probe: Callable[[], T]) -> None:
         self._probe = probe
         self._results: list[T] = []
         self._errors: list[BaseException] = []
-        self._under_way = threading.Lock()  # an interruption splits `Thread.join`, but not a wait for this
+        self._under_way = threading.Lock()  # unlike `Thread.join`, a wait for this can be interrupted safely
         self._under_way.acquire()
         self._thread = threading.Thread(target=self._run_probe)
         self._thread.start()
 
     def result(self) -> T:
-        """Return what the probe answered; its exception is raised here."""
+        """Wait for the probe; return its result or raise its exception."""
         with self._under_way:
             self._thread.join()
         if self._errors:
@@ -33,7 +33,7 @@ class RunningProbe(Generic[T]):
     def _run_probe(self) -> None:
         try:
             self._results.append(self._probe())
-        except BaseException as error:  # noqa: BLE001 (raised again where the result is asked for)
+        except BaseException as error:  # noqa: BLE001 (raised again by `result`)
             self._errors.append(error)
         finally:
             self._under_way.release()

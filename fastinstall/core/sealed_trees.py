@@ -1,13 +1,13 @@
-"""Trees in our cache that are run, compiled against or linked: compared with a manifest of hashes before each use.
+"""Compare trees in the cache that are run, compiled against or linked with a manifest of hashes before each use.
 
-`<cache>/manifests/PLACE.json` names the files that `<cache>/PLACE` had when this user made it. A tree that is another
-one, or of which a file belongs to somebody else, counts as missing: it is made anew.
+`<cache>/manifests/PLACE.json` has the hashes of the files that `<cache>/PLACE` had when this user created it. A tree
+that differs, or that contains a file of another user, counts as missing, and is created again.
 
-Manifests lie in the cache, because it is opened only where nobody else can write (`core.cache_directory`): whoever
-could change one could change what runs us, too. They lie outside of their trees, because trees come from elsewhere
-whole, by a restored archive or a copy as root. The state directory would be no safer, the same user writes there, and a
-cache that moves to another machine would be worth nothing. Files are read each time, 220 MB in 0.4 s: a compiler before
-a build of half a minute. Where a wheel is ready, only the official one that it is compared with is read, 20 MB.
+Manifests are in the cache, which is only used if no other user can write to it (`core.cache_directory`). They are not
+in the trees, because a foreign tree may arrive complete, from a restored archive or a copy made by root. The state
+directory would be no safer, as the same user writes there, and a cache could not move to another machine. All files are
+read each time: 220 MB of a compiler in 0.4 s, before a build of half a minute. If the wheel is built already, only the
+official wheel is read, 20 MB.
 """
 
 import os
@@ -30,20 +30,20 @@ class TreeManifest:
     """The content of a tree.
 
     Attributes:
-        files: sha256 by path; of a symbolic link "-> " and what it says.
+        files: SHA-256 by path; for a symbolic link, "-> " and its target; for a directory, "".
     """
 
     files: dict[str, str]
 
 
 def make_once(place: Path, make: Callable[[Path], object], *, cache: Path, but: Collection[str] = ()) -> Path:
-    """Return a tree of the cache, made if it is missing or is not what was made.
+    """Return the path of a tree in the cache; create the tree if it is missing or differs from its manifest.
 
     Args:
-        place: in the cache; its parent's name says what it is ("toolchains").
-        make: makes the tree at a path beside which it may write, and where nothing is yet.
-        cache: our cache directory, opened.
-        but: names at its top that are not sealed.
+        place: the tree's path in the cache; its parent's name is the kind of tree ("toolchains").
+        make: creates the tree at the path that it receives; it may also write beside that path.
+        cache: our cache directory, as returned by `open_cache`.
+        but: names at the top of the tree that are left out of the manifest.
 
     Raises:
         OSError: the cache cannot be written.
@@ -56,32 +56,32 @@ def make_once(place: Path, make: Callable[[Path], object], *, cache: Path, but: 
 
 
 def publish_sealed(fresh: Path, place: Path, aside: Path, *, cache: Path, but: Collection[str] = ()) -> None:
-    """Put a finished tree into the cache with its manifest; like `files.publish`.
+    """Write the manifest of a finished tree, and move the tree into the cache; see `files.publish`.
 
     Args:
         fresh: the finished tree, on the cache's filesystem.
         place: its place in the cache.
-        aside: where what is there may go.
-        cache: our cache directory, opened.
-        but: names at its top that are not sealed.
+        aside: an unused path, to which an existing tree may be moved.
+        cache: our cache directory, as returned by `open_cache`.
+        but: names at the top of the tree that are left out of the manifest.
     """
     seal(fresh, place, cache=cache, but=but)
     files.publish(fresh, place, aside)
 
 
 def seal(fresh: Path, place: Path, *, cache: Path, but: Collection[str] = ()) -> None:
-    """Write the manifest of a tree that is, or is about to be, in its place."""
+    """Write the manifest for `place` from the tree at `fresh`, which may be `place` itself."""
     manifest = TreeManifest(files={name: _digest(fresh / name) for name, _ in _walk(fresh, but)})
     files.write_text(_locate(place, cache), codec.dump(codec.document("tree", manifest)))
 
 
 def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
-    """Return whether a tree is what it was made as, and every file in it root's or the user's own.
+    """Return whether a tree matches its manifest, and only trusted users own its files and can write to them.
 
     Args:
-        place: in the cache; need not be there.
-        cache: our cache directory, opened.
-        but: names at its top that are not sealed; their owners are judged all the same.
+        place: the tree's path in the cache; it may be missing.
+        cache: our cache directory, as returned by `open_cache`.
+        but: names at the top of the tree that the manifest does not cover; their owners are checked nevertheless.
     """
     path = _locate(place, cache)
     try:
@@ -99,7 +99,7 @@ def _locate(place: Path, cache: Path) -> Path:
 
 
 def _walk(tree: Path, but: Collection[str] = (), within: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """Yield what is in a tree by its path; directories end with a slash."""
+    """Yield the path and status of each entry in a tree; the paths of directories end with a slash."""
     with os.scandir(tree / within) as entries:
         for entry in sorted(entries, key=lambda each: each.name):
             if entry.name in but and not within:

@@ -1,10 +1,10 @@
-"""What is secret in a text, in an address and among environment variables. Pure.
+"""Recognise and hide secrets in texts, URLs and environment variables. Pure.
 
-The one place that decides it: logs, messages, documents and the variables of builds all ask here. What is shown keeps
-its meaning: the user and password of an address become "***", and its host and path stay.
+Logs, messages, documents and the environment variables of builds all use this module. A redacted text remains useful:
+the user and password in a URL become "***", while its host and path stay.
 
-Not a proof of absence: a password that stands alone in a sentence looks like any other word. Those of the environment
-variables are known by value, and found wherever they stand.
+It cannot find every secret: a password alone in a sentence looks like any other word. Secrets from environment
+variables are known by value, and are found anywhere in a text.
 """
 
 import re
@@ -13,7 +13,7 @@ from functools import cache
 
 HIDDEN = "***"
 _LEAST, _WORD = 6, 12
-"""Characters of a value that is looked for by itself, and of one of small letters: shorter ones are ordinary words."""
+"""Least length of a value that is searched for, and of one in lower-case letters: shorter ones are common words."""
 
 _WORDS = r"passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
 _NAME = re.compile(rf"(?:(?:{_WORDS})s?|(?:^|_)(?:key|pat|auth)|_pwd)(?:_?\d+)?$", re.IGNORECASE)
@@ -23,11 +23,11 @@ _CONDA_TOKEN = re.compile(r"(://[^/\s]+(?:/[^/\s]+)*?)/t/[^/\s]*")
 
 
 def redact_text(text: str, known: Collection[str] = ()) -> str:
-    """Return a text as it may be shown and kept: without users and passwords of addresses, tokens, secret values.
+    """Return a text in which credentials of URLs, tokens and other secret values are replaced with "***".
 
     Args:
-        text: any number of lines; JSON stays JSON.
-        known: secrets by their value, as of `find_secret_values`.
+        text: any number of lines; JSON remains valid JSON.
+        known: the values of secrets, as returned by `find_secret_values`.
     """
     for value in known:
         text = text.replace(value, HIDDEN)
@@ -39,29 +39,29 @@ def redact_text(text: str, known: Collection[str] = ()) -> str:
 
 
 def find_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the secret values of variables as they are, percent-encoded and in base64; the longest first."""
+    """Return the secret values of environment variables: plain, percent-encoded and in base64, the longest first."""
     found = dict.fromkeys(form for value in _list_secret_values(variables) for form in _list_forms(value))
     return tuple(sorted(found, key=len, reverse=True))
 
 
 def remove_secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without those that bear a secret, for code of others that needs none, such as a build."""
+    """Return the environment variables without secret ones, for third-party code that needs none, such as a build."""
     return {name: value for name, value in variables.items() if not (is_secret_name(name) or has_credentials(value))}
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a variable of this name holds a secret: UV_INDEX_MINE_PASSWORD, ANACONDA_API_KEY, GITHUB_TOKEN."""
+    """Return whether a variable with this name holds a secret, such as UV_INDEX_MINE_PASSWORD or GITHUB_TOKEN."""
     return _NAME.search(name) is not None
 
 
 def has_credentials(text: str) -> bool:
-    """Return whether an address in a text bears user, password or token."""
+    """Return whether a text contains credentials or another secret."""
     return redact_text(text) != text
 
 
 def remove_credentials(url: str) -> str:
-    """Return a URL without user name, password and fragment. Of a malformed URL, only credentials are cut out."""
-    from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (doctor has no URL)
+    """Return a URL without its user name, password and fragment; a malformed one only without the credentials."""
+    from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (slow to import; doctor has no URL)
 
     try:
         parts = urlsplit(url)
@@ -71,7 +71,7 @@ def remove_credentials(url: str) -> str:
 
 
 def public_text(text: str) -> str:
-    """Return a text without the credentials and conda's tokens in its URLs, as if there had been none.
+    """Return a text without the credentials and conda tokens in its URLs, and without placeholders for them.
 
     >>> public_text("https://user:password@host/t/TOKEN/channel")
     'https://host/channel'
@@ -85,17 +85,17 @@ def public_text(text: str) -> str:
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern when there is something to look for: a healthy run of doctor never pays for it."""
+    """Compile a pattern when it is first needed: most runs of doctor need none."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;&'"<>]+)"""
-_SETTING = rf"(?<![\w.-])(?=[\w.-]*?(?:{_WORDS}))[\w.-]++"  # looked at once, whatever its length
+_SETTING = rf"(?<![\w.-])(?=[\w.-]*?(?:{_WORDS}))[\w.-]++"  # possessive: no backtracking, whatever its length
 _HOST = r"(?:\[[0-9a-f:.]+\]|localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=[:/]))"
 _NAMES = ("passw", "passphrase", "secret", "token", "key", "credential")
 _RULES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("private key-",), r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|\Z)", HIDDEN),
-    # user:password@ of an address: up to the last @ before its path, and beyond where it can be no port
+    # "user:password@" of a URL, up to the last @ before the path; further if the part after the colon cannot be a port
     (("@",), r'(?<=://)[^\s/?#"<>]*@', f"{HIDDEN}@"),
     (("@",), r"""(?<=://)[^\s/:@\['"]+:(?!\d+(?:[/\s'"]|$))[^\s'"]*@""", f"{HIDDEN}@"),
     (("@",), rf"""(?<![\w/@:.%+-])[\w.%+~-]+:[^\s/@:'"]+[^\s/@'"]*@(?={_HOST})""", f"{HIDDEN}@"),
@@ -120,19 +120,19 @@ _RULES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (_SHAPES, r"\b(?:gh[pousr]_|github_pat_|glpat-|pypi-Ag|xox[abprs]-|hf_)[\w-]{16,}|\bAKIA[0-9A-Z]{16}\b", HIDDEN),
     (("eyj",), r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+", HIDDEN),  # RFC 7519
 )
-"""What a text holds, in lower case, where the pattern is worth a look; the pattern; what is put there."""
+"""Lower-case strings of which a text must contain one for the pattern to be tried; the pattern; its replacement."""
 
 
 def _list_secret_values(variables: Mapping[str, str]) -> Iterator[str]:
     for name, value in variables.items():
-        if is_secret_name(name) and not value.startswith("/"):  # the path of a file with credentials tells nothing
+        if is_secret_name(name) and not value.startswith("/"):  # the path of a file with credentials is not secret
             yield value
         for word in value.split() if "@" in value and "://" in value else ():
             yield from _list_userinfo(word)
 
 
 def _list_userinfo(url: str) -> Iterator[str]:
-    """Yield the password of an address, both parts with their colon, and a token that stands alone."""
+    """Yield a URL's password (or its token, if there is no colon), then the whole user information."""
     from urllib.parse import urlsplit  # noqa: PLC0415 (only where a variable has credentials)
 
     try:

@@ -1,9 +1,9 @@
-"""Ctrl-C, SIGTERM and SIGHUP: each of them ends a run with everything undone, is heard once, and splits nothing.
+"""Turn Ctrl-C, SIGTERM and SIGHUP into one KeyboardInterrupt, raised where it does no damage, so that a run is undone.
 
-An exception may come between any two calls, and much of the standard library does not outlive that: a lock that
-`threading` has taken is never released, or twice. So the exception is raised when such code has left, after a second at
-the latest; what waits long should not do so in there (see `concurrency`). Code of ours takes what it has to give
-back while signals are deferred.
+An exception from a signal handler may be raised between any two calls. Much of the standard library is not safe against
+that: a lock that `threading` has taken is never released, or released twice. So the exception is delayed until such
+code has returned, but for a second at most; long waits must therefore happen outside it (see `concurrency`). Our own
+code defers signals while it acquires resources that it must release.
 """
 
 import _thread
@@ -28,10 +28,10 @@ _DELICATE = (*(_LIBRARY + name for name in _NAMES), "<frozen importlib._bootstra
 
 @contextmanager
 def handle_interruptions() -> Iterator[None]:
-    """Have the signals that ask for an end raise KeyboardInterrupt while the block runs.
+    """Let SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt while the block runs.
 
-    Those that follow within a few seconds are the same request: they must not cut short what the first has set going.
-    A signal that the parent had ignored stays so: nohup(1), and a shell that starts a job in the background.
+    Further signals within a few seconds count as the same request, so that they do not interrupt the undoing. A signal
+    that the parent process ignores stays ignored, as under nohup(1), or in a background job of a shell.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -49,10 +49,10 @@ def handle_interruptions() -> Iterator[None]:
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Hold SIGINT, SIGTERM and SIGHUP back until the block has ended; then let them act.
+    """Defer SIGINT, SIGTERM and SIGHUP until the block has ended.
 
-    For a stretch of work that must not be split; not for slow work, as a person waits meanwhile. Only the main thread
-    hears signals; in any other this does nothing.
+    For short code that must not be interrupted; not for slow code, as the user waits meanwhile. Only the main thread
+    receives signals, so this does nothing in other threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -73,7 +73,7 @@ def defer_signals() -> Iterator[None]:
 
 
 def _let_act(heard: list[int]) -> None:
-    # A function of its own: in the frame of `defer_signals` an interruption would seem to split its block.
+    # A separate function, because `_is_delicate` treats the frame of `defer_signals` as code not to interrupt.
     for number in heard[:1]:
         signal.raise_signal(number)
 
@@ -92,11 +92,11 @@ class _Interrupter:
         self._waits = now - self._heard < _PATIENCE_SECONDS and _is_delicate(frame)
         if not self._waits:
             raise KeyboardInterrupt
-        # Not by `threading`, which may be what was interrupted.
+        # Without `threading`, which may be the code that was interrupted.
         _thread.start_new_thread(self._remind, (number,))
 
     def forget(self) -> None:
-        """Drop an interruption that has waited until everything was done: it comes too late."""
+        """Drop an interruption that is still waiting when the block has ended."""
         self._waits = False
 
     def _remind(self, number: int) -> None:
@@ -106,9 +106,9 @@ class _Interrupter:
 
 
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Return whether code runs that an exception would split: what our own has called, up to there."""
+    """Return whether an exception would damage library code called by our code, or interrupt `defer_signals`."""
     while frame is not None and not frame.f_code.co_filename.startswith(_OURS):
-        # What is raised where an object is taken away is lost.
+        # Python discards exceptions that are raised in a finalizer.
         if frame.f_code.co_filename.startswith(_DELICATE) or frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back

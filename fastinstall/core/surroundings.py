@@ -1,8 +1,8 @@
-"""What a run takes from its surroundings unasked: umask, PATH, programs and files nearby.
+"""Protect a run from programs and files of other users, and from an unsafe umask or PATH.
 
-It decides which places on disk are trusted: what anybody could have put there is neither run nor obeyed. What counts is
-who could have put a file where it is found, not how tidy a machine is. Where everybody may write everywhere, as in
-images for CI that open `/opt` for all, files still belong to root or to the user, and count.
+A file that any user could have put in its place is neither run nor read as settings. The test is who could have put it
+there, not whether permissions are tidy: in CI images with a world-writable `/opt`, files of root or of the user are
+still trusted.
 """
 
 import os
@@ -23,11 +23,11 @@ _STICKY = 0o1000
 
 @immutable
 class TrustedPath:
-    """A file or directory, and who rules over it.
+    """A file or directory with the permissions that decide whether it is trusted.
 
     Attributes:
-        path: the absolute path, links not followed.
-        mode: permissions with the sticky bit.
+        path: the absolute path, without following links.
+        mode: permission bits, including the sticky bit.
         owner: the owner's user ID.
     """
 
@@ -38,11 +38,11 @@ class TrustedPath:
 
 @immutable
 class Person:
-    """Who runs this.
+    """The user who runs fastinstall.
 
     Attributes:
         user: the effective user ID.
-        before: the user who called sudo, or None if nobody did.
+        before: the ID of the user who called sudo, or None without sudo.
     """
 
     user: int
@@ -50,20 +50,20 @@ class Person:
 
     @property
     def trusted(self) -> frozenset[int]:
-        """Whose files are as good as one's own."""
+        """IDs of the users whose files are trusted: root, this user, and the caller of sudo."""
         return frozenset(each for each in (_ROOT, self.user, self.before) if each is not None)
 
 
 def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Person) -> str:
-    """Return why a file is not to be run or obeyed where it was found; empty if it is.
+    """Return why a file must not be run or read as settings; empty if it is trusted.
 
-    Another user's file is an objection only where everybody may write: elsewhere somebody has made that user
-    responsible (software of a cluster, a project's directory that a group shares).
+    A file of another user is distrusted only in a world-writable directory. In any other directory, an administrator or
+    a group has given that user write access (software of a cluster, a project's shared directory).
 
     Args:
-        file: what was found; of a symbolic link, the link itself.
-        directory: the directory that holds it.
-        person: who would run it.
+        file: the file; if it is a symbolic link, the link itself.
+        directory: the directory that contains the file.
+        person: the user who would run it.
     """
     if not directory.mode & _EVERYBODY_WRITES:
         return ""
@@ -75,28 +75,28 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
 
 
 def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Collection[str] = ()) -> str:
-    """Return PATH without entries in which just anybody could put a program.
+    """Return PATH without entries in which any user could put a program.
 
     Args:
-        path: as the variable has it.
-        modes: of its directories; one that is not named is kept.
-        planted: directories that are open, and in which somebody has put something.
+        path: the value of PATH.
+        modes: permission bits by directory; a directory that is missing here is kept.
+        planted: world-writable directories with files of other users.
 
     Returns:
-        Without relative entries (an empty one means the working directory), without those that are made for
-        everybody's files, as the machine's directory for temporary files is, and without `planted`.
+        PATH without relative entries (an empty one is the working directory), without directories that are both
+        world-writable and sticky, such as /tmp, and without `planted`.
     """
     kept = (entry for entry in path.split(":") if entry.startswith("/") and entry not in planted)
     return ":".join(entry for entry in kept if not _is_public(modes.get(entry, 0)))
 
 
 def restrict_umask(mask: int) -> int:
-    """Return a umask under which nothing that is made can be written by everybody; a group's share in it stays."""
+    """Return a umask under which no new file is world-writable; a mask that already ensures that is unchanged."""
     return mask if mask & _EVERYBODY_WRITES else mask | 0o022
 
 
 def describe_place(place: TrustedPath, owner: str) -> str:
-    """Return a place for a message: "/tmp (mode 1777, owner root)"."""
+    """Describe a path for a message: "/tmp (mode 1777, owner root)"."""
     return f"{place.path} (mode {place.mode:04o}, owner {owner or place.owner})"
 
 
@@ -106,7 +106,7 @@ def _is_public(mode: int) -> bool:
 
 @contextmanager
 def restrict_surroundings() -> Iterator[None]:
-    """Make nothing that everybody may write while the block runs, and search no PATH that anybody may fill."""
+    """While the block runs, create no world-writable files, and omit directories from PATH that any user may fill."""
     before, path = os.umask(0o022), os.environ.get("PATH")
     os.umask(restrict_umask(before))
     if path is not None:
@@ -125,9 +125,9 @@ def find_program(name: str, variables: Mapping[str, str]) -> str | None:
     """Find a program by name on PATH or by path, or return None if there is none.
 
     Raises:
-        RefusedError: anybody could have put it there.
+        RefusedError: any user could have put the program there.
     """
-    import shutil  # noqa: PLC0415 (doctor looks for no program)
+    import shutil  # noqa: PLC0415 (slow to import; doctor looks for no program)
 
     found = shutil.which(name, path=variables.get("PATH"))
     if found is not None:
@@ -137,15 +137,15 @@ def find_program(name: str, variables: Mapping[str, str]) -> str | None:
 
 
 def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
-    """Refuse a file that is there, and that anybody could have put there.
+    """Refuse an existing file that any user could have put there; a missing file is accepted.
 
     Args:
-        file: that would be run or obeyed.
-        variables: SUDO_UID tells who called sudo.
+        file: the file that would be run or read as settings.
+        variables: the environment; SUDO_UID identifies the caller of sudo.
         hint: what to do instead.
 
     Raises:
-        RefusedError: names the file, its directory, and whose they are.
+        RefusedError: the file is distrusted; names the file, its directory, and the owners of both.
     """
     person = find_person(variables)
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
@@ -155,13 +155,13 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
 
 
 def make_private(directory: Path, *, durable: bool = False) -> Path:
-    """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
+    """Create a directory that only this user may enter, and its missing parents alike; keep an existing one.
 
-    What root makes below another user's directory is that user's: sudo may keep HOME, and a `~/.local` that belonged to
-    root would lock its owner out.
+    Below another user's directory, root makes that user the owner: sudo may keep HOME, and a `~/.local` that belonged
+    to root would lock the user out.
 
     Args:
-        durable: also force the entry of each that was made to the disk.
+        durable: also force the entry of each new directory to the disk.
 
     Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.
     """
@@ -197,12 +197,12 @@ def _read_modes(path: str) -> dict[str, int]:
     found = {}
     for entry in path.split(":"):
         with suppress(OSError, ValueError):
-            found[entry] = stat.S_IMODE(os.stat(entry).st_mode)  # noqa: PTH116 (at every start)
+            found[entry] = stat.S_IMODE(os.stat(entry).st_mode)  # noqa: PTH116 (faster; runs at every start)
     return found
 
 
 def _holds_planted_file(directory: str) -> bool:
-    """Return whether an open directory, where programs look for `as`, `ld` and `uname`, holds another user's file."""
+    """Return whether a world-writable directory of PATH has a file of an untrusted user, or cannot be read."""
     person, owner = find_person(os.environ), Path(directory).stat().st_uid
     try:
         with os.scandir(directory) as entries:
@@ -213,20 +213,20 @@ def _holds_planted_file(directory: str) -> bool:
 
 
 def inspect_path(path: Path) -> TrustedPath:
-    """Look at a place, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
+    """Return a path's permissions without following links; a link gets mode 0, as none can be written (symlink(7))."""
     status = path.lstat()
     mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
     return TrustedPath(path=path, mode=mode, owner=status.st_uid)
 
 
 def find_person(variables: Mapping[str, str]) -> Person:
-    """Find who runs this; SUDO_UID tells who called sudo."""
+    """Return the user who runs fastinstall, and the caller of sudo, whom SUDO_UID identifies."""
     before = variables.get("SUDO_UID", "")
     return Person(user=os.geteuid(), before=int(before) if before.isdecimal() else None)
 
 
 def name_user(user: int) -> str:
-    """Name a user of this machine; empty if no account has the number."""
+    """Return the user name of a user ID; empty if this machine has no such account."""
     import pwd  # noqa: PLC0415 (only for a refusal)
 
     try:

@@ -1,4 +1,4 @@
-"""Temporary directories that are removed with their process, or by the next run after a kill."""
+"""Temporary directories that are removed when their process ends, or by a later run if it was killed."""
 
 import contextlib
 import fcntl
@@ -11,21 +11,22 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.files import discard
 
 _DAY = 86400.0
-"""Seconds."""
+"""One day in seconds."""
 
 
 @contextlib.contextmanager
 def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """Make a directory of our own that goes away with the block.
+    """Create a temporary directory, and remove it when the block ends.
 
     Args:
-        prefix: of its name, after ours.
-        within: a directory to make it in, which may be missing; leftovers of dead processes there are removed first,
-            and so is what cannot be removed at the end. None for the machine's directory for temporary files.
+        prefix: part of its name: "fastinstall-PREFIX-...".
+        within: the directory to create it in; created if missing. Directories that dead processes left there are
+            removed first, and a failure to remove the new one at the end is ignored. None for the machine's temporary
+            directory.
 
     Raises:
-        FailedError: no directory for temporary files can be written, and none is named.
-        OSError: as the kernel says.
+        FailedError: `within` is None, and the machine has no writable temporary directory.
+        OSError: the directory cannot be created.
     """
     import tempfile  # noqa: PLC0415 (like `write_bytes`)
 
@@ -49,21 +50,22 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
 
 
 def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
-    """Lock a directory until `locks` ends; False where another process has taken it for an abandoned one."""
+    """Lock a directory until `locks` closes; return False if another process took it for abandoned and removed it."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     locks.callback(os.close, descriptor)
-    with contextlib.suppress(OSError):  # where nothing can be locked, nothing is found abandoned
+    with contextlib.suppress(OSError):  # without locks, no process takes a directory for abandoned
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     return directory.is_dir()
 
 
 def _mark_of_this_boot() -> str:
-    """Return a suffix for directories of this boot of this machine; empty if the kernel gives no boot_id.
+    """Return a suffix that identifies the current boot of this machine; empty if the kernel gives no boot_id.
 
-    Machines that share a cache do not see each other's locks, so each judges only its own. Source: random(4).
+    Machines that share a cache may not see each other's locks, so each removes only its own directories. Source:
+    random(4).
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").replace("-", "").strip()
@@ -73,13 +75,13 @@ def _mark_of_this_boot() -> str:
 
 
 def _discard_abandoned(within: Path, mark: str) -> None:
-    """Discard temporary directories of this boot that no process locks any more."""
+    """Discard temporary directories of this boot that no process locks."""
     for directory in within.glob(f"fastinstall-*{mark}") if mark else ():
         _discard_unlocked(directory)
 
 
 def _discard_unlocked(directory: Path) -> None:
-    with contextlib.suppress(OSError), _locked_abandoned(directory):  # it is in use, or another process is at it
+    with contextlib.suppress(OSError), _locked_abandoned(directory):  # in use, or another process is removing it
         discard(directory)
 
 
@@ -88,7 +90,7 @@ def _locked_abandoned(directory: Path) -> Iterator[None]:
     """Hold the lock of a temporary directory whose process has died.
 
     Raises:
-        OSError: its process lives, or it is gone.
+        OSError: its process still runs, or the directory is gone.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -99,7 +101,7 @@ def _locked_abandoned(directory: Path) -> Iterator[None]:
 
 
 def list_abandoned(within: Path) -> tuple[Path, ...]:
-    """List the temporary directories that dead processes left; also of earlier boots, if a day has passed since."""
+    """List the temporary directories of dead processes: those of this boot, and others that are over a day old."""
     mark, found = _mark_of_this_boot(), list[Path]()
     for directory in sorted(within.glob("fastinstall-*")):
         with contextlib.suppress(OSError), _locked_abandoned(directory):
@@ -110,17 +112,17 @@ def list_abandoned(within: Path) -> tuple[Path, ...]:
 
 
 def discard_abandoned(directories: Iterable[Path]) -> None:
-    """Discard temporary directories that `list_abandoned` has listed."""
+    """Discard directories that `list_abandoned` has listed, unless a process has locked them meanwhile."""
     for directory in directories:
         _discard_unlocked(directory)
 
 
 def _require_temporary_directory() -> None:
-    """Raise where no directory for temporary files can be written, as in a container of a read-only file system."""
+    """Raise if the machine has no writable temporary directory, as in a container with a read-only filesystem."""
     import tempfile  # noqa: PLC0415 (like `write_bytes`)
 
     try:
         tempfile.gettempdir()
-    except FileNotFoundError as error:  # its text lists what was tried
+    except FileNotFoundError as error:  # its text lists the directories tried
         message = error.strerror or "no usable temporary directory"
         raise FailedError(message, hint="name one that can be written: TMPDIR=DIR fastinstall ...") from error

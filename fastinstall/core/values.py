@@ -1,10 +1,10 @@
-"""Immutable values, and the tags by which documents tell members of a union apart.
+"""Immutable values, and the tags that distinguish members of a union in documents.
 
-`@immutable` makes what `@dataclass(frozen=True, slots=True, kw_only=True)` would make, at a tenth of the price.
-`dataclasses` compiles six methods for each class, half a millisecond, whenever the program starts, and doctor needs
-more than a hundred classes. Here the methods are written once for all classes, and read the fields at run time. The
-result is a dataclass: `fields`, `replace`, `field` and `is_dataclass` work on it. It has no `__post_init__`, no
-`ClassVar` and no inheritance, which none of our values needs.
+`@immutable` is equivalent to `@dataclass(frozen=True, slots=True, kw_only=True)`, in a tenth of the time. `dataclasses`
+compiles six methods for each class at every start of the program, which takes half a millisecond, and doctor needs
+more than a hundred classes. Here all classes share the methods, which read the fields at run time. The result is a
+dataclass: `fields`, `replace`, `field` and `is_dataclass` work on it. `__post_init__` and `ClassVar` are not supported,
+as none of our values needs them.
 """
 
 import typing
@@ -18,19 +18,19 @@ T = TypeVar("T")
 
 
 def tag_of(cls: type) -> str:
-    """Return the tag of a member of a union, which `tagged` gave it ("system-packages")."""
-    tag: str = cls.TAG  # type: ignore[attr-defined]  # a class without one cannot be told apart
+    """Return the tag that `tagged` gave to a class ("system-packages")."""
+    tag: str = cls.TAG  # type: ignore[attr-defined]  # each member of a union has one
     return tag
 
 
 def is_tagged(cls: type) -> bool:
-    """Return whether a class is a member of a union."""
+    """Return whether a class has a tag, and so may be a member of a union."""
     return hasattr(cls, "TAG")
 
 
 @cache
 def get_hints(cls: type) -> dict[str, Any]:
-    """Return the types of the fields of a class, by their names."""
+    """Return the types of a dataclass's fields by name."""
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls)}
 
@@ -45,30 +45,30 @@ _assign = object.__setattr__
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def immutable(cls: type[T]) -> type[T]:
-    """Make a class a value: its annotated names are fields, given by keyword when it is made, and never changed."""
+    """Make a class an immutable dataclass: its annotated names are fields, set by keyword in the constructor."""
     for name, method in _METHODS.items():
         setattr(cls, name, method)
     made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True, match_args=False)(cls)
-    names = tuple(made.__dataclass_fields__)  # type: ignore[attr-defined]  # mypy does not see what is made
+    names = tuple(made.__dataclass_fields__)  # type: ignore[attr-defined]  # set by `dataclass`
     made._content = staticmethod(attrgetter(*names) if names else _nothing)  # type: ignore[attr-defined]  # noqa: SLF001
     return made
 
 
 def tagged(tag: str) -> Callable[[type[T]], type[T]]:
-    """Give a class its tag: what the key "kind" says of it in documents, whatever it is called and wherever it lies.
+    """Give a class its tag: the value of the key "kind" in documents, independent of the class's name and module.
 
     Args:
-        tag: part of the format of documents; never changed. No two members of a union have the same.
+        tag: unique among the members of a union; part of the document format, so it must never change.
     """
 
     def mark(cls: type[T]) -> type[T]:
-        cls.TAG = tag  # type: ignore[attr-defined]  # what `codec` looks for
+        cls.TAG = tag  # type: ignore[attr-defined]  # read by `tag_of`
         return cls
 
     return mark
 
 
-def _init(self: Any, **given: object) -> None:  # noqa: ANN401 (of any such class, like all that follow)
+def _init(self: Any, **given: object) -> None:  # noqa: ANN401 (any such class; so below)
     known: dict[str, Field[Any]] = self.__dataclass_fields__
     for name, each in known.items():
         _assign(self, name, given[name] if name in given else _make_default(self, each))

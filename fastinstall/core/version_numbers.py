@@ -1,8 +1,7 @@
-"""Version numbers and version specifiers, parsed and compared as PEP 440 has it, and names of distributions. Pure.
+"""Parse and compare version numbers and version specifiers (PEP 440), and normalise distribution names. Pure.
 
-Common specifiers, ranges of plain releases (">=10.3.0,<12.2.0"), are judged here, because doctor reads a hundred of
-them each time, and importing the `packaging` library takes longer than all of that. Everything else is left to
-`packaging`. Source: the version specifiers of PEP 440.
+Ranges of plain releases (">=10.3.0,<12.2.0") are evaluated here: doctor evaluates a hundred of them in each run, which
+takes less time than importing the `packaging` library. All other specifiers are left to `packaging`.
 """
 
 import operator
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def base_version(version: str) -> str:
-    """Return the version of Pillow that a version follows.
+    """Return the version of Pillow on which a fork's or our version is based, without post-release and local label.
 
     >>> base_version("12.1.1.post0"), base_version("12.1.1+simd.v3"), base_version("13.0.0rc1")
     ('12.1.1', '12.1.1', '13.0.0rc1')
 
     Raises:
-        ValueError: not a version (PEP 440).
+        ValueError: `version` is not a version (PEP 440).
     """
     if is_final_release(version):
         return version
@@ -39,10 +38,10 @@ def public_version(version: str) -> str:
 
 
 def parse_version_number(version: str) -> "Version":
-    """Parse a version, to be compared.
+    """Parse a version into an object that can be compared.
 
     Raises:
-        ValueError: not a version (PEP 440).
+        ValueError: `version` is not a version (PEP 440).
     """
     from packaging.version import Version  # noqa: PLC0415 (slow to import; only where versions are compared)
 
@@ -67,30 +66,30 @@ _COMPARISONS: dict[str, Callable[[Release, Release], bool]] = {
 
 
 def contains(specifier: str, version: str) -> bool:
-    """Return whether a version lies in a range; pre-releases count like any other.
+    """Return whether a version matches a specifier; pre-releases are treated like other versions.
 
     >>> contains(">=10.3.0,<12.2.0", "12.1.1"), contains("<12.3", "12.2.0rc1"), contains("==12.1.*", "12.1.1")
     (True, True, True)
 
     Args:
-        specifier: one that `is_specifier` takes.
+        specifier: a specifier that `is_specifier` accepts.
         version: a version of PEP 440, in any spelling.
 
     Raises:
-        ValueError: one of them is none.
+        ValueError: the specifier or the version is invalid.
     """
     if is_final_release(version) and _PLAIN_RANGE.fullmatch(specifier):
         return all(
             _COMPARISONS[comparison](_parse_release(version), _parse_release(bound))
             for comparison, bound in _PARTS.findall(specifier)
         )
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only for what is not plain)
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only for other specifiers)
 
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
 def is_specifier(text: str) -> bool:
-    """Return whether a text is a version specifier."""
+    """Return whether a text is a version specifier (PEP 440)."""
     if _PLAIN_RANGE.fullmatch(text):
         return True
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (like `contains`)
@@ -103,7 +102,7 @@ def is_specifier(text: str) -> bool:
 
 
 def is_version(text: str) -> bool:
-    """Return whether a text is a version."""
+    """Return whether a text is a version (PEP 440)."""
     if is_final_release(text):
         return True
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `contains`)
@@ -116,7 +115,7 @@ def is_version(text: str) -> bool:
 
 
 def list_leading_numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers that a version begins with, to compare by; none if it does not begin with one.
+    """Return the numbers at the start of a version, for comparisons; empty if it does not start with a number.
 
     >>> list_leading_numbers("2.9.1+cu126"), list_leading_numbers("")
     ((2, 9, 1), ())
@@ -135,7 +134,7 @@ def normalise_distribution_name(name: str) -> str:
 
 
 def is_final_release(version: str) -> bool:
-    """Return whether a version is a release and nothing else, in its normal form.
+    """Return whether a version is a plain release in normal form: numbers and dots only.
 
     >>> is_final_release("12.1.1"), is_final_release("12.1.1rc1"), is_final_release("v12.1")
     (True, False, False)
@@ -144,7 +143,7 @@ def is_final_release(version: str) -> bool:
 
 
 def _parse_release(version: str) -> Release:
-    """Parse a release that compares: trailing zeros say nothing."""
+    """Parse a plain release for comparisons; trailing zeros are dropped, as 1.0 equals 1."""
     numbers = [int(number) for number in version.split(".")]
     while numbers and not numbers[-1]:
         numbers.pop()

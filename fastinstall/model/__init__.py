@@ -1,1 +1,1 @@
-"""Values shared by several features, and their documents. No input, no output."""
+"""Values that several features share, and their documents. Nothing here reads or writes files."""

@@ -1,4 +1,4 @@
-"""Known vulnerabilities and defects: which affect a version, and which a downgrade brings back. Pure."""
+"""Known vulnerabilities and defects, those that affect a version, and those that a downgrade brings back. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from fastinstall.model.pixel_changes import PixelChange
 
 
 class Severity(StrEnum):
-    """The severity of an advisory, in its source's words."""
+    """The severity of an advisory, as its source rates it."""
 
     LOW = "low"
     MODERATE = "moderate"
@@ -28,7 +28,7 @@ class Advisory:
     Attributes:
         id: "CVE-2026-...", "GHSA-...", or our name for a defect.
         aliases: other identifiers of the same issue.
-        severity: as the source rates it.
+        severity: as rated by its source.
         affects: specifier over versions of the upstream Pillow ("<12.2.0").
         summary: what goes wrong and when, in one sentence.
         source: URL of the page that the entry was taken from.
@@ -58,7 +58,7 @@ class AdvisoryList:
     Attributes:
         schema: version of the file format; always 1.
         advisories: its entries, added to those of each recipe that names the file.
-        pixel_changes: the same for changed results.
+        pixel_changes: operations whose result Pillow changed, also added to each such recipe.
     """
 
     schema: int
@@ -78,7 +78,7 @@ def select_applicable_advisories(
 
     Args:
         advisories: those of a recipe, in any order.
-        pillow_version: of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
+        pillow_version: version of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
         kernels: whether the core has the SIMD kernels, with defects that stock Pillow does not have.
 
     Raises:
@@ -97,7 +97,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
 
     Args:
         advisories: those of a recipe, in any order.
-        versions: of the libraries, by their names in advisories; see `select_comparable_versions`.
+        versions: versions of the libraries, by their names in advisories; see `select_comparable_versions`.
 
     Raises:
         ValueError: one of `versions` is not a version (PEP 440).
@@ -110,7 +110,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
 
 
 def select_comparable_versions(versions: Mapping[str, str]) -> dict[str, str]:
-    """Return those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
+    """Return the items with a valid version (PEP 440), unlike "1.3.1.zlib-ng"."""
     return {name: version for name, version in versions.items() if is_version(version)}
 
 
@@ -121,7 +121,7 @@ def select_critical_advisories(
 
     Args:
         advisories: those of a recipe, in any order.
-        version: of Pillow or of a fork based on it.
+        version: version of Pillow or of a fork based on it.
         kernels: whether the core has the SIMD kernels.
 
     Raises:
@@ -132,7 +132,7 @@ def select_critical_advisories(
 
 
 def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
-    """Return how many there are of each severity, the most severe first; severities without any are omitted."""
+    """Return the number of advisories by severity, the most severe first; severities without any are omitted."""
     counts = Counter(advisory.severity for advisory in advisories)
     return {severity: counts[severity] for severity in GRAVEST_FIRST if counts[severity]}
 
@@ -140,9 +140,9 @@ def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
 def find_returning_advisories(
     advisories: Iterable[Advisory], installed_version: str, wanted_version: str, *, installed_kernels: bool = False
 ) -> tuple[Advisory, ...]:
-    """Return the advisories that affect the wanted version and not the installed one, the most severe first.
+    """Return the advisories that affect the wanted version but not the installed one, the most severe first.
 
-    An installed version that is invalid (PEP 440) counts as free of all of them.
+    An invalid installed version (PEP 440) counts as unaffected.
     """
     known, present = tuple(advisories), tuple[Advisory, ...]()
     with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Files of a package index, identified so that nothing else can replace them, and the wheel to build of them."""
+"""Files of a package index, identified by their hashes, and the order for the wheel to build from them."""
 
 from dataclasses import field
 
@@ -11,16 +11,16 @@ class Artefact:
     """An sdist, a wheel, or a package of C headers, by name, version and hash.
 
     Attributes:
-        name: of the distribution, normalised.
-        version: of the distribution, as its file name has it.
-        filename: as the index lists it: "pillow_simd-12.1.1.post0.tar.gz".
-        url: the address to fetch it from, without credentials and fragment ("file:///..." in a wheelhouse).
-        sha256: hexadecimal; empty only if the index gives none.
-        requires_python: a specifier ("", ">=3.10").
-        size: in bytes; 0 if unknown.
-        index: the index or the `find-links` of pip's settings that offers it, without credentials; empty for a file
-            that somebody named for one run.
-        mirrors: further addresses of the same file, tried in order.
+        name: name of the distribution, normalised.
+        version: version of the distribution, as in the file name.
+        filename: name of the file in the index: "pillow_simd-12.1.1.post0.tar.gz".
+        url: its URL, without credentials and fragment ("file:///..." in a wheelhouse).
+        sha256: its SHA-256, hexadecimal; empty only if the index has none.
+        requires_python: specifier over the versions of Python that it supports (">=3.10"); empty for all.
+        size: its size in bytes; 0 if unknown.
+        index: the index, or the `find-links` of pip's settings, that offers it, without credentials; empty for a file
+            that the user named for one run.
+        mirrors: further URLs of the same file, tried in order.
     """
 
     name: str
@@ -36,18 +36,17 @@ class Artefact:
 
 @immutable
 class Releases:
-    """What the index (or the wheelhouse) offers for a recipe and a target.
+    """The files that the index (or the wheelhouse) offers for a recipe and a target.
 
     Attributes:
-        sources: sdists of the recipe's source distribution, newest first; all of them, whatever
-            Python they require.
-        wheels: official wheels of what the recipe replaces that fit the target's tags, newest first,
-            the best one of each version only.
-        statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
+        sources: sdists of the recipe's source distribution for any version of Python, newest first.
+        wheels: official wheels of the distributions that the recipe replaces, if compatible with the target; only the
+            best wheel of each version, newest first.
+        statics: sdists of libraries that the recipe links into the core, newest first, by the recipe's library names.
         compilers: wheels with a compiler for this machine, newest first.
-        prebuilt: our wheels in the wheelhouse that fit the target's tags.
-        headers: packages of C headers, by the recipe's names of libraries, and by "python3.12" those of Python.
-        origin: where this was looked up, for messages ("the package index", a directory).
+        prebuilt: our wheels in the wheelhouse that are compatible with the target.
+        headers: packages of C headers, by the recipe's library names, and by "python3.12" for those of Python.
+        origin: the place that was searched, for messages ("the package index", a directory).
     """
 
     sources: tuple[Artefact, ...]
@@ -64,9 +63,9 @@ class LevelTarget:
     """A CPU level to compile a core for.
 
     Attributes:
-        level: as the recipe names it ("x86-64-v3").
-        cflags: all compiler flags, base and level; empty for a ready-made wheel.
-        ldflags: linker flags that mark the binary.
+        level: its name in the recipe ("x86-64-v3").
+        cflags: all compiler flags, base and level; empty for a wheel that exists already.
+        ldflags: linker flags that mark the binary with the level.
     """
 
     level: str
@@ -76,23 +75,24 @@ class LevelTarget:
 
 @immutable
 class WheelOrder:
-    """The wheel to build: from what, for which levels, and how linked.
+    """An order for a wheel: its sources, its levels, and how it is linked.
 
     Attributes:
         recipe: name of the recipe.
         source: the sdist; None with `prebuilt`.
-        left_out: kernels to leave out, by the recipe's names.
-        statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        clang: the wheel whose compiler compiles; None with a compiler that is in none.
-        base_wheel: the official wheel that carries the core; None: build everything and repair, or link in place.
-        prebuilt: our wheel from the wheelhouse, used unchanged.
-        cached: the hash of a cached wheel of the same build, to use; empty if there is none.
+        left_out: names of the recipe's kernels to leave out.
+        statics: sdists of libraries to link into the core, by the recipe's library names.
+        clang: the wheel with the compiler to use; None for a compiler of the machine.
+        base_wheel: the official wheel in which the core is replaced; None to build a whole wheel, and to bundle its
+            libraries or link those in place.
+        prebuilt: our wheel from the wheelhouse, to use unchanged; None to build one.
+        cached: SHA-256 of a cached wheel of the same build, to use; empty if there is none.
         distribution: name of the built distribution.
         version: its version, with the local label ("12.1.1+simd.v3").
-        targets: levels to compile, the baseline first; the loader chooses among several.
+        targets: levels to compile, the baseline first; of several, the loader chooses.
         link: which native libraries the core uses.
-        libraries: libraries that the build enables, by the recipe's names.
-        jobs: how many compilers may run at the same time.
+        libraries: the recipe's names of the libraries that the build enables.
+        jobs: number of compilers that may run at the same time.
     """
 
     recipe: str

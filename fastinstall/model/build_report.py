@@ -1,4 +1,4 @@
-"""The result of a build: a wheel, or conda packages made from it, and fastinstall beside them."""
+"""The result of a build: a wheel, or conda packages made from it, and optionally wheels of fastinstall itself."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -7,7 +7,7 @@ from fastinstall.core.values import immutable
 
 
 class Format(StrEnum):
-    """The requested format."""
+    """The format of the result."""
 
     WHEEL = "wheel"
     CONDA = "conda"
@@ -18,11 +18,11 @@ class BuiltPackage:
     """A conda package in the channel.
 
     Attributes:
-        name: of the package ("pillow").
-        version: of the package, as conda writes it ("13.0.0").
-        build: the build string ("simd_v2v3_py311_0").
-        path: where its file lies in the channel.
-        sha256: of the file, 64 hexadecimal digits.
+        name: name of the package ("pillow").
+        version: its version, as conda writes it ("13.0.0").
+        build: its build string ("simd_v2v3_py311_0").
+        path: path of its file in the channel.
+        sha256: SHA-256 of the file, 64 hexadecimal digits.
     """
 
     name: str
@@ -34,15 +34,15 @@ class BuiltPackage:
 
 @immutable
 class ToolWheels:
-    """fastinstall in a directory.
+    """A directory with wheels of fastinstall and its requirements, for other machines.
 
     Attributes:
-        directory: that contains its wheels and their SHA256SUMS.
-        wheel: the file name of fastinstall's own.
-        version: of that wheel; empty if its file name does not tell.
-        pythons: the minor versions of Python that can run it from there.
-        files: sha256 by file name, of all files.
-        left_out: why a Python is not served, by its minor version.
+        directory: the directory, with the wheels and their SHA256SUMS.
+        wheel: file name of fastinstall's own wheel.
+        version: version of fastinstall; empty if the file name does not have one.
+        pythons: minor versions of Python that can run fastinstall from the directory.
+        files: SHA-256 of every file, by file name.
+        left_out: the reason why a Python is not supported, by its minor version.
     """
 
     directory: PurePath
@@ -55,16 +55,16 @@ class ToolWheels:
 
 @immutable
 class BuildReport:
-    """The build for one Python.
+    """The result of a build for one Python.
 
     Attributes:
-        format: what was requested: a wheel, or a channel of conda packages.
-        wheel: its file; for conda packages, the wheel that they were made from.
-        sha256: of the wheel, hexadecimal.
-        from_cache: whether it was taken from the cache.
+        format: the requested format: a wheel, or a channel of conda packages.
+        wheel: path of the wheel; for conda packages, of the wheel from which they were made.
+        sha256: SHA-256 of the wheel, hexadecimal.
+        from_cache: whether the wheel was taken from the cache.
         channel: the URL of the channel; empty for a wheel.
-        packages: of the channel, the stack first; empty for a wheel.
-        tool: fastinstall itself, beside the wheel; None if not requested.
+        packages: the packages in the channel, the stack first; empty for a wheel.
+        tool: wheels of fastinstall itself; None if not requested.
     """
 
     format: Format

@@ -1,4 +1,4 @@
-"""What fastinstall's cache holds, by its directories, and what each takes on the disk."""
+"""The directories of fastinstall's cache, with their purposes and sizes."""
 
 from fastinstall.core.messages import format_bytes
 from fastinstall.core.values import immutable
@@ -22,7 +22,7 @@ PURPOSES = {
     "manifests": "hashes of what was unpacked",
     "tmp": "left over from runs that were killed",
 }
-"""Each directory of the cache that may be removed, and what is in it; of `tmp`, what no run at work has there."""
+"""The purpose of each directory of the cache that may be removed; of `tmp`, only the leftovers of killed runs."""
 
 
 @immutable
@@ -30,9 +30,9 @@ class CachePart:
     """A directory of the cache.
 
     Attributes:
-        name: of the directory ("downloads").
-        purpose: what is in it, for people.
-        disk_bytes: blocks that its files take, in bytes; a file with several links counts once.
+        name: name of the directory ("downloads").
+        purpose: what it contains, for messages.
+        disk_bytes: disk space of its files in bytes; a file with several links counts once.
     """
 
     name: str
@@ -42,13 +42,13 @@ class CachePart:
 
 @immutable
 class CacheSurvey:
-    """The cache, or what was removed from it.
+    """The content of the cache, or the content that was removed from it.
 
     Attributes:
-        directory: where it is.
-        parts: its directories, the largest first; empty ones are left out.
-        disk_bytes: of all of them.
-        removed: whether this is what was removed.
+        directory: path of the cache.
+        parts: its directories, the largest first, without empty ones.
+        disk_bytes: disk space of all parts together.
+        removed: whether the parts have been removed.
     """
 
     directory: str
@@ -58,5 +58,5 @@ class CacheSurvey:
 
     @property
     def size(self) -> str:
-        """Its size for people: "378.2 MB"."""
+        """The disk space for messages: "378.2 MB"."""
         return format_bytes(self.disk_bytes)

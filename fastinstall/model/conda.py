@@ -1,4 +1,4 @@
-"""Conda: the facts about an environment, from its files alone, and what an engine is and would change there."""
+"""Conda environments as their files describe them, and the interface and results of engines that change them."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,7 +10,7 @@ from fastinstall.core.values import immutable
 
 
 class CondaInstaller(StrEnum):
-    """Which engine installs into a conda environment."""
+    """The engines that can install into a conda environment."""
 
     AUTO = "auto"
     CONDA = "conda"
@@ -20,19 +20,19 @@ class CondaInstaller(StrEnum):
 
 @immutable
 class CondaPackage:
-    """A conda package: installed, offered by a channel, or to be made by us.
+    """A conda package: installed, offered by a channel, or planned by fastinstall.
 
     Attributes:
-        name: as channels list it, in lower case ("pillow").
-        version: as conda writes it ("13.0.0"): CPU levels are in `build`.
+        name: its name in channels, in lower case ("pillow").
+        version: its version ("13.0.0"), without CPU levels: those are in `build`.
         build: the build string ("simd_v2v3_py311_0").
-        build_number: of several builds of a version, the latest has the highest.
+        build_number: solvers prefer the highest of a version's builds.
         subdir: "linux-64" or "noarch"; empty if unknown.
         channel: a name or a URL without credentials; empty if unknown.
-        url: of the file; empty if unknown.
-        sha256: of the file, hexadecimal; empty if unknown.
-        depends: match specs of what must be installed with it.
-        constrains: match specs that hold if their package is installed.
+        url: the URL of its file; empty if unknown.
+        sha256: SHA-256 of its file, hexadecimal; empty if unknown.
+        depends: match specs of packages that must be installed with it.
+        constrains: match specs that a package must meet only if it is installed.
     """
 
     name: str
@@ -53,19 +53,19 @@ class CondaPackage:
 
     @property
     def index(self) -> dict[str, object]:
-        """The main fields of its entry in a channel's index, by conda's keys."""
+        """The main keys and values of its entry in a channel's index."""
         keys = ("name", "version", "build", "build_number", "depends", "constrains")
         return {key: encode(getattr(self, key)) for key in keys}
 
     @property
     def record(self) -> str:
-        """The name of its file in `conda-meta`, once it is installed."""
+        """The name of its file in `conda-meta` if it is installed."""
         return f"{self.dist}.json"
 
 
 @immutable
 class CondaClaim:
-    """Files that an installed package claims, if relevant to PIL.
+    """The files relevant to PIL that an installed package claims.
 
     For a package that provides PIL, these are all its files; for others, those below `PIL/`, and libraries
     and headers of libjpeg and libtiff.
@@ -73,8 +73,8 @@ class CondaClaim:
     Attributes:
         dist: the claiming package, by name, version and build ("pillow-13.0.0-py311h1234567_0").
         files: paths relative to the prefix.
-        missing: those that are not on disk.
-        altered: those whose size or hash differs from the record.
+        missing: claimed files that are not on disk.
+        altered: claimed files whose size or hash differs from the record.
     """
 
     dist: str
@@ -89,8 +89,8 @@ class CondaClash:
 
     Attributes:
         path: relative to the prefix.
-        claimants: the packages, by `dist`; pip's as "pip: NAME VERSION".
-        holder: the package whose content it has; empty if none.
+        claimants: the packages, by `dist`; one installed by pip as "pip: NAME VERSION".
+        holder: the package whose version of the file is on disk; empty if it is none of them.
     """
 
     path: str
@@ -103,11 +103,11 @@ class CondaRevision:
     """An entry of `conda-meta/history` that installed or removed a package relevant to PIL.
 
     Attributes:
-        number: its place in the history, 0 for the first.
+        number: its position in the history, 0 for the first entry.
         at: its time, as conda wrote it (local time).
         command: the command line; empty if the history has none.
-        linked: installed relevant packages, as "NAME-VERSION-BUILD".
-        unlinked: removed relevant packages, likewise.
+        linked: relevant packages that it installed, as "NAME-VERSION-BUILD".
+        unlinked: relevant packages that it removed, likewise.
         dropped: other packages that it removed and did not install again, likewise.
     """
 
@@ -124,11 +124,12 @@ class CondaTool:
     """A conda executable.
 
     Attributes:
-        command: the words that start it, absolute.
-        version: of conda; empty if unknown.
-        root: its own prefix ("base").
+        command: the argv that starts it, with an absolute path.
+        version: version of conda; empty if unknown.
+        root: its own prefix (the environment "base").
         solver: "classic", "libmamba", "rattler"; empty if unknown.
-        found_by: the variable that names it, or "PATH"; "environment" if an environment's place or history does.
+        found_by: how it was found: the name of an environment variable, "PATH", or "environment" if the location or the
+            history of an environment names it.
     """
 
     command: tuple[str, ...]
@@ -140,20 +141,20 @@ class CondaTool:
 
 @immutable
 class Conda:
-    """A conda environment, read from its files; no conda is run.
+    """A conda environment, read from its files without running conda.
 
     Attributes:
-        packages: those with a readable record in `conda-meta`.
+        packages: packages with a readable record in `conda-meta`.
         unreadable: records that cannot be read, by file name, with the problem.
         claims: which packages claim files relevant to PIL.
-        clashes: such files with several claimants.
+        clashes: files relevant to PIL that several packages claim.
         pins: lines of `conda-meta/pinned`, without comments.
-        revisions: relevant entries of the history, oldest first.
-        is_base: whether conda itself is installed here.
+        revisions: entries of the history that concern PIL, oldest first.
+        is_base: whether conda itself is installed in this environment.
         channels: channels in the environment's own configuration (`condarc.d` and the like), without credentials.
         has_channels: whether any configuration that conda would read names channels.
-        usual_channels: channels in conda's and its user's configuration files; without those with credentials.
-        stale: `site-packages` of other versions of Python that still hold distributions, relative to the prefix.
+        usual_channels: channels in the configuration files of conda and of the user, except those with credentials.
+        stale: `site-packages` of other versions of Python that still contain distributions, relative to the prefix.
         debris: leftovers of an interrupted conda transaction, relative to the prefix.
         tool: the conda executable; None if not found, or not looked for.
     """
@@ -179,14 +180,14 @@ class Conda:
 
 @immutable
 class CondaRequest:
-    """A request to an engine's solver.
+    """A request to the solver of an engine.
 
     Attributes:
-        prefix: the environment to solve for, with what is installed there.
-        ours: packages to be made; they need not exist yet.
-        specs: further match specs to install ("libjpeg-turbo").
-        channels: sources of other packages; empty: only use what is installed and `ours`.
-        offline: only use what is cached of the channels.
+        prefix: the environment to solve for; its installed packages count.
+        ours: our packages to install; they need not exist yet.
+        specs: match specs of other packages to install ("libjpeg-turbo").
+        channels: sources of other packages; if empty, only installed packages and `ours` are used.
+        offline: use only cached data of the channels.
     """
 
     prefix: PurePath
@@ -198,11 +199,11 @@ class CondaRequest:
 
 @immutable
 class CondaChange:
-    """The changes of an engine's transaction.
+    """The changes that an engine makes in one transaction.
 
     Attributes:
-        linked: packages to install, replacements included.
-        unlinked: packages to remove; a replaced one is in both.
+        linked: packages to install, including replacements.
+        unlinked: packages to remove, including replaced ones.
     """
 
     linked: tuple[CondaPackage, ...] = ()
@@ -222,8 +223,8 @@ class CondaStack:
 
     Attributes:
         package: the package that provides PIL.
-        guard: the package that stops the solver from replacing it; None if declined.
-        channel: the directory of the channel with both, inside the environment.
+        guard: the package that stops solvers from replacing the stack; None if declined.
+        channel: the directory of the channel with both packages, inside the environment.
     """
 
     package: CondaPackage
@@ -232,53 +233,58 @@ class CondaStack:
 
 
 class CondaEngine(Protocol):
-    """Installs conda packages: it solves, fetches and links, and undoes nothing.
+    """Installs conda packages: it solves, fetches and links.
 
-    What an engine does to a live environment is recorded and undone by its caller.
+    The caller records, and if necessary undoes, an engine's changes to a live environment.
     """
 
     @property
     def name(self) -> CondaInstaller:
-        """Which one it is."""
+        """The engine's name."""
 
     @property
     def description(self) -> str:
-        """For people: "conda 24.7.1, classic solver"."""
+        """The engine for messages: "conda 24.7.1, classic solver"."""
 
     def preview(self, request: CondaRequest) -> CondaChange:
-        """Solve, and change nothing.
+        """Solve a request and return the resulting changes, without making them.
 
-        What is installed stays as it is wherever the solver can, and pins are respected. Packages of `request.ours`
-        need not exist.
+        The solver keeps installed packages if possible, and obeys pins.
 
         Raises:
-            FailedError: no solution, a channel that cannot be reached, records that cannot be read.
+            FailedError: there is no solution, a channel cannot be reached, or records cannot be read.
             RefusedError: the environment is frozen, locked or not writable.
         """
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
         """Link packages with `file:` URLs into an empty directory, as if it were `prefix`.
 
-        No solver is asked, no dependency is brought, and no list of environments learns of the directory. The records
-        name the channels and URLs that are given, and what solvers should take as the user's request.
+        This involves no solver and installs no dependencies, and the directory is not added to conda's list of
+        environments. The records have the channels and URLs of `packages`, and the spec that solvers should treat as
+        the user's request.
+
+        Args:
+            packages: the packages; their URLs must be `file:` URLs.
+            scratch: the empty directory.
+            prefix: the environment whose path the linked files contain.
 
         Raises:
-            FailedError: a package is damaged, or something is left that names the directory.
+            FailedError: a package is damaged, or a linked file still contains the path of the directory.
         """
 
     def change(self, prefix: Path, change: CondaChange) -> None:
-        """Do exactly this to a live environment; no solver is asked.
+        """Make exactly these changes in a live environment, without a solver.
 
-        What is only in `unlinked` goes without its dependants, what is in `linked` comes; the same package in both is
-        installed again. A name that is not installed is no error.
+        Packages that are only in `unlinked` are removed, but not their dependants. Packages in `linked` are installed;
+        one that is in both is installed again. Removing a package that is not installed is not an error.
 
         Raises:
-            FailedError: it did not come to what was asked; the environment may be changed half.
+            FailedError: the environment is not as requested afterwards; some of the changes may have been made.
             RefusedError: the environment is frozen, locked or not writable; nothing is changed.
         """
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """Fetch a package into the engine's cache, and tell what linking it brings.
+        """Fetch a package into the engine's cache, and return the paths of the files that linking it would create.
 
         Args:
             package: the package; its `url` says where to fetch it.
@@ -286,8 +292,8 @@ class CondaEngine(Protocol):
                 Python.
 
         Returns:
-            Paths relative to a prefix, bytecode that may be compiled included.
+            Paths relative to a prefix, including those of bytecode that may be compiled.
 
         Raises:
-            FailedError: it cannot be had.
+            FailedError: the package cannot be fetched or read.
         """

@@ -1,6 +1,6 @@
-"""The stack as conda packages: their names, dependencies and conflicts; and the commands that bring them. Pure.
+"""Plan the conda packages of a stack: their names, dependencies and constraints, and commands for them. Pure.
 
-Source: conda's package specification (`index.json`), the grammar of its match specs, and conda-forge's convention of
+Source: conda's package specification (`index.json`), the grammar of its match specs, and conda-forge's convention for
 bounds (">=1.2.3,<2.0a0").
 """
 
@@ -22,13 +22,13 @@ GUARD = "fastinstall-guard"
 """Name of the package that stops solvers from replacing the stack."""
 
 GUARD_VERSION = "1"
-"""Version of the guard package's purpose; the build string distinguishes contents."""
+"""Version of the guard package; it is constant, and the build string distinguishes different contents."""
 
 CHANNEL = "share/fastinstall/channel"
-"""The channel inside an environment, relative to its prefix."""
+"""Directory of the channel inside an environment, relative to its prefix."""
 
 REGISTRATION = "condarc.d/fastinstall.yml"
-"""Relative to the prefix: conda and mamba read it if the environment is active or the target."""
+"""Configuration file, relative to the prefix, that conda and mamba read if the environment is active or the target."""
 
 
 _OURS = re.compile(rf"[a-z]+_(?:{LABEL_PATTERN})+_py\d+t?_\d+")
@@ -46,11 +46,11 @@ def plan_stack_package(
     """Return the conda package for a wheel.
 
     Args:
-        build: how the wheel is built: its levels, libraries and label.
-        facts: of the target, whose Python and packages count.
-        microarchitectures: CPU level to the names of the processors that have it.
-        number: distinguishes later builds of the same version and levels; they have a higher one.
-        libraries: the recipe's, for link mode "env".
+        build: the order for the wheel, with its levels, libraries and label.
+        facts: the observations of the target; its Python and conda packages decide the dependencies.
+        microarchitectures: archspec's names of the processors that have a CPU level, by level.
+        number: higher for each later build of the same version and levels.
+        libraries: the recipe's libraries, for link mode "env".
     """
     public, _, label = build.version.partition("+")
     levels = "".join(map(level_label, build.levels))
@@ -80,7 +80,7 @@ def _list_dependencies(
     yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
     if conda is not None and conda.named("python_abi") is not None:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
-    # The official wheel's minimum; without one, the C library of the build.
+    # The minimum glibc of the wheel that the build starts from; without one, the glibc of this machine.
     given = build.prebuilt or build.base_wheel
     promised = find_required_glibc(given.filename) if given is not None else None
     own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
@@ -90,10 +90,10 @@ def _list_dependencies(
         yield glibc_spec(promised)
     names = microarchitectures.get(next(iter(build.levels), ""), ())
     if names:
-        # One of several build strings, which all solvers understand, or at least accept. Without brackets, classic
-        # loses what stands in parentheses. libsolv, in mamba and conda's libmamba, knows no choice between builds: it
-        # reads a choice between versions, of which `^1$` is the one that every processor has. That stands neither
-        # first nor last, for there libsolv takes what is around it along.
+        # A choice between build strings, in a form that all solvers accept. Without brackets, the classic solver drops
+        # parentheses. libsolv (in mamba and conda's libmamba) has no choice between builds: it reads the pattern as a
+        # choice between versions, in which `^1$` matches every processor. `^1$` must be neither first nor last, because
+        # libsolv would then include the characters around it.
         patterns = [f"^{name}$" for name in (names[0], "1", *names[1:], names[0])]
         yield f'__archspec ==1[build="{"|".join(patterns)}"]'
     if build.link is LinkMode.ENV and conda is not None:
@@ -103,13 +103,13 @@ def _list_dependencies(
 
 
 def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
-    """Return the package that stops solvers from replacing the stack; the final one bears a digest.
+    """Return the package that stops solvers from replacing the stack; its final build string has a digest added.
 
     Args:
-        stack: the protected package, whose name and build string it names.
-        prefix: the environment, whose channel holds the package.
-        keeps: packages that the replaced Pillow depended on. Nothing else may need them, and if a solver removed them,
-            a rollback would leave a Pillow without its libraries.
+        stack: the protected package; the guard constrains its name and build string.
+        prefix: the environment, whose channel contains the guard package.
+        keeps: specs of packages that the replaced Pillow depended on. If a solver removed them as unneeded, Pillow
+            would lack its libraries after a rollback.
     """
     return CondaPackage(
         name=GUARD,
@@ -123,12 +123,12 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
 
 
 def is_our_package(package: CondaPackage) -> bool:
-    """Return whether fastinstall made a package: the stack or its guard."""
+    """Return whether a package is one of fastinstall's: the stack or its guard."""
     return package.name == GUARD or (package.name in PROVIDERS and _OURS.fullmatch(package.build) is not None)
 
 
 def preference(levels: tuple[str, ...]) -> int:
-    """Return the first build number: among builds that a processor can run, solvers take the highest.
+    """Return the lowest build number for these levels; solvers choose the highest number that a processor can run.
 
     The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
     """
@@ -137,10 +137,10 @@ def preference(levels: tuple[str, ...]) -> int:
 
 
 def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
-    """Return a match spec for a linked library: the installed version or later, with the same ABI.
+    """Return a match spec for a linked library: the installed version or a later one with the same ABI.
 
-    Channels know how long the ABI lasts: the upper bound is the one that most packages of the environment use. Without
-    any, it is the next major release.
+    The upper bound is the one that most packages of the environment use, since channels know when the ABI changes. If
+    no package has one, it is the next major release.
     """
     pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
     given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]
@@ -156,7 +156,7 @@ def find_required_glibc(tags: str) -> tuple[int, int] | None:
     """Return the oldest glibc that platform tags promise, or None if they promise none.
 
     Args:
-        tags: of a wheel, or its file name ("manylinux_2_27_x86_64.manylinux_2_28_x86_64").
+        tags: a wheel's platform tags ("manylinux_2_27_x86_64.manylinux_2_28_x86_64"), or its file name.
 
     Source: PEP 600.
     """
@@ -166,7 +166,7 @@ def find_required_glibc(tags: str) -> tuple[int, int] | None:
 
 
 def glibc_spec(version: tuple[int, int]) -> str:
-    """Return the match spec for at least this version of glibc."""
+    """Return the match spec that requires this version of glibc or a later one."""
     return f"__glibc >={version[0]}.{version[1]},<3.0.a0"
 
 
@@ -174,7 +174,7 @@ TURBO, IJG, TIFF = "libjpeg-turbo", "jpeg", "libtiff"
 
 
 def providers(recipe: Recipe) -> frozenset[str]:
-    """Return the conda package names that provide what a recipe replaces."""
+    """Return the names of the conda packages that correspond to the distributions that a recipe replaces."""
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
     return frozenset(name.lower().replace("_", "-") for name in names)
 
@@ -186,12 +186,12 @@ def find_replaced_packages(conda: Conda, recipe: Recipe) -> tuple[CondaPackage, 
 
 
 def conda_command(facts: Facts, verb: str, *words: str) -> str:
-    """Return a pasteable conda command for this environment."""
+    """Return a shell command that runs conda's `verb` on the environment of `facts`."""
     tool = facts.conda.tool if facts.conda is not None else None
     start = tool.command if tool is not None else ("conda",)
     return shlex.join((*start, verb, "--prefix", str(facts.environment.prefix), *words))
 
 
 def foreign_channels(channels: Iterable[str]) -> tuple[str, ...]:
-    """Return channels without the one inside the environment, each once."""
+    """Return the channels, each once, except empty names and the channel inside the environment."""
     return tuple(dict.fromkeys(channel for channel in channels if channel and not channel.endswith(CHANNEL)))

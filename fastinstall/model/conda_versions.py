@@ -1,7 +1,7 @@
-"""Conda's order of versions, and whether a version meets the version part of a match spec. Pure.
+"""Compare versions of conda packages, with each other and with the version part of a match spec. Pure.
 
-It is another order than PEP 440's: 13.0.0rc1 is below 13, and 12.1.1+simd below 12.1.1.
-Source: conda's documentation of version ordering and match specs; tests compare it with conda and with rattler.
+The order is not that of PEP 440: 13.0.0rc1 is below 13, and 12.1.1+simd below 12.1.1.
+Source: conda's documentation of version ordering and match specs; tests compare the results with conda and rattler.
 """
 
 import re
@@ -12,7 +12,7 @@ from itertools import zip_longest
 _Atom = tuple[int, int | str]
 _Components = tuple[tuple[_Atom, ...], ...]
 _DEV, _WORD, _NUMBER, _POST = range(4)
-"""How atoms of a version are ranked: "dev", any other word, a number, "post"."""
+"""Ranks of a version's atoms: "dev" is lowest, then any other word, a number, and "post"."""
 _ZERO: _Atom = (_NUMBER, 0)
 _ATOMS = re.compile(r"\d+|[^\d.]+")
 _CLAUSE = re.compile(r"(?P<sign>==|!=|<=|>=|~=|=|<|>|)(?P<version>[\w.*+!-]+)")
@@ -20,14 +20,14 @@ _CLAUSE = re.compile(r"(?P<sign>==|!=|<=|>=|~=|=|<|>|)(?P<version>[\w.*+!-]+)")
 
 @total_ordering
 class CondaVersion:
-    """A version of a conda package, to be compared: 1.1 is 1.1.0, and words are below numbers.
+    """A version of a conda package that can be compared: 1.1 equals 1.1.0, and words are below numbers.
 
     Attributes:
         parts: components of the epoch, the version and the local label.
     """
 
     def __init__(self, text: str) -> None:
-        """Take "1!13.0.0rc1+simd": an epoch, the version, and a local label."""
+        """Parse a version such as "1!13.0.0rc1+simd", with an epoch and a local label."""
         written, _, label = text.strip().lower().replace("-", "_").partition("+")
         epoch, _, public = written.rpartition("!")
         self.parts = (((_NUMBER, int(epoch or 0)),),), _split(public), _split(label)
@@ -41,11 +41,11 @@ class CondaVersion:
         return _pad_all(self, other) < _pad_all(other, self)
 
     def __hash__(self) -> int:
-        """Refuse: equal versions may be written differently."""
+        """Raise TypeError: equal versions may be written differently."""
         raise TypeError("not hashable")
 
     def starts_with(self, other: "CondaVersion") -> bool:
-        """Return whether the components of another version begin this one: "12.1" begins "12.1.1"."""
+        """Return whether this version starts with the components of another: "12.1.1" starts with "12.1"."""
         (epoch, own, label), (other_epoch, begin, other_label) = self.parts, other.parts
         if epoch != other_epoch or (other_label and (label != other_label or own != begin)):
             return False
@@ -55,7 +55,7 @@ class CondaVersion:
         *earlier, last = begin
         if _pad(own[: len(earlier)], tuple(earlier)) != _pad(tuple(earlier), own[: len(earlier)]):
             return False
-        # In the last component a word may go on: "13.0.0rc" begins "13.0.0rc1".
+        # In the last component, this version may continue: "13.0.0rc1" starts with "13.0.0rc".
         atoms = own[len(earlier)] + (_ZERO,) * (len(last) - len(own[len(earlier)]))
         *before, end = last or (_ZERO,)
         found = atoms[len(before)] if atoms else _ZERO
@@ -70,7 +70,7 @@ class CondaVersion:
 
 
 def _split(text: str) -> _Components:
-    """Split a version into components, and these into numbers and words; a word at a component's start follows a 0."""
+    """Split a version into components, and these into numbers and words; put a 0 before a word that starts one."""
     components = []
     for component in text.replace("_", ".").split(".") if text else ():
         atoms = tuple(map(_rank, _ATOMS.findall(component)))
@@ -89,20 +89,20 @@ def _pad_all(own: CondaVersion, other: CondaVersion) -> tuple[_Components, ...]:
 
 
 def _pad(own: _Components, other: _Components) -> _Components:
-    """Return components filled with zeros to the lengths of another version's."""
+    """Return components, padded with zeros to the lengths of those of another version."""
     pairs = zip_longest(own, other, fillvalue=())
     return tuple(mine + (_ZERO,) * max(0, len(others) - len(mine), not mine) for mine, others in pairs)
 
 
 def meets_conda_spec(spec: str, version: str) -> bool:
-    """Return whether a version meets the version part of a match spec; one that cannot be read is met.
+    """Return whether a version meets the version part of a match spec; a spec that cannot be parsed counts as met.
 
     >>> meets_conda_spec("12.*|>=13,<14", "13.0.0"), meets_conda_spec(">=13", "13.0.0rc1")
     (True, False)
 
     Args:
-        spec: clauses that all have to hold, joined by ",", in alternatives, joined by "|".
-        version: of a conda package.
+        spec: alternatives, separated by "|"; each has clauses, separated by ",", that all must be met.
+        version: the version of a conda package.
     """
     if "(" in spec:
         return True
@@ -125,7 +125,7 @@ def _meets(clause: str, own: CondaVersion, text: str) -> bool:
     return {
         "": begins if has_star else own == other,
         "=": begins,
-        "==": own == other,  # a star after this sign, or after an order, says nothing
+        "==": own == other,  # a star after this sign, or after an order sign, is ignored
         "!=": not begins if has_star else own != other,
         "~=": own >= other and own.starts_with(other.shortened()),
         ">=": own >= other,

@@ -1,6 +1,6 @@
-"""What is installed and accepts only some versions of Pillow: distributions, conda's packages, and pins. Pure.
+"""Find installed distributions, conda packages and pins that accept only some versions of Pillow. Pure.
 
-Conda's pins are lines of `conda-meta/pinned`; ours keeps the stack to our builds.
+Conda's pins are lines of `conda-meta/pinned`; our pin restricts the stack to our builds.
 """
 
 import re
@@ -19,13 +19,13 @@ _NAME = re.compile(r"(?:[^\s\[]*::)?\s*([A-Za-z0-9_][A-Za-z0-9_.-]*|\*)")
 
 
 def name_of_spec(spec: str) -> str:
-    """Return the package name in a spec: "pillow" of "conda-forge::pillow >=12"; empty if it has none."""
+    """Return the package name in a match spec: "pillow" of "conda-forge::pillow >=12"; empty if it has none."""
     match = _NAME.match(spec.strip())
     return match[1].lower() if match is not None else ""
 
 
 def bounds_of(spec: str) -> str:
-    """Return the part of a spec after the name: ">=12" of "conda-forge::pillow >=12"; empty without one."""
+    """Return the part of a match spec after the name: ">=12" of "conda-forge::pillow >=12"; empty if there is none."""
     match = _NAME.match(spec.strip())
     return spec.strip()[match.end() :].strip() if match is not None else ""
 
@@ -42,7 +42,7 @@ def build_asked(spec: str) -> tuple[str, str]:
 
 
 def version_asked(spec: str) -> str:
-    """Return the version part of a match spec, as conda writes it: ">=9.5,<10"; empty if every version fits."""
+    """Return the version part of a match spec, in conda's syntax: ">=9.5,<10"; empty if every version matches."""
     keyed = _VERSION_KEY.search(spec)
     version = keyed[2].replace(" ", "") if keyed is not None else _split_bounds(spec)[0]
     return "" if version == "*" else version
@@ -51,7 +51,8 @@ def version_asked(spec: str) -> str:
 def translate_conda_spec(version: str) -> str:
     """Return the version part of a match spec as a specifier of PEP 440: "==10.*" of "10.*".
 
-    It is empty if Python cannot express it. It is for people and pip: who judges a version asks `meets_conda_spec`.
+    The result is empty if PEP 440 cannot express the spec. It is for messages and pip; to check a version, use
+    `meets_conda_spec`.
     """
     found = []
     for clause in map(_CLAUSE.fullmatch, version.split(",") if "|" not in version else ("",)):
@@ -73,7 +74,10 @@ def translate_conda_spec(version: str) -> str:
 
 
 def _split_bounds(spec: str) -> tuple[str, str]:
-    """Return version and build after a name: of ">=9.5,<10 py311_0", or "9.5=py311_0"; none with brackets."""
+    """Split the part after a spec's name (">=9.5,<10 py311_0", "9.5=py311_0") into version and build string.
+
+    The version is empty, and the build "*", if the spec has none, or if it has brackets.
+    """
     rest = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", bounds_of(spec)))
     words = rest.split() if "[" not in rest else []
     if len(words) == 1 and (joined := re.fullmatch(r"([^=]*[^=<>!~,|])=([^=,|]+)", words[0])) is not None:
@@ -82,24 +86,24 @@ def _split_bounds(spec: str) -> tuple[str, str]:
 
 
 PINS = "conda-meta/pinned"
-"""Relative to the prefix: match specs, one a line, that conda's, mamba's and micromamba's solvers obey."""
+"""File of match specs, one per line, that the solvers of conda, mamba and micromamba obey; relative to the prefix."""
 
 
 def pin_line(package: CondaPackage) -> str:
-    """Return the line of `conda-meta/pinned` that keeps a stack to our builds ("pillow * simd_*")."""
+    """Return the line of `conda-meta/pinned` that restricts a stack to our builds ("pillow * simd_*")."""
     return f"{package.name} * {package.build.partition('_')[0]}_*"
 
 
 def is_pinned(conda: Conda, package: CondaPackage) -> bool:
-    """Return whether a pin keeps a stack to our builds, in any spelling."""
+    """Return whether a pin, in any spelling, restricts a stack to our builds."""
     return build_asked(pin_line(package)) in map(build_asked, conda.pins)
 
 
 def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) -> None:
-    """Raise if a pin requires another build than the package's, or if ours would be the second pin.
+    """Refuse a setup if a pin conflicts with the package, or if `--pin` would add a second pin.
 
     Raises:
-        RefusedError: names the line.
+        RefusedError: a pin requires another build, or exists already; names the line.
     """
     conda, file = facts.conda, facts.environment.prefix / PINS
     others = [pin for pin in conda.pins if name_of_spec(pin) == package.name] if conda is not None else []
@@ -118,14 +122,14 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) 
 
 
 def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, ...]:
-    """Return installed conda packages, and pins, that only accept some versions.
+    """Return the conda packages and pins that accept only some versions of Pillow.
 
     Args:
         conda: the environment's packages and pins.
-        names: of the packages that provide PIL.
+        names: the names of the packages that provide PIL.
 
     Returns:
-        One for each spec that restricts the version; a pin is a dependant named after its file.
+        A dependant for each spec that restricts the version; for a pin, it is named after the file of pins.
     """
     found = [(PINS, "", spec) for spec in conda.pins]
     for package in conda.packages:
@@ -145,7 +149,7 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
 
 
 def all_dependants(python: Iterable[Dependant], conda: Iterable[Dependant]) -> tuple[Dependant, ...]:
-    """Return the dependants among Python's distributions and conda's packages; duplicates are listed once."""
+    """Return the dependants among Python distributions and conda packages; duplicates are listed once."""
     found: dict[tuple[str, frozenset[str]], Dependant] = {}
     for each in (*python, *conda):
         asked = frozenset(re.split(r"(?=[<>=!~])(?<![<>=!~])|,", each.requirement.replace(" ", "")))
@@ -154,7 +158,7 @@ def all_dependants(python: Iterable[Dependant], conda: Iterable[Dependant]) -> t
 
 
 def dependants_of(facts: Facts) -> tuple[Dependant, ...]:
-    """Return everything installed in an environment that only accepts some versions of Pillow."""
+    """Return all distributions, conda packages and pins in an environment that accept only some versions of Pillow."""
     if facts.conda is None:
         return facts.stack.dependants
     return all_dependants(facts.stack.dependants, conda_dependants(facts.conda, PROVIDERS))

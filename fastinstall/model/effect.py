@@ -1,15 +1,15 @@
-"""What a run did to an environment, beside its result."""
+"""The effects of a run on an environment, reported in addition to its result."""
 
 from fastinstall.core.values import immutable
 
 
 @immutable
 class OutdatedProgram:
-    """A process.
+    """A running process that still uses files of the previous Pillow.
 
     Attributes:
-        pid: its number.
-        name: as the kernel shows it, at most 15 characters.
+        pid: its process ID.
+        name: its name as the kernel shows it, at most 15 characters.
     """
 
     pid: int
@@ -18,11 +18,11 @@ class OutdatedProgram:
 
 @immutable
 class Effect:
-    """What a run did.
+    """The effect of a run.
 
     Attributes:
-        changed: whether anything was changed.
-        restart: programs that go on with files of the Pillow that was in place before, and need a restart.
+        changed: whether the environment was changed.
+        restart: programs that still use files of the previous Pillow, and should be restarted.
     """
 
     changed: bool
@@ -31,13 +31,13 @@ class Effect:
 
 @immutable
 class Done:
-    """What a verb did, in sentences."""
+    """The changes that a command made, one sentence each."""
 
     done: tuple[str, ...]
 
 
 @immutable
 class Acceptance:
-    """What `guard accept` accepted, in a sentence; empty if there was nothing."""
+    """The change that `guard accept` accepted, as a sentence; empty if there was none."""
 
     accepted: str

@@ -1,7 +1,7 @@
-"""Observations of a target and of the machine that it is on; never requests.
+"""Observations of a target environment and of its machine; never requests.
 
-A field that is None (or an empty tuple, if the docstring says so) was absent or not visible. `Runtime` is None if
-nothing was executed: the static facts do not need it.
+None (or an empty tuple, if the docstring says so) means that something does not exist or could not be seen. The static
+facts need no execution; `Facts.runtime` is None if nothing was executed.
 """
 
 import shlex
@@ -32,7 +32,7 @@ class Environment:
     Attributes:
         prefix: `sys.prefix` of the target, absolute.
         kind: venv, conda or system; decides how packages are replaced in it.
-        python: its interpreter (not resolved: a venv's symlink is its identity).
+        python: path of its interpreter; a symbolic link is not resolved, as it identifies a venv.
     """
 
     prefix: Path
@@ -41,7 +41,7 @@ class Environment:
 
 
 class ImportSource(StrEnum):
-    """What puts a PIL in front of the one in site-packages."""
+    """Why another PIL comes before the one in site-packages on sys.path."""
 
     WORKING_DIRECTORY = "working-directory"
     PYTHONPATH = "PYTHONPATH"
@@ -56,9 +56,9 @@ class ShadowingPil:
     Attributes:
         location: its file ("/home/me/.local/lib/python3.11/site-packages/PIL/__init__.py"), or its directory if it has
             no `__init__.py`.
-        source: what puts it in front.
-        entry: the entry of sys.path that has it: a directory or an archive.
-        origin: the file that adds the entry: a `.pth` file, `sitecustomize.py`; empty if none does, or if unknown.
+        source: why it comes first.
+        entry: the entry of sys.path that contains it: a directory or an archive.
+        origin: the file that adds the entry (a `.pth` file, `sitecustomize.py`); empty if none does, or if unknown.
         remaining: the value of PYTHONPATH without the entry; empty for other sources.
         version: from its `_version.py`; empty if unknown.
         distribution: the installed distribution that it belongs to ("pillow"); empty if none.
@@ -74,13 +74,13 @@ class ShadowingPil:
 
     @property
     def package(self) -> PurePath:
-        """The directory of the package, or the file of a module without one ("PIL.py")."""
+        """The package's directory; for a module that is a single file ("PIL.py"), the file."""
         location = PurePath(self.location)
         return location.parent if location.name.startswith("__init__.") else location
 
     @property
     def sentence(self) -> str:
-        """A sentence for people."""
+        """A sentence about it for messages."""
         what = f"Pillow {self.version}" if self.version else "another PIL"
         match self.source:
             case ImportSource.WORKING_DIRECTORY:
@@ -96,27 +96,27 @@ class ShadowingPil:
 
 @immutable
 class Interpreter:
-    """The target's Python, from its own answer.
+    """The target's Python, as reported by its interpreter.
 
     Attributes:
         executable: `sys.executable` of the target.
         implementation: `sys.implementation.name`: "cpython", "pypy".
-        version: with its pre-release part, if any: "3.11.7", "3.15.0rc1".
+        version: its version, with the pre-release part: "3.11.7", "3.15.0rc1".
         abi: the ABI tag of its extension modules (PEP 425): "cp311", "cp313t".
         platform: `sysconfig.get_platform()` of the target: "linux-x86_64".
         libc: "glibc" or "musl"; empty if unknown.
         libc_version: "2.36"; empty if unknown.
         free_threaded: whether it was built without the global interpreter lock (PEP 703).
-        extension_suffix: ending of its extension modules (EXT_SUFFIX): ".cpython-311-x86_64-linux-gnu.so".
+        extension_suffix: end of its extension modules' file names (EXT_SUFFIX): ".cpython-311-x86_64-linux-gnu.so".
         prefix: `sys.prefix` of the target.
         base_prefix: `sys.base_prefix`; differs from `prefix` in a virtual environment.
         site_packages: the directory for platform-dependent distributions.
-        include: the directory that should hold Python.h.
-        has_headers: whether Python.h is there.
+        include: the directory for Python.h, which may be missing.
+        has_headers: whether `include` contains Python.h.
         cflags: the interpreter's own CFLAGS (sysconfig), for provenance.
-        externally_managed: the marker file of PEP 668, if it applies to this target.
-        pip_version: of the pip inside the target; None if it has none.
-        shadows: each PIL that programs import instead of the one in site-packages, by files and variables.
+        externally_managed: the marker file of PEP 668; None if there is none, or if it does not apply to this target.
+        pip_version: version of the pip inside the target; None if it has none.
+        shadows: each PIL that programs import instead of the one in site-packages, judged by files and variables.
     """
 
     executable: Path
@@ -140,17 +140,17 @@ class Interpreter:
 
     @property
     def minor(self) -> str:
-        """Its version without the last number: "3.12"."""
+        """The version without its last number: "3.12"."""
         return ".".join(self.version.split(".")[:2])
 
     @property
     def machine(self) -> str:
-        """The machines that it runs on, as their kernels name them: "x86_64" of "linux-x86_64"."""
+        """Its architecture, as the kernel names it (`uname -m`): "x86_64" of "linux-x86_64"."""
         return self.platform.partition("-")[2]
 
     @property
     def markers(self) -> dict[str, str]:
-        """The values of environment markers in its requirements, no extra being asked for (PEP 508)."""
+        """Values for environment markers in requirements, with no extra requested (PEP 508)."""
         names = {"cpython": "CPython", "pypy": "PyPy"}
         return {
             "python_version": self.minor,
@@ -167,8 +167,8 @@ class Distribution:
     """An installed distribution, by its metadata directory.
 
     Attributes:
-        name: of the distribution, normalised (PEP 503).
-        version: as its METADATA states it.
+        name: its name, normalised (PEP 503).
+        version: its version, as in METADATA.
         metadata: the name of its `.dist-info` directory in site-packages.
         installer: content of INSTALLER ("pip", "uv", "conda", "fastinstall"); empty if there is none.
         requested: whether REQUESTED exists (PEP 376); its meaning depends on the tool.
@@ -186,16 +186,16 @@ class Owner:
     """A distribution that claims files below `PIL/`.
 
     Attributes:
-        distribution: which one it is, with its version and installer.
+        distribution: the distribution, with its version and installer.
         installed_at: when its metadata was written, ISO 8601 in UTC, to the second.
-        has_record: False if RECORD is missing; then nothing can be compared.
-        recorded_core: the digest in RECORD for `PIL/_imaging*.so` ("sha256=..."), if any.
-        entries: the top-level names in site-packages that hold its files ("PIL", "pillow.libs", ...),
+        has_record: whether it has a RECORD; without one, no file can be compared.
+        recorded_core: the digest in RECORD for `PIL/_imaging*.so` ("sha256=..."); None if there is none.
+        entries: the top-level names in site-packages that contain its files ("PIL", "pillow.libs", ...),
             its own `.dist-info` included.
-        outside: recorded files outside site-packages (scripts), relative to it.
+        outside: recorded files outside site-packages (scripts), relative to site-packages.
         files: number of recorded files.
         mismatched: recorded files whose size or hash differs on disk.
-        missing: recorded files that are not on disk (without bytecode).
+        missing: recorded files that are not on disk, except bytecode.
         checkout: the directory of an editable installation (PEP 610); None for an ordinary one.
     """
 
@@ -216,10 +216,10 @@ class Dependant:
     """An installed distribution, or a user's constraint, that requires a distribution that a setup replaces.
 
     Attributes:
-        name: the distribution that requires it; of a constraint, the variable or file that names its file.
-        requirement: its requirement, as written in its metadata ("pillow>=8.3.2").
-        version: of the distribution that requires it; empty if unknown.
-        constraints: the file of constraints with the requirement, which pip or uv obeys; None for a distribution.
+        name: name of the distribution; for a constraint, the variable or settings file that names its file.
+        requirement: the requirement, as written ("pillow>=8.3.2").
+        version: version of the distribution; empty if unknown, and for a constraint.
+        constraints: the constraints file of pip or uv with the requirement; None for a distribution.
     """
 
     name: str
@@ -229,17 +229,17 @@ class Dependant:
 
     @property
     def sentence(self) -> str:
-        """A sentence for people: "gradio 5.49.1 requires pillow<13"."""
+        """A sentence for messages: "gradio 5.49.1 requires pillow<13"."""
         where = f" ({self.constraints})" if self.constraints is not None else ""
         return f"{f'{self.name} {self.version}'.strip()}{where} requires {self.requirement}"
 
 
 @immutable
 class CondaDependant(Dependant):
-    """A conda package, or a pin of conda's, that only accepts some versions.
+    """A conda package, or a conda pin, that only accepts some versions.
 
     Attributes:
-        versions: those that it accepts, as conda writes and orders them ("12.*|>=13,<14").
+        versions: the accepted versions, in conda's syntax and order ("12.*|>=13,<14").
     """
 
     versions: str
@@ -247,20 +247,21 @@ class CondaDependant(Dependant):
 
 @immutable
 class InstalledStack:
-    """PIL in site-packages, from files alone.
+    """PIL in site-packages, judged by files alone.
 
     Attributes:
         directory: `site-packages/PIL`; None if there is none.
-        has_init: whether `PIL/__init__.py` is there (else PIL is a namespace package).
+        has_init: whether `PIL/__init__.py` exists (without it, PIL is a namespace package).
         version: from `PIL/_version.py`; None if it is missing or unreadable.
         core: Pillow's C extension for this interpreter's ABI; None if it is missing.
         foreign_cores: `_imaging` files of another ABI.
         owners: distributions that claim files of PIL.
-        unclaimed: files below `PIL/` that no RECORD names (without bytecode).
+        unclaimed: files below `PIL/` that no RECORD names, except bytecode.
         debris: leftovers of an interrupted installer (`~IL`, `~illow-...`).
-        dependants: distributions that require what we would replace.
-        hidden: its entries in site-packages that others may not read, though they may read other packages there.
-        of_others: its entries there that the owner of site-packages cannot replace, because they are another user's.
+        dependants: distributions and constraints that require a distribution that a setup replaces.
+        hidden: its entries in site-packages that other users may not read, although they may read other packages.
+        of_others: its entries in site-packages that belong to another user than site-packages itself, whose owner
+            therefore cannot replace them.
     """
 
     directory: PurePath | None
@@ -281,9 +282,9 @@ class OperationResult:
     """The result of one operation in a subprocess of the target.
 
     Attributes:
-        name: of the operation: "resize-lanczos-RGB", "jpeg-round-trip", ...
-        ok: whether it ended without an exception.
-        error: its exception, if it did not.
+        name: name of the operation: "resize-lanczos-RGB", "jpeg-round-trip", ...
+        ok: whether it raised no exception.
+        error: its exception; empty if there was none.
     """
 
     name: str
@@ -297,18 +298,18 @@ class Runtime:
 
     Attributes:
         imported: whether `PIL.Image` could be imported.
-        error: the exception of the import; empty if it worked.
+        error: the exception of the import; empty if it succeeded.
         signal: the signal that killed the subprocess ("SIGILL"); empty if none did.
-        during: the operation during which it died or failed; empty if none.
+        during: the operation during which the subprocess died or failed; empty if none.
         version: `PIL.__version__`; empty if the import failed.
         location: `PIL.__file__`; empty if the import failed.
-        core: the file that holds the running core's code; empty if unknown.
-        features: from `PIL.features`: name to version ("" without one).
-        operations: each operation's result, in order.
-        mapped_by_import: files mapped after the import, in the loader's order, each once.
-        mapped: files mapped at the end, likewise; empty if it died before.
-        is_as_program: whether it looked for PIL with the sys.path of a program, not of an isolated interpreter.
-        shadow: the PIL that a program imports instead of the one in site-packages, which was used; None if none.
+        core: the file from which the core was loaded; empty if unknown.
+        features: features of `PIL.features`, name to version ("" if it has none).
+        operations: the result of each operation, in order.
+        mapped_by_import: files mapped into memory after the import, in the loader's order, each once.
+        mapped: files mapped at the end, likewise; empty if the subprocess died before.
+        is_as_program: whether PIL was searched for with the sys.path of a program, not of an isolated interpreter.
+        shadow: another PIL that a program imports instead of the one in site-packages; None if there is none.
     """
 
     imported: bool
@@ -327,7 +328,7 @@ class Runtime:
 
 
 OTHER_CORE = " describes "
-"""In a problem: what the guard knows is another core than the one in place, as after a replacement."""
+"""Marks a problem of the guard: its record describes another core than the installed one, as after a replacement."""
 
 
 @immutable
@@ -336,10 +337,10 @@ class GuardEvent:
 
     Attributes:
         at: time of the report, ISO 8601, UTC.
-        change: the change of the stack ("was replaced with Pillow 13.0.0").
-        tool: the tool that made it ("pip", "uv"); empty if unknown.
-        stack: the version before ("12.1.1+simd.v3", as the guard knows it).
-        found: the version found; empty if there is none.
+        change: what happened to the stack ("was replaced with Pillow 13.0.0").
+        tool: the tool that changed it ("pip", "uv"); empty if unknown.
+        stack: the previous version, according to the guard ("12.1.1+simd.v3").
+        found: the version that is installed now; empty if there is none.
     """
 
     at: str
@@ -355,7 +356,7 @@ class GuardState:
 
     Attributes:
         installed: whether any of its files exists.
-        version: of the hook; empty if unknown.
+        version: version of the hook; empty if unknown.
         problems: its problems (missing, altered, not compiled, outdated, state differs).
     """
 
@@ -365,12 +366,12 @@ class GuardState:
 
     @property
     def own_problems(self) -> tuple[str, ...]:
-        """Those that are not the mere consequence of a replaced core, of which the guard warns."""
+        """The problems other than a replaced core, of which the guard itself warns."""
         return tuple(problem for problem in self.problems if OTHER_CORE not in problem)
 
 
 class PinKind(StrEnum):
-    """A pin in the environment's own configuration; a project's pin is named after the project's tool."""
+    """Kinds of pins in the environment's own configuration; the kind of a project's pin is the name of its tool."""
 
     PIP = "pip"
     CONDA = "conda"
@@ -382,7 +383,7 @@ class PinState:
 
     Attributes:
         kind: the configuration that contains it: a `PinKind`, or the name of a project's tool ("uv").
-        file: that contains it, absolute.
+        file: the file that contains the pin, absolute.
         requirement: the pinned requirement ("pillow==13.0.0+simd.v2.v3", "pillow * simd_*").
         problems: its problems (the wheel is missing, the line was altered, another build is installed).
     """
@@ -398,7 +399,7 @@ class Project:
     """A directory with a manifest from which a tool creates environments.
 
     Attributes:
-        directory: where the manifest is, absolute.
+        directory: the directory, absolute.
         manager: the name of the tool ("uv").
         manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
         lock: the file that the tool writes, absolute; None if there is none yet.
@@ -418,8 +419,8 @@ class Compiler:
 
     Attributes:
         command: the argv that runs it, without flags ("cc").
-        version: its first line of `--version`.
-        accepts: the probed flags that it accepts.
+        version: the first line of its `--version` output.
+        accepts: those of the tested flags that it accepts.
     """
 
     command: tuple[str, ...]
@@ -428,7 +429,7 @@ class Compiler:
 
     @property
     def text(self) -> str:
-        """Its identity in cache keys."""
+        """Its command and version, which identify it in cache keys."""
         return f"{shlex.join(self.command)}: {self.version}"
 
 
@@ -453,16 +454,16 @@ class NativeLibrary:
 
 @immutable
 class Toolchain:
-    """This machine's means to build.
+    """The build tools and libraries of this machine.
 
     Attributes:
-        compiler: None if there is none.
-        libraries: the recipes' libraries, found or not.
-        package_manager: "apt", "dnf", "zypper", "pacman" or "apk"; None if there is none of them.
+        compiler: the C compiler; None if there is none.
+        libraries: the recipes' libraries, including missing ones.
+        package_manager: "apt", "dnf", "zypper", "pacman" or "apk"; None if the machine has none of these.
         may_install: whether fastinstall may install system packages, as this user and with this package manager.
-        as_root: what stands before a command that needs root: nothing for root, "sudo ", or "as root: " without sudo.
+        as_root: prefix of a command that needs root: "" for root, "sudo ", or "as root: " without sudo.
         named_compiler: the value of CC; empty if unset.
-        rattler: whether py-rattler (the extra "conda") is installed beside fastinstall.
+        rattler: whether py-rattler (the extra "conda") is installed with fastinstall.
         channels: conda channels that the user has configured, without credentials.
     """
 
@@ -478,7 +479,7 @@ class Toolchain:
 
 @immutable
 class LoadingFacts:
-    """How a program that loads images gets memory.
+    """Settings that decide how a program that loads images allocates memory.
 
     Attributes:
         huge_pages: the kernel's setting of transparent huge pages: "always", "madvise", "never"; empty if unknown.
@@ -490,16 +491,16 @@ class LoadingFacts:
 
 
 class ObstacleKind(StrEnum):
-    """What stops the renames of a setup."""
+    """Reasons why the renames of a setup would fail."""
 
     LEADS_OUT = "leads-out"
-    """A directory on the way is a link out of the environment."""
+    """A directory on the path is a link that leads out of the environment."""
     IN_THE_WAY = "in-the-way"
-    """A file, or a link to nothing, is where a directory has to be."""
+    """A file or a broken link is in the place of a required directory."""
     MOUNTED = "mounted"
-    """Another filesystem is mounted on what would be replaced."""
+    """Another filesystem is mounted on a directory that a setup would replace."""
     NOT_WRITABLE = "not-writable"
-    """This user may not write to a directory that is not site-packages."""
+    """This user may not write to a required directory other than site-packages."""
     IMMUTABLE = "immutable"
     """The file has the flag "immutable" or "append only": chattr(1)."""
     NOEXEC = "noexec"
@@ -508,12 +509,12 @@ class ObstacleKind(StrEnum):
 
 @immutable
 class SetupObstacle:
-    """What stops a setup in an environment, known before it begins.
+    """A reason why a setup in an environment would fail, known before it starts.
 
     Attributes:
-        kind: what it is.
-        place: the path.
-        leads_to: where a link leads; empty for other kinds.
+        kind: the reason.
+        place: the path that it concerns.
+        leads_to: the target of the link; empty for other kinds.
     """
 
     kind: ObstacleKind
@@ -523,30 +524,30 @@ class SetupObstacle:
 
 @immutable
 class Facts:
-    """Everything that a decision or a check may use.
+    """All observations that decisions and checks may use.
 
     Attributes:
         environment: the target: its prefix, manager and interpreter.
-        active: the prefixes that the shell says are active, by variable (VIRTUAL_ENV, CONDA_PREFIX).
-        tool_prefix: `sys.prefix` of fastinstall itself, which is never the target by accident.
+        active: prefixes of the environments active in the shell, by variable (VIRTUAL_ENV, CONDA_PREFIX).
+        tool_prefix: `sys.prefix` of fastinstall itself, which must not become the target by accident.
         writable: whether this user may write to the target's site-packages.
-        obstacles: what else would stop a setup.
-        frozen: `conda-meta/frozen`, if it protects the environment.
+        obstacles: other reasons why a setup would fail.
+        frozen: path of `conda-meta/frozen` if it protects the environment; else None.
         conda: conda's facts about the environment; None if it is not a conda environment.
         cpu: the processor of this machine, and its features.
-        interpreter: the target's Python, from its own answer.
-        distributions: everything installed there that has a metadata directory.
+        interpreter: the target's Python, as reported by its interpreter.
+        distributions: all installed distributions with a metadata directory.
         stack: PIL in site-packages and the distributions that claim it.
         guard: whether the start-up guard is installed, and its problems.
         pins: our pins that stop tools from replacing the stack.
-        interrupted: the identifier of our transaction that neither finished nor was undone.
+        interrupted: ID of our transaction that neither finished nor was undone; None if there is none.
         history: the record of our changes, including leftovers of a killed run.
-        linkage: what a process that imports PIL would load; None if not requested.
+        linkage: the libraries that a process that imports PIL would load; None if not requested.
         isa: CPU features that PIL's extension modules need, including the core's copies.
-        runtime: None if nothing was executed.
-        toolchain: None if not requested.
-        gpu: NVIDIA GPUs and the CUDA of frameworks; None if there is neither.
-        loading: how memory is allocated; None without an installed training framework.
+        runtime: result of importing and using PIL; None if nothing was executed.
+        toolchain: compiler and libraries of this machine; None if not requested.
+        gpu: NVIDIA GPUs and the CUDA versions of frameworks; None if there is neither.
+        loading: settings of memory allocation; None without an installed training framework.
     """
 
     environment: Environment
@@ -575,7 +576,9 @@ class Facts:
     def shadows(self) -> tuple[ShadowingPil, ...]:
         """Each PIL that programs import instead of the one in site-packages.
 
-        A program's own start knows better than files and variables, but not in which directory programs are started.
+        If `runtime` was observed as a program starts, it takes precedence over `interpreter`, which is based on files
+        and variables. Only a PIL in the working directory is always taken from `interpreter`, because other programs
+        may be started in another directory.
         """
         known, runtime = self.interpreter.shadows, self.runtime
         if runtime is None or not runtime.is_as_program:

@@ -1,4 +1,4 @@
-"""The findings of checks, as values."""
+"""Findings, the results of checks, and reports of them."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,18 +12,18 @@ from fastinstall.model.facts import Environment
 from fastinstall.model.request import Risk
 
 COLUMN = "\t"
-"""Ends a column in a line of evidence that is the row of a table."""
+"""Separates columns in a line of evidence that is a row of a table."""
 
 _PAGE = "docs/reference/checks.md"
 
 SURPRISES = "docs/explanation/surprises.md"
-"""The page of surprises: findings that one of them explains link there instead of to their check."""
+"""The page of surprises; a finding that this page explains links to it instead of to its check."""
 
 _SHOWN = 6
 
 
 class Status(StrEnum):
-    """A verdict. The first four rise in severity; the others are separate."""
+    """A verdict. The first four are in order of severity; the others mean that there is no verdict."""
 
     OK = "ok"
     HINT = "hint"
@@ -44,9 +44,9 @@ class Remedy:
     """What to do about a finding.
 
     Attributes:
-        text: what to do, in words; complete without the command.
-        command: to paste; None if there is none.
-        risk: the named risk that it takes, if any.
+        text: what to do, in words that suffice without the command.
+        command: a pasteable command; None if there is none.
+        risk: the named risk of following it; None if there is none.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Remedy:
 
 
 class Details(TypedDict, total=False):
-    """What a finding may say beside its message; see `Finding`."""
+    """Optional fields of a `Finding`, as keyword arguments."""
 
     evidence: tuple[str, ...]
     expected: str
@@ -71,14 +71,14 @@ class Finding:
 
     Attributes:
         check: stable name of the check.
-        status: the verdict: from "ok" to "error", or why there is none.
+        status: the verdict, or why there is none.
         message: one sentence, understandable without colour.
-        evidence: lines that the reader can verify.
-        expected: the state that passes the check; empty if the message says all.
-        observed: the state that was found; empty if the message says all.
-        remedy: what to do; None if nothing.
-        link: a page that explains it.
-        verify: a command to paste that shows the verdict's evidence; empty if there is none.
+        evidence: lines with facts that the user can verify.
+        expected: the state that passes the check; empty if the message suffices.
+        observed: the actual state; empty if the message suffices.
+        remedy: what to do; None if there is nothing to do.
+        link: a page that explains the finding.
+        verify: a pasteable command that shows the evidence; empty if there is none.
     """
 
     check: str
@@ -93,7 +93,7 @@ class Finding:
 
     @classmethod
     def of(cls, status: Status, message: str, **details: Unpack[Details]) -> "Finding":
-        """Make the finding of a check, which `by` names."""
+        """Return a finding without the name of its check, which `by` adds."""
         return cls(check="", status=status, message=message, **details)
 
     ok = partialmethod(of, Status.OK)
@@ -104,7 +104,7 @@ class Finding:
     unknown = partialmethod(of, Status.UNKNOWN)
 
     def by(self, check: str) -> "Finding":
-        """Return it as the finding of this check, whose page it links unless it has another link."""
+        """Return the finding with the name of its check, and with a link to the check's page unless it has a link."""
         return replace(self, check=check, link=self.link or f"{_PAGE}#{check}")
 
 
@@ -119,8 +119,8 @@ class EnvironmentReport:
     """All findings on one environment.
 
     Attributes:
-        environment: the examined one: its prefix, manager and interpreter.
-        status: the worst of the findings'.
+        environment: the examined environment: its prefix, manager and interpreter.
+        status: the worst status of the findings.
         findings: in the order of the checks.
         pillow: version of the installed Pillow; empty if there is none, or if it is unknown.
     """
@@ -149,10 +149,10 @@ class Survey:
     """The reports on all known environments.
 
     Attributes:
-        status: the worst of the reports'; an environment that could not be examined counts as `unknown`.
-        reports: one for each environment that has PIL or a receipt of ours, by prefix.
+        status: the worst status of the reports; an environment that could not be examined counts as `unknown`.
+        reports: one for each environment that has PIL or our receipt, by prefix.
         unobservable: environments that could not be examined.
-        without_pil: number of other known environments, without PIL.
+        without_pil: number of known environments without PIL and without a receipt.
     """
 
     status: Status

@@ -37,7 +37,7 @@ class GpuDevice:
     Attributes:
         name: "NVIDIA GeForce RTX 3090"; empty if unknown.
         capability: compute capability, "8.6"; empty if unknown: only NVML reports it.
-        memory_bytes: of the device; None if unknown.
+        memory_bytes: its memory; None if unknown.
     """
 
     name: str
@@ -47,16 +47,16 @@ class GpuDevice:
 
 @immutable
 class FrameworkBuild:
-    """What a framework in site-packages was built for, from its files alone; it was not imported.
+    """The GPU platforms that a framework in site-packages was built for, judged by its files without importing it.
 
     Attributes:
-        name: of the distribution: "torch".
-        version: with the local label, if its files have one: "2.9.1+cu126".
+        name: name of the distribution: "torch".
+        version: its version, with the local label if its files have one: "2.9.1+cu126".
         cuda: the CUDA version that it was built with, "12.6", or "12" if only that is known; None for builds without.
         rocm: the version of ROCm or HIP, for AMD's GPUs; None for builds without.
         xpu: the version of Intel's oneAPI; None for builds without.
         known: whether its files show what it was built for.
-        source: the file that shows it.
+        source: the file that shows it; None if no file does.
     """
 
     name: str
@@ -70,25 +70,25 @@ class FrameworkBuild:
 
 @immutable
 class Gpu:
-    """NVIDIA GPUs of the machine as a process here sees them, their driver, and the frameworks that would use them.
+    """The NVIDIA GPUs that a process on this machine sees, their driver, and the frameworks that would use them.
 
     Serial numbers and UUIDs of devices are never kept.
 
     Attributes:
-        found_by: the source of the devices.
-        devices: GPUs that the driver gives to processes here; empty if there are none, or if unknown.
+        found_by: the source of `devices`.
+        devices: GPUs that processes here can use; empty if there are none, or if unknown.
         nodes: whether device files exist (`/dev/nvidia0`, `/dev/nvidiactl`; `/dev/dxg` under WSL).
-        cards: number of NVIDIA GPUs on the PCI bus without NVIDIA's driver; counted if none is loaded, without those
-            passed to virtual machines.
+        cards: number of NVIDIA GPUs on the PCI bus, except those passed to virtual machines; only counted if NVIDIA's
+            driver is not loaded.
         driver: the version of the kernel module, "550.54.15"; empty if none is loaded.
-        open_module: whether that is the open kernel module.
+        open_module: whether this is NVIDIA's open kernel module.
         driver_cuda: the highest CUDA version that the driver supports, "12.4"; empty if unknown: only NVML reports it.
         library: the version of the driver's user-space library, from its file name; empty if unknown.
         libcuda: the file that programs would load as libcuda.so.1; None if there is none.
-        compat: the version of a forward-compatibility package's libcuda, if that would be loaded; empty otherwise.
+        compat: the version of libcuda from a forward-compatibility package, if that would be loaded; empty otherwise.
         nvml: the result of asking NVML.
         problem: why NVML did not answer, in words; empty if it did, or was not asked.
-        wsl: whether this is the Windows Subsystem for Linux, with `driver` and `driver_cuda` of Windows.
+        wsl: whether this is the Windows Subsystem for Linux; `driver` and `driver_cuda` are then those of Windows.
         tegra: whether this is a Jetson or another Tegra, whose driver is part of its system image.
         container: whether this seems to be a container.
         frameworks: what the environment's frameworks were built for.
@@ -118,7 +118,7 @@ class Gpu:
 
     @property
     def mismatch(self) -> bool:
-        """Whether kernel module and library have different versions; NVML knows, else the files' names show it."""
+        """Whether kernel module and library have different versions, according to NVML or else to file names."""
         if self.nvml in (Nvml.ANSWERED, Nvml.MISMATCH):
             return self.nvml is Nvml.MISMATCH
         told = bool(self.driver and self.library) and not (self.wsl or self.tegra)
@@ -126,5 +126,5 @@ class Gpu:
 
     @property
     def usable(self) -> bool:
-        """Whether a process here would reach a GPU, judging by files: device files, the libraries, no mismatch."""
+        """Whether a process here could use a GPU, judging by device files, the library and their versions."""
         return (self.nodes or self.tegra) and self.libcuda is not None and not self.mismatch

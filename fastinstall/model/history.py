@@ -1,4 +1,4 @@
-"""The recorded changes to an environment: transactions, what interrupted runs left, unreadable documents. Pure."""
+"""The recorded changes to an environment: transactions, leftovers of interrupted runs, unreadable documents. Pure."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,14 +9,14 @@ from fastinstall.core.values import immutable
 
 
 class UnfinishedRun(StrEnum):
-    """What a killed run left unfinished."""
+    """Kinds of changes that a killed run can leave unfinished."""
 
     SETUP = "setup"
     """A transaction that neither finished nor was undone."""
     ROLLBACK = "rollback"
     """A transaction that was being undone."""
     PREPARATION = "preparation"
-    """A transaction that had changed nothing yet; its directories exist."""
+    """A transaction that had changed nothing yet, but had created its directories."""
     CLEANUP = "cleanup"
     """A transaction that was undone or deleted; some of its directories still exist."""
     CREATION = "creation"
@@ -25,14 +25,14 @@ class UnfinishedRun(StrEnum):
 
 @immutable
 class Interruption:
-    """An interrupted change, which the next command that changes anything finishes.
+    """An interrupted change; the next command that changes the environment finishes or undoes it.
 
     Attributes:
-        kind: what was interrupted: a setup, a rollback, and so on.
+        kind: the kind of change that was interrupted.
         verb: the command ("setup", "guard install"); empty if not recorded.
-        at: its start, ISO 8601, UTC; empty if unknown.
-        file: the file that shows it.
-        id: of the transaction; empty for the creation of the environment.
+        at: when it started, ISO 8601, UTC; empty if unknown.
+        file: the file that shows the interruption.
+        id: ID of the transaction; empty for the creation of the environment.
     """
 
     kind: UnfinishedRun
@@ -43,10 +43,10 @@ class Interruption:
 
 
 def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
-    """Describe what was interrupted and name the command that recovers it.
+    """Describe an interruption, with the command that restores the environment or finishes the change.
 
     Args:
-        prefix: of the environment, for the command.
+        prefix: the environment's prefix, for the command.
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
     aims = {UnfinishedRun.SETUP: "to restore the environment", UnfinishedRun.CREATION: "to start again"}
@@ -54,7 +54,7 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
 
 
 def describe_finished_interruption(interruption: Interruption, *, cleared: bool = False) -> str:
-    """Describe an interruption and how recovery handled it; `cleared` if it left nothing."""
+    """Describe an interruption and its recovery; `cleared` if recovery only removed leftovers."""
     ends = {
         UnfinishedRun.SETUP: "the environment is restored",
         UnfinishedRun.ROLLBACK: "it is finished: the environment is restored",
@@ -79,14 +79,14 @@ def describe_what_was_interrupted(interruption: Interruption) -> str:
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
-    """Return the command that only finishes or undoes the interrupted run."""
+    """Return the command that finishes or undoes the interrupted run, and changes nothing else."""
     if interruption.kind is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
     return recover_command(prefix)
 
 
 class Phase(StrEnum):
-    """The progress of a transaction."""
+    """The state of a transaction."""
 
     OPEN = "open"
     COMMITTED = "committed"
@@ -96,14 +96,14 @@ class Phase(StrEnum):
 
 @immutable
 class Unreadable:
-    """One of our documents in an environment, unreadable for this version.
+    """One of our documents in an environment that this version cannot read.
 
     Attributes:
         file: path of the document: a receipt or a journal.
         problem: the problem, and its place in the document.
-        transaction: its transaction; empty for the receipt.
-        writer: the later version of fastinstall that wrote it; empty if it is damaged.
-        is_later: whether a later fastinstall wrote it, known by version or not.
+        transaction: ID of the transaction of a journal; empty for the receipt.
+        writer: the later version of fastinstall that wrote it; empty if the document is damaged, or if unknown.
+        is_later: whether a later fastinstall wrote it, even if its version is unknown.
     """
 
     file: PurePath
@@ -118,10 +118,10 @@ class EnvironmentHistory:
     """The parts of the history that doctor examines.
 
     Attributes:
-        interruptions: leftovers of killed runs; transactions first.
+        interruptions: changes that killed runs left unfinished; transactions first.
         unreadable: documents that cannot be read.
-        setups: identifiers of the current transactions, the newest first.
-        held_bytes: their disk space; None if not counted.
+        setups: IDs of the transactions with stored files, the newest first.
+        held_bytes: disk space of these files; None if not counted.
     """
 
     interruptions: tuple[Interruption, ...] = ()
@@ -138,18 +138,18 @@ def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
 
 
 MANY = 5
-"""More setups than this are worth mentioning."""
+"""More setups than this are worth a warning."""
 MUCH = 500_000_000
-"""Disk space worth mentioning, in bytes."""
+"""Disk space worth a warning, in bytes."""
 
 
 def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str | None:
-    """Return a sentence with the command that frees the space, or None if little or nothing can be freed.
+    """Return a warning about stored files with the command that deletes them, or None if they are small or few.
 
     Args:
-        setups: the transactions with stored files.
-        held_bytes: their total disk space.
-        prefix: of the environment, for the command.
+        setups: IDs of the transactions with stored files.
+        held_bytes: the disk space of these files.
+        prefix: the environment's prefix, for the command.
     """
     if len(setups) <= 1 or (len(setups) <= MANY and held_bytes < MUCH):
         return None

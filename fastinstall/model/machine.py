@@ -1,4 +1,4 @@
-"""The machine's limits on loading images: CPUs, memory, the allocator, and the disk with the files."""
+"""The resources of a machine that limit image loading: CPUs, memory, the allocator, and the filesystem."""
 
 from pathlib import PurePath
 
@@ -7,14 +7,14 @@ from fastinstall.core.values import immutable
 
 @immutable
 class Filesystem:
-    """A filesystem with files.
+    """The filesystem that contains the measured files.
 
     Attributes:
         mount: the directory where it is mounted.
-        type: as the kernel names it: "ext4", "nfs4", "tmpfs".
+        type: its type, as the kernel names it: "ext4", "nfs4", "tmpfs".
         network: whether another machine serves the files.
-        memory: whether the files are in memory, so that there is no cold cache.
-        free_bytes: space left for this user.
+        memory: whether the files are in memory, so that reading with a cold cache cannot be measured.
+        free_bytes: free space for this user.
     """
 
     mount: PurePath
@@ -26,16 +26,16 @@ class Filesystem:
 
 @immutable
 class LoaderLimits:
-    """The limits of a loader on this machine.
+    """The resources that limit a loader on this machine.
 
     Attributes:
         cpu: name of the CPU model; its architecture if the kernel gives no name.
         cores: logical CPUs that a process may run on.
-        quota: CPUs granted by the control group; None if unlimited.
-        memory_bytes: usable memory, limited by the control group.
+        quota: number of CPUs that the control group grants; None if unlimited.
+        memory_bytes: usable memory, at most the control group's limit.
         huge_pages: the kernel's setting of transparent huge pages: "always", "madvise", "never"; empty if unknown.
-        libc_version: of glibc, "2.36"; empty otherwise.
-        tunables: GLIBC_TUNABLES as the measured processes had it.
+        libc_version: version of glibc, "2.36"; empty for another C library.
+        tunables: value of GLIBC_TUNABLES in the measured processes.
     """
 
     cpu: str
@@ -48,6 +48,6 @@ class LoaderLimits:
 
     @property
     def usable_cpus(self) -> int:
-        """How many processes can run at the same time: full CPUs of the quota, at least one."""
+        """Number of processes that can run at the same time: whole CPUs of the quota, but at least one."""
         granted = self.cores if self.quota is None else min(self.cores, int(self.quota))
         return max(1, granted)

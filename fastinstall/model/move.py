@@ -21,8 +21,8 @@ class Move:
 
     Attributes:
         kind: the kind of move.
-        live: path relative to the environment's prefix, where Python searches.
-        kept: path relative to the transaction's directory, where we keep the other side.
+        live: path relative to the environment's prefix, where Python finds the entry.
+        kept: path relative to the transaction's directory, where the other version is kept.
     """
 
     kind: MoveKind

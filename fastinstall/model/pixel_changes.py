@@ -1,4 +1,4 @@
-"""Changes of the pixels that Pillow computes, by its version: which ones a change of the version brings. Pure."""
+"""Versions of Pillow that changed the pixels of an operation, and the changes between two versions. Pure."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -12,11 +12,11 @@ class PixelChange:
     """An operation whose result Pillow changed.
 
     Attributes:
-        since: the first version of Pillow with the other result.
-        summary: which operation, and by how much, in half a sentence.
-        source: how it was found: measured between which wheels, or the URL of a page.
-        demonstration: one line of Python that prints another number since then. It may use `Image`, `ImageFilter`,
-            `BytesIO` and `crc32`.
+        since: the first version of Pillow with the changed result.
+        summary: the operation, and how much its result changed, as part of a sentence.
+        source: the wheels between which the change was measured, or the URL of a page.
+        demonstration: one line of Python that prints another number since that version. It may use `Image`,
+            `ImageFilter`, `BytesIO` and `crc32`.
         dated: the date of the data.
     """
 

@@ -13,11 +13,11 @@ class BuiltCore:
     """The C extension of Pillow that we installed.
 
     Attributes:
-        path: of its file, relative to site-packages.
-        size: of its file, in bytes.
-        mtime_ns: nanoseconds since the epoch.
-        sha256: of its file, 64 hexadecimal digits.
-        simd_symbols: the recipe's symbols that it defines.
+        path: its path, relative to site-packages.
+        size: its size in bytes.
+        mtime_ns: its modification time, in nanoseconds since the epoch.
+        sha256: its SHA-256, 64 hexadecimal digits.
+        simd_symbols: those of the recipe's expected symbols that it defines.
     """
 
     path: str
@@ -32,30 +32,30 @@ class Receipt:
     """The record of a finished setup in an environment.
 
     Attributes:
-        id: of its transaction (sortable by time).
+        id: ID of its transaction (sortable by time).
         created_at: time of the setup, ISO 8601 in UTC ("2026-01-31T12:00:00Z").
-        tool_version: of the fastinstall that did the setup.
-        environment: what was set up: its prefix, manager and interpreter.
-        request: the request, so that a repair requests the same.
-        recipe: its name, as `--recipe` takes it.
-        source_version: of the source distribution ("12.1.1.post0").
+        tool_version: version of the fastinstall that did the setup.
+        environment: the environment: its prefix, manager and interpreter.
+        request: the user's request, which a repair repeats.
+        recipe: name of the recipe, as `--recipe` takes it.
+        source_version: version of the source distribution ("12.1.1.post0").
         distribution: name of the installed distribution.
-        version: of that distribution, with the local label ("12.1.1+simd.v3").
+        version: its version, with the local label ("12.1.1+simd.v3").
         metadata: name of its `.dist-info` directory in site-packages.
         levels: CPU levels in the wheel, the baseline first.
-        left_out: kernels that were left out, because they failed the proof.
+        left_out: kernels that were left out because they failed the proof.
         link: which native libraries the core uses.
         wheel: file name of the wheel.
-        wheel_sha256: of that wheel, 64 hexadecimal digits.
-        python_version: of the target, "3.11.7".
-        core: Pillow's C extension as it was installed, to tell whether it was replaced.
+        wheel_sha256: SHA-256 of the wheel, 64 hexadecimal digits.
+        python_version: version of the target's Python: "3.11.7".
+        core: Pillow's C extension as installed, so that a replacement can be recognised.
         stack_version: Pillow's own version, from `PIL/_version.py`.
-        features: of `PIL.features`, name to version.
-        jpeg: the libjpeg that the core resolves to.
-        speed: the table measured, if it was.
-        previous: the replaced distribution, for people ("pillow 13.0.0 (pip)"); empty if there was none.
-        engine: the installer; pip also stands for our own installation of a wheel.
-        conda: its conda packages; None if it is a wheel.
+        features: features of `PIL.features`, name to version.
+        jpeg: the libjpeg that the core loads; None if none is known.
+        speed: the measured speed table; None if nothing was measured.
+        previous: the replaced distribution, for messages ("pillow 13.0.0 (pip)"); empty if there was none.
+        engine: the installer; "pip" also if fastinstall itself installed a wheel.
+        conda: the installed conda packages; None for a wheel.
     """
 
     id: str

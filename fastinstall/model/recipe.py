@@ -1,4 +1,4 @@
-"""A recipe: what to build, with which flags and libraries, and what to expect and to call it. Data only."""
+"""A recipe: the source to build, its flags and libraries, the name of the result, and signs of success. Data only."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,13 @@ from fastinstall.model.advisories import Advisory
 from fastinstall.model.pixel_changes import PixelChange
 
 PROVIDERS = ("pillow", "pillow-simd", "pil")
-"""The distributions that provide PIL, which the built-in recipes replace. For code without a recipe, such as readers
-of lock files, records and pins. With a recipe, its `replaces` decides. A test compares
-both."""
+"""The distributions that provide PIL and that the built-in recipes replace.
+
+For code without a recipe, such as readers of lock files, records and pins. Code with a recipe uses its `replaces`. A
+test compares both."""
 
 LIBRARIES = ("pillow.libs", "pillow_simd.libs")
-"""Directories in which auditwheel puts the libraries of their wheels."""
+"""Directories in site-packages in which auditwheel puts the libraries of these distributions' wheels."""
 
 
 @immutable
@@ -27,8 +28,8 @@ class SourceOrigin:
         base_wheel: name of the distribution whose official wheel carries the built core.
         label: first part of the built wheel's local version label ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
-        pythons: specifier over the minor versions of Python that any of these supports; empty if unknown. The index
-            decides; this answers without one, for a fleet.
+        pythons: specifier over the minor versions of Python that any of these versions supports; empty if unknown. Used
+            for a fleet, without an index; otherwise the index decides.
     """
 
     pypi: str
@@ -43,13 +44,13 @@ class Level:
     """A CPU level to build for.
 
     Attributes:
-        name: as `--level` takes it: "x86-64-v3", "native".
+        name: its value for `--level`: "x86-64-v3", "native".
         requires: flags of /proc/cpuinfo that the CPU must have.
-        cflags: compiler flags that select it ("-march=x86-64-v3").
-        fallback: the flags for a compiler without `cflags`.
+        cflags: compiler flags that select the level ("-march=x86-64-v3").
+        fallback: the flags for a compiler that does not accept `cflags`.
         ldflags: linker flags that mark the binary (omitted if the toolchain rejects them).
         automatic: whether level "auto" may choose it.
-        architecture: of the machines that have it, as their kernels name it (`uname -m`): "x86_64", "aarch64".
+        architecture: the architecture of the level, as the kernel names it (`uname -m`): "x86_64", "aarch64".
     """
 
     name: str
@@ -68,11 +69,11 @@ class StaticSource:
     Attributes:
         pypi: name of the distribution whose sdist contains the library's source.
         versions: specifier over the suitable versions; empty for all.
-        directory: of the library inside the sdist, relative to its top directory.
-        configure: words for the library's `configure` script.
-        archive: the static library that its `make` produces, relative to `directory`; also the target of `make`.
-        headers: headers to give to the compiler, relative to `directory`.
-        reason: why it is built and not taken from the system.
+        directory: the library's directory, relative to the sdist's top directory.
+        configure: arguments for the library's `configure` script.
+        archive: the static library that `make` produces, relative to `directory`; also the target for `make`.
+        headers: headers that the compiler needs, relative to `directory`.
+        reason: why the library is built instead of taken from the system.
     """
 
     pypi: str
@@ -89,22 +90,22 @@ class NativeRequirement:
     """A C library that the build uses.
 
     Attributes:
-        header: relative to an include directory ("jpeglib.h", "openjpeg-*/openjpeg.h").
-        link: the linker's name: "jpeg" for libjpeg.so.
+        header: its header, relative to an include directory ("jpeglib.h", "openjpeg-*/openjpeg.h").
+        link: its name for the linker: "jpeg" for libjpeg.so.
         pkgconfig: its name for pkg-config.
         feature: its name in `PIL SETUP SUMMARY` ("JPEG", "LIBTIFF"); empty if it has none.
         option: its name as a build option (`-C jpeg=enable`).
-        core: whether Pillow's C extension itself links it, or only another extension module.
-        in_wheels: whether the official wheels have it, so that a build without it loses something.
+        core: whether Pillow's core links it; if not, only another extension module does.
+        in_wheels: whether the official wheels have it, so that a build without it has fewer features.
         required: whether a build without it is refused.
         implementation: the implementation to prefer ("libjpeg-turbo"); empty if there is only one.
-        apt: packages of Debian and Ubuntu that bring it ("libjpeg-dev").
-        dnf: packages of Fedora and RHEL that bring it.
-        pacman: packages of Arch Linux that bring it.
-        zypper: packages of openSUSE that bring it.
-        apk: packages of Alpine Linux that bring it.
-        conda: packages of conda-forge that bring it.
-        static: the source to build and link it from, instead of using the system's or the official wheel's.
+        apt: packages of Debian and Ubuntu that contain it ("libjpeg-dev").
+        dnf: packages of Fedora and RHEL that contain it.
+        pacman: packages of Arch Linux that contain it.
+        zypper: packages of openSUSE that contain it.
+        apk: packages of Alpine Linux that contain it.
+        conda: packages of conda-forge that contain it.
+        static: a source from which to build it, instead of using the library of the system or the official wheel.
     """
 
     header: str
@@ -127,10 +128,10 @@ class NativeRequirement:
 
 @immutable
 class Expectation:
-    """The signs of a correct build.
+    """The signs by which a correct build is recognised.
 
     Attributes:
-        symbols: symbols that the core defines only with the kernels.
+        symbols: symbols that only a core with the kernels defines.
         features: names of `PIL.features` that must be present.
     """
 
@@ -140,12 +141,12 @@ class Expectation:
 
 @immutable
 class BenchSpec:
-    """How to show this recipe's speed.
+    """How to measure and announce this recipe's speed.
 
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.
-        measured: a dated figure of another machine, to choose by; empty if there is none.
-        architecture: of that machine, as its kernel names it; the figure says nothing of others.
+        measured: a dated figure from another machine, to help users choose; empty if there is none.
+        architecture: the architecture for which the figure holds, as the kernel names it.
     """
 
     workload: str
@@ -153,28 +154,28 @@ class BenchSpec:
     architecture: str = X86_64.machine
 
     def measured_on(self, architecture: str) -> str:
-        """Return the figure for machines of an architecture, in words that it is none where it is another's."""
+        """Return the figure, or a statement that this architecture is not measured; empty without a figure."""
         if architecture in ("", self.architecture) or not self.measured:
             return self.measured
         return f"its speed on {architecture_of(architecture).title} is not measured"
 
 
 SOURCE_SUFFIX = "__source"
-"""What the name of a function ends in that a kernel replaces."""
+"""The suffix that a function of the source gets when a kernel replaces it."""
 
 
 @immutable
 class Kernel:
-    """C of this project's own that is compiled in one file of the source, in place of functions of it.
+    """C code of this project that replaces functions in one file of the source.
 
     Attributes:
-        name: of its file in recipes/kernels/, without ".c".
-        file: relative to the source's top directory.
-        functions: those that it replaces, without leading underscores. The source's own become NAME__source, for what
-            the kernel leaves to them.
-        operations: the operations of the proof whose result it decides, by the start of their names.
-        clang_only: whether builds by other compilers go without it.
-        versions: specifier over the versions of the source that it fits; empty for all.
+        name: the name of its file in recipes/kernels/, without ".c".
+        file: the file of the source, relative to the source's top directory.
+        functions: the functions that it replaces, without leading underscores. The originals are renamed to
+            NAME__source, so that the kernel can call them in cases that it does not handle.
+        operations: the first parts of the names of the operations of the proof that use the kernel.
+        clang_only: whether builds with other compilers omit it.
+        versions: specifier over the versions of the source for which it is written; empty for all.
         reason: the measured gain in speed, in words.
     """
 
@@ -189,13 +190,13 @@ class Kernel:
 
 @immutable
 class Tuning:
-    """What makes one file of the source, or single functions of it, faster by measurement.
+    """Compiler options or macros that make one file of the source, or some of its functions, faster.
 
     Attributes:
-        file: relative to the source's top directory.
-        functions: the only ones that are tuned; empty for the whole file.
-        options: as GCC's `optimize` pragma takes them: "O2", "no-tree-vectorize".
-        macros: what `#define` gets, in force inside the functions only: "fmod(x, y) ...".
+        file: the file, relative to the source's top directory.
+        functions: the functions to tune; empty for the whole file.
+        options: options for GCC's `optimize` pragma: "O2", "no-tree-vectorize".
+        macros: macros that are defined inside the functions only, as in `#define`: "fmod(x, y) ...".
         reason: the measured gain in speed, in words.
     """
 
@@ -208,26 +209,26 @@ class Tuning:
 
 @immutable
 class Recipe:
-    """One way to a fast stack.
+    """A recipe for a fast stack.
 
     Attributes:
         schema: version of the recipe format; always 1.
         name: the value for `--recipe`.
         summary: what it sets up, in one line for lists.
         replaces: names of the distributions that it replaces, normalised.
-        package: the import package that all of them provide ("PIL").
+        package: the import package that all of these provide ("PIL").
         source: the origin of the source.
-        base_cflags: complete optimisation flags, before those of the level.
-        levels: from the highest to the lowest, those of each architecture.
+        base_cflags: all optimisation flags except those of the level, which follow them.
+        levels: the CPU levels to build for; those of an architecture from the highest to the lowest.
         libraries: the libraries to link, by name.
         expect: the signs of a correct build.
-        advisories: known issues; once loaded, also those of `advisories_from`.
+        advisories: known issues; after loading, including those of `advisories_from`.
         advisories_from: files of shared advisories, by name: "pillow" is advisories/pillow.toml.
-        pixel_changes: operations whose result Pillow changed; once loaded, also those of `advisories_from`.
-        bench: how to show its speed.
-        kernels: code of our own in place of functions of the source; none to build the source unchanged.
+        pixel_changes: operations whose result Pillow changed; after loading, including those of `advisories_from`.
+        bench: how to measure and announce its speed.
+        kernels: our code that replaces functions of the source; empty to build the source unchanged.
         tuning: optimisation options for single files.
-        keep_memory: whether the core lets glibc keep memory for the next image (recipes/memory.c).
+        keep_memory: whether the core makes glibc keep freed memory for the next image (recipes/memory.c).
         recommended: whether the wizard lists it first.
     """
 
@@ -252,20 +253,20 @@ class Recipe:
 
     @property
     def is_exact(self) -> bool:
-        """Whether a build has to compute what the official wheel computes, to the bit: any but a fork's."""
+        """Whether a build must give the same results as the official wheel, bit by bit; false for forks only."""
         return self.source.pypi == self.source.base_wheel
 
     def list_levels(self, machine: str) -> tuple[Level, ...]:
-        """Return the levels of an architecture, as the kernel names it, from the highest to the lowest."""
+        """Return the levels of an architecture (`uname -m`), from the highest to the lowest."""
         return tuple(level for level in self.levels if level.architecture == machine)
 
     def serves(self, machine: str) -> bool:
-        """Tell whether it makes stacks for an architecture, as the kernel names it."""
+        """Return whether the recipe can build for an architecture (`uname -m`)."""
         return architecture_of(machine).supported and bool(self.list_levels(machine))
 
     @property
     def served(self) -> str:
-        """The architectures that it makes stacks for, for people: "x86-64 and aarch64"."""
+        """The architectures of its levels, for messages: "x86-64 and aarch64"."""
         machines = dict.fromkeys(level.architecture for level in self.levels)
         return listing(architecture_of(machine).title for machine in machines)
 
@@ -274,8 +275,8 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
     """Return the version of the built wheel, with its local label (PEP 440).
 
     Args:
-        recipe: for the first part of the label.
-        version: of the source that is built.
+        recipe: the recipe, which defines the first part of the label.
+        version: the version of the source.
         levels: names of the wheel's levels, the baseline first.
         dist_name: name of the built distribution.
 
@@ -288,7 +289,7 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
 
 
 def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """Return the levels in a label, the baseline first; none if it is not one of this recipe's."""
+    """Return the levels in a version's local label, the baseline first; empty if it is not a label of this recipe."""
     label, prefix = version.partition("+")[2], f"{recipe.source.label}."
     told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
     known = [level.name for level in reversed(recipe.levels) if level_label(level.name) in told]
@@ -297,12 +298,12 @@ def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
 
 @immutable
 class PackageManager:
-    """How the operating system's packages are installed.
+    """A package manager of the operating system, and the packages that a build needs from it.
 
     Attributes:
-        install: the command, without the packages.
-        compilers: the packages of a C compiler.
-        python: the package of Python's headers; "{0}" stands for "3.12", "{1}" for "312".
+        install: the command that installs packages, without their names.
+        compilers: the packages with a C compiler.
+        python: the package with Python's headers; "{0}" is replaced with "3.12", "{1}" with "312".
     """
 
     install: str
@@ -317,21 +318,21 @@ PACKAGE_MANAGERS = {
     "zypper": PackageManager(install="zypper install", compilers=("gcc",), python="python{1}-devel"),
     "apk": PackageManager(install="apk add", compilers=("gcc", "musl-dev"), python="python3-dev"),
 }
-"""Those that are known, by name."""
+"""The supported package managers, by name."""
 
 ELSEWHERE = (
     "build the wheel elsewhere: fastinstall build -o DIR; then here: fastinstall setup --offline --wheelhouse DIR"
 )
-"""What remains where neither a package manager nor the place of the headers is reached."""
+"""Advice for a machine on which the missing packages cannot be installed."""
 
 
 @immutable
 class BuildNeeds:
-    """What a build needs of the operating system.
+    """What a build needs and the operating system lacks.
 
     Attributes:
-        libraries: whose headers are missing.
-        python: minor version of the Python whose headers are missing ("3.12"); empty: they are there.
+        libraries: the libraries whose headers are missing.
+        python: minor version of the Python whose headers are missing ("3.12"); empty if they are installed.
         compiler: whether a C compiler is missing.
     """
 
@@ -340,7 +341,7 @@ class BuildNeeds:
     compiler: bool = False
 
     def list_packages(self, manager: str) -> tuple[str, ...]:
-        """Return the names of the packages that a package manager has to install."""
+        """Return the names of the packages to install with a package manager."""
         known = PACKAGE_MANAGERS[manager]
         names = [*known.compilers] if self.compiler else []
         names += [known.python.format(self.python, self.python.replace(".", ""))] if self.python else []
@@ -348,11 +349,11 @@ class BuildNeeds:
         return tuple(dict.fromkeys(names))
 
     def explain(self, manager: str | None, as_root: str) -> str:
-        """Return the ways to bring it, for a hint.
+        """Return a hint with the command that installs the missing packages, and the alternative.
 
         Args:
-            manager: the package manager of this machine.
-            as_root: what stands before a command that needs root.
+            manager: the package manager of this machine; None if it is not supported.
+            as_root: prefix of a command that needs root ("sudo ").
         """
         packages = self.list_packages(manager) if manager is not None else ()
         if manager is None or not packages:
@@ -360,12 +361,12 @@ class BuildNeeds:
         return f"{as_root}{PACKAGE_MANAGERS[manager].install} {' '.join(packages)}; or {ELSEWHERE}"
 
     def explain_installation(self, manager: str | None, *, allowed: bool, as_root: str) -> str:
-        """Return how this user brings it, for a hint.
+        """Return a hint for this user: to run fastinstall again with an option if it is allowed to, or as `explain`.
 
         Args:
-            manager: the package manager of this machine.
+            manager: the package manager of this machine; None if it is not supported.
             allowed: whether fastinstall may install system packages here.
-            as_root: what stands before a command that needs root.
+            as_root: prefix of a command that needs root ("sudo ").
         """
         packages = self.list_packages(manager) if manager is not None and allowed else ()
         if packages:

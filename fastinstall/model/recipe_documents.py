@@ -1,14 +1,14 @@
 """Parse and check the text of a recipe, as far as possible without a target. Pure.
 
-A problem is a dotted key and its description. One table, by keys, defines the spelling of words, names and paths; rules
-about several values follow it.
+A problem is a dotted key with a description. A table of rules by key checks single words, names and paths; the other
+rules are about several values.
 
-Recipes may come from anybody, so the flags and arguments that one may pass to compilers are a closed list. Compilers
-load plugins, read more options from files, start other programs and write where told. Speed needs none of that; any
-flag not known to affect only the generated code is refused.
+Recipes may come from anybody, so only listed flags and arguments may be passed to compilers. Compilers can load
+plugins, read options from files, start other programs and write any file. Speed needs none of that: a flag that is not
+known to affect only the generated code is refused.
 
-A macro may only compute: one C expression over its parameters. That is checked without a C parser, and accepts less
-than C does (no casts, assignments, literals with quotes).
+A macro may only be one C expression over its parameters. The check works without a C parser, and accepts less than C
+(no casts, assignments, or quoted literals).
 """
 
 import dataclasses
@@ -32,15 +32,15 @@ _Rule = Callable[[str], str]
 
 
 def parse_recipe(text: str, file: PurePath | str) -> Recipe:
-    """Read and check one recipe; the caller must load `advisories_from`.
+    """Parse and check a recipe; the caller must load `advisories_from`.
 
     Args:
         text: the recipe as TOML.
-        file: its file: the stem must be the recipe's name.
+        file: its path, of which the stem must be the recipe's name.
 
     Raises:
-        DocumentError: not TOML, an unknown or missing key, or an invalid value; names
-            file and dotted key.
+        DocumentError: the text is not TOML, or has an unknown or missing key or an invalid value; names the file and
+            the dotted key.
     """
     recipe = _decode(Recipe, text, file)
     for problems in (_list_shared_problems(recipe), _list_problems(recipe, PurePath(file).stem)):
@@ -49,10 +49,10 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
 
 
 def parse_advisories(text: str, file: PurePath | str) -> AdvisoryList:
-    """Read and check a file of advisories that recipes share.
+    """Parse and check a file of advisories that recipes share.
 
     Raises:
-        DocumentError: as `parse_recipe`.
+        DocumentError: as for `parse_recipe`.
     """
     shared = _decode(AdvisoryList, text, file)
     _refuse(_list_shared_problems(shared), file)
@@ -60,13 +60,13 @@ def parse_advisories(text: str, file: PurePath | str) -> AdvisoryList:
 
 
 def find_spelling_problem(key: str, word: str) -> str:
-    """Return what is wrong with a single word of a recipe; empty if nothing is.
+    """Return the problem of a single string in a recipe; empty if it is valid.
 
     Args:
         key: its key, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
-        word: one value of that key.
+        word: the string.
     """
-    if _CONTROL.search(word):  # it would control a terminal, and hide text beside it
+    if _CONTROL.search(word):  # it could control a terminal, and hide other text
         return f"{word!r} has control characters"
     return _RULES[key](word) if key in _RULES else ""
 
@@ -95,7 +95,7 @@ def _list_shared_problems(document: Recipe | AdvisoryList) -> Iterator[Problem]:
 
 
 def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, str, object]]:
-    """Yield every value in a document: its dotted key, the same without indices and names, and the value."""
+    """Yield every value in a document, after its dotted key, and that key without indices and names."""
     yield key, kind, value
     if isinstance(value, tuple):
         for index, item in enumerate(value):
@@ -111,7 +111,7 @@ def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, s
 
 
 def _list_duplicates(names: list[str], key: str) -> Iterator[Problem]:
-    """Yield names that occur twice; the key has "{}" for the index."""
+    """Yield a problem for each name that occurs again; "{}" in `key` is replaced with its index."""
     for index, name in enumerate(names):
         if name in names[:index]:
             yield key.format(index), f"{name!r} is there twice"
@@ -172,7 +172,7 @@ def _judge_architecture(machine: str) -> str:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
-# What setup.py of Pillow and Pillow-SIMD accepts as `-C OPTION=enable`.
+# Options that setup.py of Pillow and Pillow-SIMD accepts as `-C OPTION=enable`.
 _BUILD_OPTIONS = ("jpeg", "zlib", "tiff", "freetype", "raqm", "lcms", "webp", "jpeg2000", "imagequant", "xcb", "avif")
 
 _GENERATED = (
@@ -187,7 +187,7 @@ _GENERATED = (
 )
 _CFLAG = (
     rf"-O(?:[0123s]|fast)|-f(?:no-)?(?:{_GENERATED})|-g[0-3]?|-pipe|-std=[a-z]+\d[\dxyz]"
-    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # a word in capitals, and at most a number: it cannot rename a function
+    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # capitals and a number: it cannot rename a function
     r"|-W(?:no-)?[a-z][a-z0-9+-]*(?:=\d+)?"
     r"|-m(?:arch|tune|cpu|fpmath|prefer-vector-width|branch-cost)=[a-z0-9_.+-]+|-m(?!llvm)[a-z][a-z0-9._-]*"
 )
@@ -223,12 +223,12 @@ _PAIRS = {")": "(", "]": "["}
 
 
 def macro_problem(macro: str) -> str:
-    """Return what is wrong with a macro that stands for a function of <math.h>; empty if nothing is.
+    """Return the problem of a macro that replaces a function of <math.h>; empty if it is valid.
 
     >>> macro_problem("fmod(x, y) ((x) - (y) * trunc((x) / (y)))")
     ''
 
-    It computes from its parameters, and calls no functions but those of <math.h>.
+    A valid macro is an expression over its parameters, and calls only functions of <math.h>.
     """
     match = _MACRO.fullmatch(macro)
     if match is None:
@@ -250,7 +250,7 @@ def _split_tokens(text: str) -> list[str]:
 
 
 def _find_expression_problem(text: str) -> str:
-    """Return why a text is no expression that only reads; empty if it is one."""
+    """Return why a text is not a C expression without side effects; empty if it is one."""
     if "".join(match.group() for match in _TOKEN.finditer(text)) != text or any(step in text for step in _STEPS):
         return "is more than a C expression that computes"
     opened: list[str] = []
@@ -282,7 +282,7 @@ _RULES_OF: dict[str, _Rule] = {
     "libraries.* libraries.*.link": _spelled(_LIBRARY, "the name of a library"),
     "libraries.*.pkgconfig": _spelled(rf"(?:{_LIBRARY})?", "a name for pkg-config"),
     "libraries.*.option": _judge_option,
-    # apt removes what ends with a dash; hints print commands with these names, to be pasted
+    # No dash at the end: apt would remove the package, and hints print commands with these names.
     " ".join(f"libraries.*.{manager}[]" for manager in (*PACKAGE_MANAGERS, "conda")): _spelled(
         r"[a-z0-9]([a-z0-9.+_-]*[a-z0-9+])?", "the name of a package"
     ),
@@ -295,7 +295,7 @@ _RULES_OF: dict[str, _Rule] = {
     "tuning[].options[]": _spelled(r"[A-Za-z0-9][A-Za-z0-9_=+-]*", "an option of GCC's optimize pragma"),
     "tuning[].macros[]": macro_problem,
 }
-"""Rules by key, without indices and names; each returns the problem of one word, empty if there is none."""
+"""Rules by keys without indices and names; a rule returns the problem of a string, or "" if it is valid."""
 _RULES = {key: rule for keys, rule in _RULES_OF.items() for key in keys.split()}
 
 _NEVER_EMPTY = {

@@ -1,4 +1,4 @@
-"""The user's request, and the risks that it may allow."""
+"""A user's request to set up, plan or build, and the risks that it may allow."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -43,11 +43,11 @@ class PlanRisk:
     """A named risk that this plan takes.
 
     Attributes:
-        risk: its name, for `--allow`.
-        summary: its meaning here, in one sentence.
+        risk: its name, as `--allow` takes it.
+        summary: what it means for this plan, in one sentence.
         items: the details (returning advisories, lost features).
-        allowed: whether the request allows it.
-        instead: what to do rather than allow it; empty if unknown.
+        allowed: whether the request allows the risk.
+        instead: what to do instead of allowing it; empty if there is no alternative.
     """
 
     risk: Risk
@@ -59,28 +59,29 @@ class PlanRisk:
 
 @immutable
 class Request:
-    """All flags, variables and settings of setup, plan and build.
+    """A request to set up, plan or build, from flags, environment variables and settings.
 
     Attributes:
         recipe: name of the recipe.
-        version: of the source distribution; None for the newest suitable one.
+        version: version of the source distribution; None for the newest suitable one.
         level: "auto" or the name of a level of the recipe.
         levels: several levels in one wheel, chosen by the loader; empty to use `level`.
-        require: names of libraries that the build must have.
+        require: names of libraries without which the build is refused.
         link: which native libraries the core uses.
         dist_name: name of the built distribution: "pillow" or "pillow-simd".
-        jobs: parallel compile jobs; None for the CPUs granted.
-        offline: never touch the network.
+        jobs: number of parallel compile jobs; None for as many as usable CPUs.
+        offline: whether to avoid all network access.
         wheelhouse: a directory of sdists and wheels to use.
-        with_system_deps: install missing system packages.
+        with_system_deps: whether to install missing system packages.
         toolchain: where compiler and headers come from.
         engine: the installer for a conda environment.
-        channels: conda channels for other packages, the preferred one first; empty: as conda is configured.
-        guard: install the guards: the start-up guard, and in a conda environment the guard package.
+        channels: conda channels for other packages, the preferred one first; empty for the channels that conda is
+            configured to use.
+        guard: whether to install the start-up guard and, in a conda environment, the guard package.
         pin: whether to pin the stack, so that solvers keep it.
         upgrade: whether to look for a later version even if the environment is healthy.
         allow: risks that the user accepts.
-        avoid: source versions that failed the proof here; no flag sets it.
+        avoid: source versions that failed the proof on this machine; not set by a flag.
     """
 
     recipe: str = "pillow-fast"

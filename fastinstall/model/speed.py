@@ -1,18 +1,18 @@
-"""How much faster a build is than what it replaced, as measured on this machine."""
+"""The speed of a build compared with the stack that it replaced, as measured on this machine."""
 
 import math
 
 from fastinstall.core.values import immutable
 
 HEADLINE = "decode-256-224 1080p"
-"""The operation whose ratio stands for a whole build: what image loaders and thumbnail services do with a photo."""
+"""The operation whose ratio represents a whole build, as image loaders and thumbnail services do it with photos."""
 HEADLINE_WORK = "decoding, resizing and cropping a 1080p photo"
 _LEAST_NOISE = 0.05
-"""Two ratios that differ by less count as equal on the quietest machine."""
+"""Least relative difference of two times that counts, even on a quiet machine."""
 _MOST_NOISE = 1.5
-"""A higher ratio is no noise in the one figure of a build: one wild operation or round would hide a gain of 2.
+"""Largest ratio that can count as noise in the single figure of a build; otherwise one outlier could hide a gain of 2.
 
-By the clock on the wall, 16 processes on two cores, it was exceeded in 2 % of the tables of a wheel against itself.
+A wheel compared with itself exceeded it in 2 % of the tables (wall-clock time, 16 processes on two cores).
 """
 _NO_DIFFERENCE = "as fast"
 
@@ -25,8 +25,8 @@ class SpeedRow:
         operation: name of the measured operation ("resize 500-800 RGB bicubic").
         before_ms: milliseconds with the replaced stack, the median of all rounds.
         after_ms: milliseconds with the fast build, likewise.
-        low: the lowest ratio before/after of a round, with either process of "before"; None with a single round.
-        high: the highest such ratio; None likewise.
+        low: lowest ratio before/after of a single round, with either process of "before"; None for a single round.
+        high: highest such ratio; None for a single round.
     """
 
     operation: str
@@ -37,37 +37,37 @@ class SpeedRow:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast after as before."""
+        """The ratio before/after: how many times as fast the fast build is."""
         return self.before_ms / self.after_ms if self.after_ms else math.inf
 
     @property
     def is_split(self) -> bool:
-        """Whether some rounds say that it is faster after, and some before."""
+        """Whether the fast build is faster in some rounds and slower in others."""
         return self.low is not None and self.high is not None and self.low <= 1 <= self.high
 
     @property
     def range(self) -> str:
-        """The ratio for people, with those of single rounds: "2.6x (2.4 to 2.7)"."""
+        """The ratio for messages, with the range of single rounds: "2.6x (2.4 to 2.7)"."""
         rounds = f" ({self.low:.1f} to {self.high:.1f})" if self.low is not None and self.high is not None else ""
         return f"{self.ratio:.1f}x{rounds}"
 
 
 @immutable
 class SpeedTable:
-    """Before and after, measured interleaved on this machine.
+    """Times with the replaced stack ("before") and the fast build ("after"), measured alternately on this machine.
 
     Attributes:
-        baseline: what "before" is ("pillow 13.0.0 (wheel)").
-        candidate: what "after" is ("pillow 12.1.1+simd.v3").
+        baseline: the stack measured as "before" ("pillow 13.0.0 (wheel)").
+        candidate: the stack measured as "after" ("pillow 12.1.1+simd.v3").
         cpu: name of the CPU.
         measured_at: when it was measured, ISO 8601 in UTC.
         geomean: geometric mean of before/after over all rows.
-        rows: one for each operation that both can do.
+        rows: one for each operation that both stacks support.
         python: version of the interpreter that ran both; empty if not recorded.
-        prefix: the measured environment; empty likewise.
-        reused: whether an earlier setup had measured the same two builds on the same CPU.
-        noise: by what share the median of "before" differs from that of "before" in a second process, in the row
-            where it differs most; 0 if not measured.
+        prefix: the measured environment; empty if not recorded.
+        reused: whether the table is from an earlier setup, of the same two builds on the same CPU.
+        noise: relative difference between the medians of "before" in two processes, in the row where it is largest;
+            0 if not measured.
     """
 
     baseline: str
@@ -83,7 +83,7 @@ class SpeedTable:
 
     @property
     def gain(self) -> str:
-        """How many times as fast the build is, in one figure, at what, and compared with what."""
+        """The gain in speed as one figure, with the operation and the baseline, for messages."""
         headline = next((row for row in self.rows if row.operation == HEADLINE), None)
         if headline is None:  # a build without JPEG
             times = self._describe_times(self.geomean, is_split=False)
@@ -95,18 +95,18 @@ class SpeedTable:
 
     @property
     def faster(self) -> tuple[SpeedRow, ...]:
-        """The rows that are faster after than before, beyond what the machine's noise explains."""
+        """Rows in which the build is faster by more than the machine's noise."""
         return tuple(row for row in self.rows if row.ratio > self._beyond_noise and (row.low is None or row.low > 1))
 
     @property
     def slower(self) -> tuple[SpeedRow, ...]:
-        """The rows that are slower, likewise."""
+        """Rows in which the build is slower by more than the machine's noise."""
         least = 1 / self._beyond_noise
         return tuple(row for row in self.rows if row.ratio < least and (row.high is None or row.high < 1))
 
     @property
     def occasion(self) -> str:
-        """When and where it was measured, for people."""
+        """When and where the table was measured, for messages."""
         day, _, time = self.measured_at.partition("T")
         when = f"{day} {time[:5]} UTC" if time else day
         python = f" with Python {self.python}" if self.python else ""
@@ -120,6 +120,7 @@ class SpeedTable:
 
     @property
     def _beyond_noise(self) -> float:
-        # The official wheel against itself, beside ten processes on two cores: ten runs, each read in the six orders of
-        # its three processes. None had a row beyond twice the noise in all rounds, 7 % had one beyond the noise.
+        # Measured with the official wheel against itself, while ten processes used two cores: ten runs, each evaluated
+        # in all six orders of its three processes. No result had a row above twice the noise in all rounds; 7 % had a
+        # row above the noise.
         return 1 + max(2 * self.noise, _LEAST_NOISE)

@@ -1,9 +1,10 @@
-"""Documents in environments, which another version of fastinstall may have written.
+"""Read documents in environments, which another version of fastinstall may have written.
 
-Within one schema number, keys may be added. A reader ignores unknown keys, and a writer preserves them. Data that a
-reader must not ignore gets another name or number, and is refused with the version that wrote it.
+Later versions may add keys without changing the schema's number: a reader ignores unknown keys, and a writer preserves
+them. A change that readers must not ignore gets another name or number; such a document is refused, with the version
+that wrote it.
 
-Not for documents that people write or send (recipes, settings, saved plans): there an unknown key is a mistake.
+Not for documents that people write or send (recipes, settings, saved plans), in which an unknown key is a mistake.
 """
 
 import re
@@ -21,17 +22,17 @@ _WRITER = "tool_version"
 
 
 def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:
-    """Read one of our documents, from any version.
+    """Read one of our documents, written by any version.
 
     Args:
         cls: a dataclass of the model.
-        name: of its schema: NAME in "fastinstall.NAME/1".
-        data: from the JSON parser.
-        file: its file, for messages.
+        name: the name of its schema: NAME in "fastinstall.NAME/1".
+        data: the parsed JSON.
+        file: its path, for messages.
 
     Raises:
-        LaterDocumentError: its schema has a higher number, or it has values unknown to this version.
-        DocumentError: it is malformed.
+        LaterDocumentError: its schema has a higher number.
+        DocumentError: it is malformed, or has values unknown to this version.
     """
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
@@ -41,16 +42,16 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
 
 
 def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, version: str) -> None:
-    """Raise unless a document has a schema that this version reads.
+    """Refuse a document unless it has a schema that this version can read.
 
     Args:
-        name: of the expected schema, without its number.
-        schema: what the document says; any value.
-        file: the document, for messages.
-        version: of the fastinstall that wrote it; empty if unknown.
+        name: the name of the expected schema, without its number.
+        schema: the document's value of "schema", of any type.
+        file: the document's path, for messages.
+        version: the version of fastinstall that wrote it; empty if unknown.
 
     Raises:
-        LaterDocumentError: it has a higher number.
+        LaterDocumentError: the schema has a higher number.
         DocumentError: it is another schema.
     """
     expected = f"fastinstall.{name}/{_NUMBER}"
@@ -63,12 +64,12 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
     raise DocumentError(file, "schema", problem)
 
 
-def keep_unknown_keys(before: object, after: object) -> Any:  # noqa: ANN401 (JSON is what it is)
-    """Return a rewritten document, with the unknown keys of its predecessor.
+def keep_unknown_keys(before: object, after: object) -> Any:  # noqa: ANN401 (JSON has no static type)
+    """Return a new version of a document, with the keys of the old version that the writer does not know.
 
     Args:
-        before: the previous document, as JSON-ready data.
-        after: its replacement; it has every key that the writer knows.
+        before: the old version, as JSON-ready data.
+        after: the new version, with every key that the writer knows.
     """
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return after
