@@ -1,1 +1,1 @@
-"""The whole proof of a recipe: a maintainer's tool, which runs from a clone and is not installed."""
+"""Prove a recipe completely: a tool for maintainers, which runs from a clone and is not installed."""

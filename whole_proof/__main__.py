@@ -1,6 +1,6 @@
-"""The command `sh bootstrap.sh prove NAME`: a verb of fastinstall's command line that only a clone has.
+"""The command `sh bootstrap.sh prove NAME`: a verb of fastinstall's command line that only exists in a clone.
 
-It reads flags, variables and settings, and ends, as the verbs of the program do.
+It uses flags, environment variables, settings and exit codes like the other verbs.
 """
 
 import sys
@@ -20,7 +20,7 @@ PROGRAM = "sh bootstrap.sh prove"
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Build the recipe and prove it."""
+    """Build the recipe and prove it; return the exit code."""
     session, request = open_working_session(context), read_request(arguments, context.sources)
     proof = prove_recipe(session, arguments.name, target_of(arguments), request)
     tell(context, "proof", proof, proof_text)
@@ -28,7 +28,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def add_flags(parser: ArgumentParser) -> None:
-    """Give the verb its flags, and the name by which it is called."""
+    """Add the flags of the verb to its parser, and set the program name that its help shows."""
     parser.prog = PROGRAM
     parser.add_argument("name", metavar="NAME", help="the recipe")
     add_target_flags(parser)
@@ -36,7 +36,7 @@ def add_flags(parser: ArgumentParser) -> None:
 
 
 if __name__ == "__main__":
-    # main() looks up a verb by its name: flags in VERBS, examples of its help, and its code among the commands.
+    # main() looks up a verb by its name: the flags in VERBS, examples in EXAMPLES, the code in a module of `commands`.
     VERBS["prove"] = ("build a recipe and prove it completely; installs nothing", add_flags)
     EXAMPLES["bootstrap.sh prove"] = {f"{PROGRAM} pillow-fast --version 13.0.0": "all of it, in a quarter of an hour"}
     sys.modules[f"{commands.__name__}.prove"] = sys.modules[__name__]

@@ -1,7 +1,7 @@
-"""Read every copy of the core in a wheel, without running it.
+"""Check every copy of the imaging core in a wheel, without running it.
 
-Each has to be optimised, and of the CPU level that its place promises. A core that needs more would be loaded by a CPU
-that lacks it, and crash at the first operation.
+Each copy has to be optimised, and marked with the CPU level of its place. CPUs that lack the level of a misplaced copy
+would load it, and crash at the first operation.
 """
 
 import time
@@ -24,15 +24,15 @@ _UNMARKED = ("native",)
 
 
 def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[ProofCheck, ...]:
-    """Look at every copy of the core.
+    """Check every copy of the imaging core.
 
     Args:
         tree: the unpacked wheel.
-        core: the module in it, which may be a stub, relative to it.
-        levels: those that the wheel was built for, the baseline first.
+        core: path of the extension module relative to `tree`; it may be a stub that loads a copy by CPU level.
+        levels: the CPU levels that the wheel was built for, the baseline first.
 
     Returns:
-        Two checks: how the copies were compiled, and which level each declares to need.
+        Two checks: whether the copies are optimised, and whether each is marked with the level of its place.
     """
     begun = time.monotonic()
     module = tree / core
@@ -61,7 +61,10 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
 
 
 def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -> Iterator[str]:
-    """The baseline is named by its note, so its place is told by its order."""
+    """Yield a problem for each copy that is missing, unexpected, unreadable, or marked with a different level.
+
+    The first copy is the baseline: `read_levels` takes its level from its mark, not from its place.
+    """
     there = [copy.level for copy in copies[1:]]
     for promised, copy in zip((levels[0], *there), copies, strict=True):
         if copy.problem:

@@ -1,4 +1,4 @@
-"""A build taken apart, up to where it is compiled: what its variants are made from."""
+"""Prepare a build up to the compilation of the imaging core, to compile variants of the core."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +18,13 @@ from whole_proof.variant import SanitizedVariant, compile_core, install_core_in_
 
 @immutable
 class BuildTree:
-    """A build, taken apart.
+    """A build that is prepared up to compilation.
 
     Attributes:
-        work: everything that was ready before it was compiled.
-        steps: how the core of one level is compiled.
-        source: top directory of what is compiled.
-        stock: top directory of upstream's own source; None if a fork is built as it is, and it is not at hand.
+        work: the prepared build.
+        steps: the commands that compile the core of one CPU level.
+        source: top directory of the source that is compiled.
+        stock: top directory of Pillow's unmodified source; None for a fork, which has none.
         base_wheel: the unpacked official wheel.
         space: a temporary directory.
     """
@@ -37,14 +37,14 @@ class BuildTree:
     space: Path
 
     def stack(self, name: str, variant: SanitizedVariant) -> ProofStack:
-        """Compile a variant, and put it where it can be run.
+        """Compile a variant of the core, and return a stack that runs it, in a copy of the official wheel.
 
         Args:
-            name: of its directory, and for messages.
-            variant: what is different.
+            name: name of the variant's directory, also used in messages.
+            variant: source and flags of the variant.
 
         Raises:
-            FailedError: it does not compile.
+            FailedError: the variant does not compile.
         """
         core = compile_core(self.steps, variant, self.space / name / "objects")
         tree = install_core_in_copy(self.base_wheel, core.path, variant.source, self.space / name / "tree")
@@ -54,18 +54,18 @@ class BuildTree:
 
 
 def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree | None:
-    """Prepare a build once more, up to where it is compiled.
+    """Prepare a build again, up to compilation.
 
     Args:
         request: the build.
-        level: of the core that is looked at.
+        level: the CPU level whose compile commands are recorded.
         space: an empty directory.
 
     Returns:
-        None if no official wheel carries the core.
+        The prepared build; None if it does not use an official wheel around its core.
 
     Raises:
-        FailedError: it cannot be prepared.
+        FailedError: the build cannot be prepared.
     """
     request = replace(request, variables=remove_stray_variables(request.variables)[0])
     headers = probe_headers(request)

@@ -1,4 +1,4 @@
-"""How a check ends that finds problems and not cases."""
+"""Create the result of a check that finds problems rather than failed cases."""
 
 import time
 
@@ -6,14 +6,14 @@ from fastinstall.proof.cases import ProofCheck, ProofStatus
 
 
 def finish_check(name: str, passed: str, problems: tuple[str, ...], begun: float, *, failed: str = "") -> ProofCheck:
-    """A check that is ok exactly where there is no problem.
+    """Return a check that is ok if there are no problems, and failed otherwise.
 
     Args:
-        name: of the check.
-        passed: what is said where it is ok.
-        problems: what was found, a line each.
-        begun: when the check began, by `time.monotonic`.
-        failed: what is said where it is not; empty for the first problem.
+        name: name of the check.
+        passed: the summary if it is ok.
+        problems: the problems that were found, one line each.
+        begun: when the check began, on the clock of `time.monotonic`.
+        failed: the summary if it failed; if empty, the first problem is the summary.
     """
     return ProofCheck(
         name=name,

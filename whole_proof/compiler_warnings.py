@@ -1,7 +1,7 @@
-"""Find our kernels' faults by the compiler's warnings.
+"""Find faults in our kernels by compiler warnings.
 
-A warning that upstream's source does not give is told. Both are compiled with the build's own flags and -Wall -Wextra;
-file, function, kind and text are compared, since lines shift.
+The check reports the warnings that Pillow's unmodified source does not give. Both sources are compiled with the build's
+own flags and -Wall -Wextra. Warnings are compared by file, function, option and text, because line numbers shift.
 """
 
 import re
@@ -26,7 +26,7 @@ QUICK_NAME = "compiler warnings, without optimisation"
 
 _FLAGS = ("-Wall", "-Wextra")
 _GCC_FLAGS = ("-Wno-old-style-declaration", "-fno-diagnostics-show-caret")
-"""The order of `static`, `inline` and a type is a matter of style."""
+"""-Wold-style-declaration is disabled because the order of `static`, `inline` and a type is a matter of style."""
 _CLANG_FLAGS = ("-fno-caret-diagnostics",)
 
 _FUNCTION = re.compile(r"^(?P<file>[^\s:]+): (?:In function|At top level)(?: '(?P<function>\w+)')?.*:$")
@@ -38,13 +38,13 @@ _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 @immutable
 class ComparableWarning:
-    """A warning, as far as it can be told of another version of the same source.
+    """A warning without line numbers, so that it can be compared between versions of a source.
 
     Attributes:
-        file: where it stands.
-        function: in which; empty if that is not told.
-        kind: the option that gives it ("-Wunused-variable").
-        text: numbers aside.
+        file: path of the source file.
+        function: name of the function; empty if the compiler does not report it.
+        kind: the compiler option that enables the warning ("-Wunused-variable").
+        text: text of the warning, with each number replaced by "N".
     """
 
     file: str
@@ -54,16 +54,16 @@ class ComparableWarning:
 
     @property
     def line(self) -> str:
-        """For people."""
+        """The warning as one line, for people."""
         return f"{self.file}: {f'{self.function}: ' if self.function else ''}{self.text} [{self.kind}]"
 
 
 def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
-    """Compile the source, and upstream's where the first one gave a warning, and compare.
+    """Compile our source, and Pillow's own version of files with warnings, and report the additional warnings.
 
     Args:
-        build_tree: the build, taken apart.
-        quick: look at changed files only, and do not optimise: warnings that follow the flow of data do not come.
+        build_tree: the prepared build.
+        quick: compile only changed files, without optimisation; this misses warnings that need data-flow analysis.
     """
     begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, build_tree.stock
     if stock is None:
@@ -87,10 +87,16 @@ def _unite(found: Mapping[str, frozenset[ComparableWarning]]) -> frozenset[Compa
 def warnings_of(
     build_tree: BuildTree, source: Path, steps: Sequence[RecordedCompilation], *, quick: bool
 ) -> dict[str, frozenset[ComparableWarning]]:
-    """The warnings of each file.
+    """Compile the files of a source tree, and return the warnings of each by its path.
+
+    Args:
+        build_tree: the prepared build.
+        source: top directory of the source tree.
+        steps: the compilations to run.
+        quick: compile without optimisation.
 
     Raises:
-        FailedError: one does not compile.
+        FailedError: a file does not compile.
     """
     if not steps:
         return {}
@@ -101,7 +107,7 @@ def warnings_of(
         replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=flags), directory
     )
     output: tuple[str, ...] = ("-o", "/dev/null")
-    if quick:  # zig cc expects an output
+    if quick:  # zig cc expects an output file, so -fsyntax-only does not work with it
         output = ("-fsyntax-only",) if build_tree.steps.gcc else ("-O0", *output)
 
     def compile_one(step: RecordedCompilation, process_group: ProcessGroup) -> Completed:
@@ -116,7 +122,7 @@ def warnings_of(
 
 
 def parse_warnings(text: str) -> frozenset[ComparableWarning]:
-    """What GCC or clang wrote, in the C locale."""
+    """Parse the output of GCC or clang in the C locale, and return its warnings."""
     found, function = set(), ""
     for line in text.splitlines():
         heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)
@@ -130,7 +136,10 @@ def parse_warnings(text: str) -> frozenset[ComparableWarning]:
 
 
 def _find_changed_compilations(build_tree: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
-    """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
+    """Return the compilations whose C file, or a C file that it includes, differs from Pillow's own.
+
+    Changed headers do not count, because all files include them.
+    """
 
     def is_changed(file: Path) -> bool:
         ours, theirs = build_tree.source / file, stock / file

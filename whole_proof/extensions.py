@@ -1,7 +1,7 @@
-"""Compare what kernels compute without extensions of this CPU with the official wheel.
+"""Compare the results of kernels with the official wheel while some extensions of this CPU are disabled.
 
-A kernel may have several variants of a function, of which the CPU decides. The ones that this CPU does not take are
-compared too: in a build whose test switches are compiled in, as no shipped one has them.
+A kernel may have several variants of a function, one of which is chosen by the CPU's extensions. To test the variants
+that this CPU would not choose, the core is compiled with test switches, which shipped builds do not have.
 """
 
 import time
@@ -17,16 +17,16 @@ from whole_proof.variant import SanitizedVariant
 
 EXTENSIONS = "extensions"
 TEST_SWITCHES = "-DFI_TEST_SWITCHES"
-"""Compiles the switches of recipes/kernels/cpu.h in."""
+"""Compiler flag that enables the test switches of recipes/kernels/cpu.h."""
 VARIABLE = "FI_EXTENSIONS"
-"""Names the extensions that such a build may use."""
+"""Environment variable that says which extensions such a build may use."""
 
 _ALLOWED = ("avx512", "avxvnni", "none")
 _CHOOSES = "FI_AT_LOAD("
 
 
 def prove_extensions(build_tree: BuildTree, reference: ProofStack, effort: ProofDepth) -> ProofCheck:
-    """Compare the operations of the kernels that have variants.
+    """Compare the operations of kernels with several variants, for each set of allowed extensions.
 
     Raises:
         FailedError: the build does not compile with test switches, or PIL cannot be imported.
@@ -51,6 +51,6 @@ def prove_extensions(build_tree: BuildTree, reference: ProofStack, effort: Proof
 
 
 def list_operations(recipe: Recipe) -> tuple[str, ...]:
-    """Return how the names of operations begin whose kernels have variants."""
+    """Return the prefixes of the names of operations whose kernels have several variants."""
     texts = {source.stem: source.read_text("utf-8") for source in list_kernel_sources(recipe)}
     return tuple(name for kernel in recipe.kernels if _CHOOSES in texts[kernel.name] for name in kernel.operations)

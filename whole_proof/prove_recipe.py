@@ -1,4 +1,4 @@
-"""The complete proof of a recipe, for its maintainer: build it as setup does, and try everything."""
+"""Prove a recipe completely, for its maintainer: build it as setup does, and make every check."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,17 +25,17 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, request: Requ
     """Build a recipe for an interpreter and prove it completely, without installing it.
 
     Args:
-        session: the outside world.
-        name: of the recipe.
-        target: its interpreter is the one that is built for.
-        request: version, levels and the like; its recipe is ignored.
+        session: environment variables, directories, clock and event listener.
+        name: name of the recipe.
+        target: the environment for whose interpreter the recipe is built.
+        request: version, levels and other options; its recipe is ignored.
 
     Returns:
-        The proof, which may have failed, or an earlier successful proof of the same bytes.
+        The proof, which may have failed; or an earlier successful proof of the same wheel and sources.
 
     Raises:
-        RefusedError: the wheel is ready-made, so there is no build to examine.
-        FailedError: it cannot be built.
+        RefusedError: the request leads to a ready-made wheel, so there is no build to examine.
+        FailedError: the recipe cannot be built.
     """
     plan = look_for_wheel(session, target, replace(request, recipe=name), anew=True)
     interpreter, step = plan.interpreter, plan.build
@@ -55,7 +55,7 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, request: Requ
 def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, run: Run) -> Proof:
     proof_context = ProofContext(interpreter=interpreter, cpu=run.cpu, reference=request.step.base_wheel)
     subject = subject_of(request.step, built, proof_context)
-    # Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants.
+    # The key covers all inputs of the proof: the wheel, its circumstances, and the sources of its variants.
     sources = (request.source, *request.statics.values())
     key = digest((subject, [files.sha256(path) for path in sources]))
     kept = run.cache / "proofs" / f"{key}.whole.json"

@@ -1,6 +1,6 @@
-"""How the imaging core of a build is compiled: the commands of the real build, whatever its backend decides.
+"""Record the commands that compile and link the imaging core of a build, whatever its backend.
 
-They are recorded by running the build once with a compiler that only takes notes.
+The build is run once with a script as the compiler, which records its arguments and creates empty files.
 """
 
 import shlex
@@ -39,12 +39,12 @@ done
 
 @immutable
 class RecordedCompilation:
-    """How one C file is compiled.
+    """The command that compiles one C file.
 
     Attributes:
-        source: relative to the source's top directory, which is the working directory.
-        words: for the compiler, without the file and without `-o`.
-        output: of the object, as the link step names it.
+        source: path of the file relative to the source's top directory, which is the working directory.
+        words: arguments of the compiler, without the file, `-c` and `-o`.
+        output: path of the object, as in the link command.
     """
 
     source: str
@@ -54,16 +54,16 @@ class RecordedCompilation:
 
 @immutable
 class CoreSteps:
-    """How an imaging core is compiled and linked.
+    """The commands that compile and link an imaging core.
 
     Attributes:
-        compiler: the words that start the compiler.
-        variables: the environment of its processes.
-        compile: one for each C file.
-        link: words for the compiler, objects among them, without `-o`.
-        prefix: the text of the header that is put before every file; empty if none is.
-        jobs: parallel compile jobs.
-        gcc: whether the compiler is GCC itself.
+        compiler: the command of the compiler, without arguments.
+        variables: the environment variables of its processes.
+        compile: the compilations, one for each C file.
+        link: arguments of the compiler for linking, including the objects, without `-o`.
+        prefix: content of the header that every file includes first (`-include`); empty if there is none.
+        jobs: number of parallel compile jobs.
+        gcc: whether the compiler is GCC.
     """
 
     compiler: tuple[str, ...]
@@ -76,12 +76,12 @@ class CoreSteps:
 
 
 def record_steps(work: BuildContext, base_wheel: BaseWheel, target: LevelTarget) -> CoreSteps:
-    """Learn how the core of one level is compiled, to lie in the place of the official wheel's.
+    """Record how the core of one CPU level is compiled and linked, to replace the core of the official wheel.
 
     Args:
-        work: of the build.
+        work: the prepared build.
         base_wheel: the unpacked official wheel.
-        target: the level; its linker flags, which mark a file with the level, are kept.
+        target: the CPU level; its linker flags, which mark a file with the level, are kept.
 
     Raises:
         FailedError: the build's backend fails, or compiles no imaging core.
@@ -137,9 +137,10 @@ def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
 def _group_archived_objects(
     compiled: tuple[RecordedCompilation, ...], link: tuple[str, ...], noted: list[tuple[str, ...]], source: Path
 ) -> tuple[tuple[RecordedCompilation, ...], set[str]]:
-    """What the build puts into static libraries of its own, and the words that link them.
+    """Return the compilations whose objects go into the build's own static libraries, and the words that link these.
 
-    These objects, from which no module is linked, know nothing of Python, so nothing of it is put before them.
+    No extension module is linked from these objects directly. They do not use Python, so the prefix header is removed
+    from their commands.
     """
     words = {f"-l{path.stem.removeprefix('lib')}" for path in source.glob("**/lib*.a")}.intersection(link)
     if not words:
@@ -150,5 +151,5 @@ def _group_archived_objects(
 
 
 def drop_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words without the header that is put before every file."""
+    """Return compiler arguments without `-include` and its header."""
     return tuple(word for previous, word in pairwise(("", *words)) if INCLUDE not in (previous, word))

@@ -1,6 +1,6 @@
-"""The whole proof of a build: every check there is, those that fail fast first. It takes minutes, not seconds.
+"""Make every check of a build, the fast ones first; this takes minutes, not seconds.
 
-A check that cannot go on has failed; the others are made all the same, so that one run tells everything.
+If a check cannot be completed, it has failed, and the remaining checks are still made, so one run reports everything.
 """
 
 import time
@@ -34,7 +34,7 @@ SIZES = (
     *((1, 1), (2, 3), (3, 3), (4, 4), (5, 5), (7, 9), (8, 5), (17, 13), (33, 31), (64, 6), (70, 35)),
     *((127, 3), (1, 40), (40, 1), (3, 131)),
 )
-"""Widths and heights around the kernels' strides of 1 to 64 pixels, and single rows and columns."""
+"""Widths and heights: some are near the kernels' step sizes of 1 to 64 pixels, some are single rows or columns."""
 
 WHOLE = ProofDepth(sizes=SIZES, cuts=60, flips=120, heads=60)
 STAGE = "proof"
@@ -46,12 +46,12 @@ Checks = Callable[[], tuple[ProofCheck, ...]]
 
 @immutable
 class WholeProof:
-    """A build, its stacks, and how it was made.
+    """A build to prove completely.
 
     Attributes:
-        trial: what runs.
-        request: how it was built.
-        tree: the unpacked wheel.
+        trial: the stacks of the build, and the reference.
+        request: the request that led to the build.
+        tree: directory of the unpacked wheel.
         space: a temporary directory.
     """
 
@@ -62,10 +62,10 @@ class WholeProof:
 
 
 def run_whole_proof(case: WholeProof) -> Proof:
-    """Make every check.
+    """Make every check, and return the proof.
 
     Raises:
-        FailedError: the build cannot be prepared once more.
+        FailedError: the build cannot be prepared again for its variants.
     """
     begun, emit = time.monotonic(), case.trial.emit
     emit(Started(stage=STAGE, message=f"preparing variants of {case.request.step.version}"))
@@ -112,7 +112,7 @@ def _skip_check(name: str) -> tuple[ProofCheck, ...]:
 def _check_speed(
     case: WholeProof, build_tree: BuildTree, ours: ProofStack, reference: ProofStack
 ) -> tuple[ProofCheck, ...]:
-    """Speed, but for the operations of the catalogue whose kernels were left out."""
+    """Check the speed of one CPU level, without the operations whose kernels are not part of the build."""
     if not case.request.recipe.expect.symbols:
         return (skip_proof_check(f"speed {ours.label}", "this recipe has no SIMD kernels"),)
     left_out = (each for each in case.request.recipe.kernels if each.name not in build_tree.work.kernels)

@@ -1,9 +1,8 @@
-"""Find our kernels' faults by AddressSanitizer and UBSan.
+"""Find faults in our kernels with AddressSanitizer and UBSan.
 
-The cases run on a build with the sanitizers, which stop at the first byte that is read out of bounds. A fault that
-upstream's own source shows in the same function is not the kernels'. The libraries that the core links are not
-instrumented. Reports are read for kind and function, not for the place in the file, since two versions of a source
-are compared.
+The cases run on a build with both sanitizers; AddressSanitizer stops at the first access out of bounds. A fault that
+Pillow's unmodified source has in the same function is not counted. The libraries that the core links are not
+instrumented. Reports are compared by kind and function, not by line, because the two sources differ.
 """
 
 import os
@@ -39,11 +38,11 @@ _RENAMED = re.compile(rf"{SOURCE_SUFFIX}\b")
 
 @immutable
 class SanitizerFault:
-    """A fault, as far as it can be told of another version of the same source.
+    """A fault without line numbers, so that it can be compared between versions of a source.
 
     Attributes:
-        kind: "heap-buffer-overflow", or what UBSan says, numbers aside.
-        function: in which it happened, without what a kernel adds to its name; empty if unknown.
+        kind: "heap-buffer-overflow", or the message of UBSan, with each number replaced by "N".
+        function: name of the function, without the suffix that a kernel adds to it; empty if unknown.
     """
 
     kind: str
@@ -51,12 +50,12 @@ class SanitizerFault:
 
     @property
     def text(self) -> str:
-        """For people: "heap-buffer-overflow in ImagingBoxBlur"."""
+        """The fault for people: "heap-buffer-overflow in ImagingBoxBlur"."""
         return f"{self.kind} in {self.function}" if self.function else self.kind
 
 
 def read_reports(log: str) -> frozenset[SanitizerFault]:
-    """The faults of a log; those of one kind in one function once."""
+    """Return the faults in a log of the sanitizers; equal kinds in the same function count once."""
     lines = log.splitlines()
     errors = ((number, match) for number, line in enumerate(lines, start=1) if (match := _ERROR.search(line)))
     return frozenset(
@@ -66,7 +65,7 @@ def read_reports(log: str) -> frozenset[SanitizerFault]:
 
 
 def _find_function(lines: list[str]) -> str:
-    """Of the first stack that follows, the innermost function with a source that is not the library's own."""
+    """Return the innermost function of a report's first stack trace that is not part of the sanitizers."""
     for line in lines:
         if _ERROR.search(line):
             return ""
@@ -84,16 +83,16 @@ _RUNTIMES = ("libasan.so", "libubsan.so")
 _OPTIONS = "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_odr_violation=0:print_stacktrace=1"
 _SECONDS = 60.0
 _LOOKED_INTO = 3
-_NOT_REACHED = "was not reached"  # in `runs`, after too many deaths
+_NOT_REACHED = "was not reached"  # outcome in `runs` of the cases that remain after too many deaths
 
 
 @immutable
 class SanitizerRun:
-    """What the sanitizers saw in a run.
+    """The result of a run under the sanitizers.
 
     Attributes:
-        deaths: cases that ended their process, and how.
-        reports: all faults.
+        deaths: for each case that ended its process, how it did.
+        reports: all faults that were reported.
     """
 
     deaths: Mapping[str, str]
@@ -101,12 +100,12 @@ class SanitizerRun:
 
 
 def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofDepth) -> ProofCheck:
-    """Run matrix and decoders under the sanitizers.
+    """Run the matrix and the decoders under the sanitizers.
 
     Args:
-        build_tree: the build, taken apart.
+        build_tree: the prepared build.
         reference: the official wheel, which writes the files to decode.
-        effort: how much is tried.
+        effort: the number of sizes and damaged files.
 
     Raises:
         FailedError: the source does not compile with sanitizers, or PIL cannot be imported.
@@ -127,7 +126,10 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
 
 
 def _choose_sanitizing_compiler(build_tree: BuildTree) -> CoreSteps | None:
-    """The build's GCC, else the system's: faults of the source are found by whatever compiles it."""
+    """Return the steps with the build's GCC, or else the system's; None if GCC or its AddressSanitizer is missing.
+
+    The compiler need not be that of the build: faults in the source show with any.
+    """
     steps = build_tree.steps if build_tree.steps.gcc else replace(build_tree.steps, compiler=("gcc",), gcc=True)
     there = find_program(steps.compiler[0], steps.variables) is not None
     return steps if there and _find_library_path(steps, _RUNTIMES[0]) else None
@@ -145,7 +147,7 @@ def _build_sanitized_stack(build_tree: BuildTree, source: Path, name: str) -> Pr
 
 
 def preload_sanitizers(stack: ProofStack, steps: CoreSteps, core: Path) -> ProofStack:
-    """The same stack with the run-time libraries loaded first that a sanitized core asks for."""
+    """Return a copy of the stack that preloads the sanitizers' runtime libraries, which the core needs."""
     asked = (name for name in read_dynamic(core).needed if name.startswith(_RUNTIMES))
     paths = (_find_library_path(steps, name) for name in sorted(asked))
     return stack.with_variables({"LD_PRELOAD": " ".join(filter(None, paths)), "PILLOW_BLOCK_SIZE": "4096"})
@@ -154,15 +156,15 @@ def preload_sanitizers(stack: ProofStack, steps: CoreSteps, core: Path) -> Proof
 def faults(
     ours: ProofStack, works: Sequence[Work], stock: Callable[[], ProofStack | None]
 ) -> tuple[CaseDifference, ...]:
-    """The faults that upstream's own source does not have in the same function.
+    """Run cases, and return the faults that Pillow's unmodified source does not have in the same function.
 
     Args:
         ours: the sanitized build.
-        works: what to run.
-        stock: makes the same of upstream's source, if it is at hand; only called where there is a fault.
+        works: the cases to run.
+        stock: returns a sanitized build of Pillow's source, or None if there is none; only called if there are faults.
 
     Raises:
-        FailedError: PIL cannot be imported on one of them.
+        FailedError: PIL cannot be imported on one of the stacks.
     """
     seen = [watch(ours, work) for work in works]
     if not any(each.deaths or each.reports for each in seen):
@@ -175,7 +177,7 @@ def faults(
 
 
 def watch(stack: ProofStack, work: Work) -> SanitizerRun:
-    """Run cases on a sanitized stack, on all processors."""
+    """Run cases on a sanitized stack, on all CPUs, and return the deaths and faults."""
     with temporary_directories.temporary_directory("sanitizers") as logs:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
@@ -203,7 +205,7 @@ def _find_faults(
         if not alone or alone - known:
             yield _make_fault(case, alone - known, outcome)
     rest = seen.reports - known - told
-    # Which operations cause reports that end no process: each operation by itself.
+    # Some reports do not end a process: run each operation by itself to see which one causes them.
     for operation in dict.fromkeys(map(operation_of, work.cases)) if rest else ():
         cases = tuple(case for case in work.cases if operation_of(case) == operation)
         if found := watch(ours, replace(work, cases=cases)).reports & rest:
@@ -215,6 +217,6 @@ def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> C
 
 
 def _find_library_path(steps: CoreSteps, library: str) -> str:
-    """Ask the compiler for a library's path, or return "" (it echoes the name) if it has none."""
+    """Return the path of a compiler's library, or "" if it has none; the compiler then prints only the name."""
     answer = run((*steps.compiler, f"-print-file-name={library}"), environment=steps.variables).stdout.strip()
     return answer if "/" in answer else ""

@@ -1,7 +1,7 @@
-"""Time a few operations in turn with the official wheel, to see that the kernels are in use at all.
+"""Time a few operations in turn with the official wheel, to see whether the kernels are used at all.
 
-It is no benchmark: one bound, far below what a right build reaches and far above one without optimisation or without
-kernels.
+This is no benchmark: the bound is far below the speed of a correct build, and far above that of a build without
+optimisation or without kernels.
 """
 
 import time
@@ -14,7 +14,7 @@ from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingE
 from whole_proof.checks import finish_check
 
 BOUND = 1.5
-"""Least geometric mean of the speed-ups. Measured on 2026-11-24: 6.6 and 9.0 for x86-64-v2 and v3; 0.4 at -O0."""
+"""Minimum geometric mean of the speed-ups. Measured on 2026-11-24: 6.6 and 9.0 for x86-64-v2 and v3; 0.4 at -O0."""
 
 _SERVED = (
     ("resize", "resize 1080p-256 RGB lanczos"),
@@ -27,19 +27,19 @@ _SERVED = (
     ("colour-table", "colour LUT 17"),
     ("alpha-composite", "alpha_composite"),
 )
-"""Operations of the catalogue, and of the speed table, that have kernels."""
+"""Operations that have kernels: the name in the catalogue, and the name of a timed operation."""
 
 
 def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collection[str] = ()) -> ProofCheck:
     """Time the operations on both stacks.
 
     Args:
-        ours: the build; the level that is meant is the one that its variables let the loader take.
+        ours: the build, with environment variables that select the CPU level to measure.
         reference: the official wheel of the same version.
         not_accelerated: operations of the catalogue whose kernels were left out.
 
     Raises:
-        FailedError: one of them cannot be imported.
+        FailedError: one of the stacks cannot be imported.
     """
     begun, name = time.monotonic(), f"speed {ours.label}"
     names = tuple(timed for operation, timed in _SERVED if operation not in not_accelerated)

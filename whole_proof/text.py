@@ -1,4 +1,4 @@
-"""A proof as text: a line for each check."""
+"""Render a proof as text, with a line for each check."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ _STYLES = {ProofStatus.OK: "ok", ProofStatus.FAILED: "error", ProofStatus.SKIPPE
 
 
 def proof_text(proof: Proof, page: Page) -> str:
-    """Every check with its status as a word, its seconds and its summary, and what the whole says."""
+    """Return a line for each check, with status, name, seconds and summary, and a last line with the verdict."""
     return "\n".join((*_render_checks(proof, page), _describe_verdict(proof)))
 
 

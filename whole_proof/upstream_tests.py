@@ -1,6 +1,6 @@
-"""Pillow's own tests, out of the sdist, on a build and on the official wheel: what only the build fails is told.
+"""Run Pillow's own tests, from its sdist, on a build and on the official wheel; report tests that only the build fails.
 
-Tests of Pillow's own that a fork may fail, each with its reason and by how much.
+`KNOWN` lists tests that a fork may fail, each with its reason and the allowed difference.
 """
 
 import re
@@ -37,7 +37,7 @@ class UpstreamTestEnding:
 
     Attributes:
         outcome: "passed", "failed" or "skipped".
-        message: why.
+        message: why it failed or was skipped; empty if it passed.
     """
 
     outcome: str
@@ -45,16 +45,16 @@ class UpstreamTestEnding:
 
 
 Results = Mapping[str, UpstreamTestEnding]
-"""By the test's identifier."""
+"""Endings by the identifier of the test."""
 
 
 @immutable
 class Suite:
-    """Tests that can be run.
+    """The tests, with an environment that can run them.
 
     Attributes:
         source: top directory of the unpacked sdist.
-        python: of an environment with what the tests require, and without PIL.
+        python: path of the interpreter of an environment with the packages that the tests need, without PIL.
         space: a temporary directory.
     """
 
@@ -66,14 +66,14 @@ class Suite:
 def prove_suite(
     sdist: Path, interpreter: Interpreter, ours: ProofStack, reference: ProofStack, *, exact: bool
 ) -> tuple[ProofCheck, ...]:
-    """Run self-test and tests on both, and compare.
+    """Run Pillow's self-test on the build, and Pillow's tests on both stacks; compare the results of the tests.
 
     Args:
-        sdist: of the source.
+        sdist: path of Pillow's sdist.
         interpreter: the target's Python.
         ours: the build.
         reference: the official wheel of the same version.
-        exact: whether no test may fail that passes on the official wheel.
+        exact: whether all tests that pass on the official wheel have to pass; otherwise those of `KNOWN` may fail.
     """
     with temporary_directories.temporary_directory("suite") as space:
         source = extract_source(sdist, space / "source")
@@ -88,13 +88,13 @@ def prove_suite(
 
 
 def read_results(report: Path) -> Results:
-    """Read what pytest wrote with --junitxml.
+    """Read a report that pytest wrote with --junitxml.
 
     Raises:
-        OSError: it wrote nothing.
-        ET.ParseError: it was interrupted.
+        OSError: there is no report.
+        ET.ParseError: the report is incomplete, because pytest was interrupted.
     """
-    root = ET.parse(report).getroot()  # noqa: S314 (written by a pytest that we have started)
+    root = ET.parse(report).getroot()  # noqa: S314 (written by our own pytest process)
     return {
         f"{case.get('classname', '')}::{case.get('name', '')}": _read_test_ending(case)
         for case in root.iter("testcase")
@@ -102,7 +102,10 @@ def read_results(report: Path) -> Results:
 
 
 def compare_results(ours: Results, reference: Results, *, exact: bool) -> Iterator[tuple[str, str]]:
-    """Tests that end otherwise than on the official wheel and may not, with why; where not exact, `KNOWN` ones may."""
+    """Yield the tests that should end as on the official wheel but do not, each with a description of the difference.
+
+    A test that passes is never reported. Unless `exact`, tests of `KNOWN` may fail.
+    """
     for test in sorted(reference.keys() | ours.keys()):
         mine, theirs = ours.get(test), reference.get(test)
         if mine is None or theirs is None:
@@ -119,10 +122,10 @@ def _skip_checks(reason: str) -> tuple[ProofCheck, ...]:
 
 
 def _make_environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str, str]) -> Path:
-    """Make an environment with what the tests require.
+    """Create an environment with the packages that the tests need, and return the path of its interpreter.
 
     Raises:
-        CommandError: it cannot be made, or filled from the index.
+        CommandError: the environment cannot be created, or the packages cannot be installed.
     """
     environment = pip_environment(variables)
     run((str(interpreter.executable), "-I", "-m", "venv", "--without-pip", str(prefix)), environment=environment)
@@ -153,7 +156,7 @@ def _run_selftest(suite: Suite, stack: ProofStack) -> ProofCheck:
 
 
 def _run_suite(suite: Suite, stack: ProofStack, number: int, process_group: ProcessGroup) -> Results | str:
-    """The results of one stack; a sentence where there are none."""
+    """Run the tests on one stack; return their results, or a sentence that says why there are none."""
     report = suite.space / f"report-{number}.xml"
     quiet = ("-q", "-p", "no:cacheprovider", "--tb=line", "-o", "addopts=", f"--junitxml={report}")
     argv = (suite.python, "-m", "pytest", *quiet, f"--basetemp={suite.space / f'temporary-{number}'}", _TESTS)
@@ -212,17 +215,17 @@ _SAMPLE = re.compile(r"\b[0-9a-f]{2}\b")
 _COUNTED = re.compile(r"assert \((?P<now>\d+) - (?P<before>\d+)\) == 2\b")
 
 FRUGAL = "Tests.test_image_resample.TestCoreResamplePasses::test_both"
-"""Expects that a resize of both rows and columns makes two pictures. The kernel makes one: the result."""
+"""A test that expects a resize of rows and columns to create two pictures; the kernel only creates the result."""
 
 KNOWN = {"Tests.test_image_resample.TestImagingCoreResampleAccuracy::test_enlarge_lanczos[": 1}
-"""How identifiers of tests begin that a fork may fail, and the largest difference of one sample that they may tell.
+"""Tests that a fork may fail: prefixes of identifiers, with the largest difference of a sample that a message may show.
 
-The test expects upstream's rounding of each sample; the kernels' coefficients have 16 bits.
+The test expects Pillow's rounding of each sample, but the coefficients of the fork's kernels have only 16 bits.
 """
 
 
 def parse_reported_difference(message: str) -> int | None:
-    """The largest difference of one sample between the two tables of an assertion; None if it shows none."""
+    """Return the largest difference of a sample between the two tables in an assertion's message; None if not found."""
     tables = _TABLES.search(message)
     if tables is None:
         return None

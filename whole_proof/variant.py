@@ -1,7 +1,7 @@
-"""An imaging core compiled otherwise than it is shipped: with sanitizers, unoptimised, or from another source.
+"""Compile variants of the imaging core that are not shipped: with sanitizers, with other flags, or from another source.
 
-It is linked to the libraries of the official wheel and put into a copy of it, so it runs like the real one. Its
-commands are those of the real build, with words added to them.
+A variant is linked to the libraries of the official wheel and installed in a copy of it, so it runs like the real core.
+The commands are those of the real build with additional arguments.
 """
 
 import os
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 @immutable
 class SanitizedVariant:
-    """What is compiled, and how.
+    """The source and the additional flags of a variant.
 
     Attributes:
-        source: top directory of a source tree; it is read only.
-        flags: added behind the build's own, so that they win.
-        linker: added for the linker.
-        objects: ready ones by source; their files are not compiled.
+        source: top directory of the source tree, which is not modified.
+        flags: compiler flags that follow those of the build, and so override them.
+        linker: additional arguments for linking.
+        objects: existing objects by source file; these files are not compiled.
     """
 
     source: Path
@@ -42,11 +42,11 @@ class SanitizedVariant:
 
 @immutable
 class CompiledCore:
-    """A variant that is ready.
+    """A compiled and linked variant.
 
     Attributes:
-        path: of the extension module.
-        objects: what it was linked from, by source.
+        path: path of the extension module.
+        objects: paths of its objects, by source file.
     """
 
     path: Path
@@ -57,12 +57,12 @@ def compile_core(steps: CoreSteps, variant: SanitizedVariant, directory: Path) -
     """Compile and link a variant.
 
     Args:
-        steps: how it is done for real.
-        variant: what is different.
-        directory: for what is made; made itself if it is not there.
+        steps: the commands of the real build.
+        variant: source and flags of the variant.
+        directory: directory for the output; created if it does not exist.
 
     Raises:
-        FailedError: it does not compile or link; the compiler's words are in the details.
+        FailedError: compiling or linking failed; the details contain the compiler's messages.
     """
     wanted = tuple(step for step in steps.compile if step.source not in variant.objects)
     bench = VariantCompiler(replace(steps, compile=wanted), variant, directory)
@@ -81,7 +81,10 @@ def compile_core(steps: CoreSteps, variant: SanitizedVariant, directory: Path) -
 def compile_in_parallel(
     steps: Sequence[RecordedCompilation], work: Callable[[RecordedCompilation, ProcessGroup], T], jobs: int
 ) -> list[T]:
-    """Do something with every file, several at a time; the first failure ends all, and is raised."""
+    """Call `work` for every compilation, several at a time, and return the results in order.
+
+    If a call raises an exception, the running processes are killed, and it is raised again.
+    """
     process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
         futures = [pool.submit(work, step, process_group) for step in steps]
@@ -97,17 +100,17 @@ class VariantCompiler:
     """Compiles the files of one variant."""
 
     def __init__(self, steps: CoreSteps, variant: SanitizedVariant, directory: Path) -> None:
-        """Precompile the header that is put before every file; if that fails, it is read as it is, and takes longer."""
+        """Precompile the header that every file includes first; if that fails, compiling takes longer, but works."""
         self._steps = steps
         self._variant = variant
         self._prefix: tuple[str, ...] = ()
         directory.mkdir(parents=True, exist_ok=True)
         with_header = next((step for step in steps.compile if INCLUDE in step.words), None)
-        if with_header is not None and steps.gcc:  # clang refuses to compile where the flags of a file differ
+        if with_header is not None and steps.gcc:  # clang rejects a precompiled header if a file's flags differ
             header = directory / "prefix.h"
             files.write_text(header, steps.prefix)
             self._prefix = (INCLUDE, str(header))
-            # It is not read where macros differ: only those that all files are compiled with.
+            # GCC ignores the precompiled header if macros differ: define only those that all files share.
             everywhere = set.intersection(*(set(step.words) for step in steps.compile))
             words = drop_prefix_header(with_header.words)
             common = (word for word in words if not word.startswith("-D") or word in everywhere)
@@ -115,12 +118,12 @@ class VariantCompiler:
             _run(steps, variant, words, ProcessGroup())
 
     def compile(self, step: RecordedCompilation, output: tuple[str, ...], process_group: ProcessGroup) -> Completed:
-        """Compile one file; whether that worked is told by the exit code.
+        """Compile one file, and return the finished process, whose exit code may report a failure.
 
         Args:
-            step: how.
-            output: words for the compiler: where to, or what to do instead.
-            process_group: ends it with others.
+            step: the command of the real build.
+            output: arguments for the output file, or for doing something else than compile.
+            process_group: a group that can end several compilations.
         """
         prefix = self._prefix if INCLUDE in step.words else ()
         words = (*drop_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
@@ -128,16 +131,16 @@ class VariantCompiler:
 
 
 def install_core_in_copy(base_wheel: BaseWheel, core: Path, source: Path, directory: Path) -> Path:
-    """Put a core into a copy of the official wheel, with the version file that belongs to its source.
+    """Copy the unpacked official wheel, and replace its core, and its version file by that of the core's source.
 
     Args:
-        base_wheel: the unpacked official wheel; it stays as it is.
-        core: the extension module.
-        source: top directory of what it was compiled from.
-        directory: where the copy goes; must not exist.
+        base_wheel: the unpacked official wheel, which is not modified.
+        core: path of the extension module.
+        source: top directory of the source from which the core was compiled.
+        directory: the directory to create for the copy.
 
     Returns:
-        The directory, which can go on `sys.path`.
+        The directory of the copy, for `sys.path`.
     """
     shutil.copytree(base_wheel.root, directory, copy_function=_link_or_copy)
     files.write_bytes(directory / base_wheel.core.relative_to(base_wheel.root), core.read_bytes(), mode=0o755)
@@ -148,7 +151,7 @@ def install_core_in_copy(base_wheel: BaseWheel, core: Path, source: Path, direct
 
 
 def _link_or_copy(source: str, target: str) -> None:
-    """Nothing is written into these files: what differs is put in their place."""
+    """Hard-link a file, or copy it if that fails; a link is safe because files are replaced, never written into."""
     try:
         os.link(source, target)
     except OSError:

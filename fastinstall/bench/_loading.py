@@ -1,13 +1,13 @@
-"""Runs inside a target: serves requests about images, and loads them. Standard library only, Python 3.8 or later.
+"""Load images on request; runs inside a target, with the standard library only, on Python 3.8 or later.
 
     python -I -B _loading.py [SITE...]
 
-Each SITE is put at the front of the path. A line of JSON on stdin names a function of a file beside this one, and its
-arguments: `{"do": "MODULE.FUNCTION", "arguments": {...}}`. A line of JSON answers: `{"answer": ...}`, or why there is
-none: `{"missing": MODULE}`, `{"unsuited": REASON}`, `{"error": TEXT}`. The files beside this one are imported as a
-package of their own, because `-I` keeps their directory off the path.
+Each directory SITE is put at the front of `sys.path`. Each line on stdin is a request in JSON; it names a function in a
+file of this directory, and its arguments: `{"do": "MODULE.FUNCTION", "arguments": {...}}`. The response is one line of
+JSON: `{"answer": RESULT}`, or on failure `{"missing": MODULE}`, `{"unsuited": REASON}` or `{"error": TEXT}`. `-I` keeps
+this directory off `sys.path`, so its files are imported as a package with the name `PACKAGE`.
 
-`start` takes the job that the other functions are about:
+`start` takes a job, on which all later requests work:
 
     {"adapter": NAME, "loader": "FILE:FUNCTION" or "", "images": [PATH...], "store": [KIND, PATH] or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
@@ -27,7 +27,7 @@ from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 PACKAGE = "fastinstall_bench"
 MOST_TEXT = 400
-"""Longest error text, in characters: some libraries put the bytes of the image into the message."""
+"""Maximum length of an error text, in characters: some libraries put the bytes of the image into the message."""
 BATCH = 32
 OWN_LOADERS_PACKAGES = ("PIL", "cv2", "numpy", "torch", "torchvision", "albumentations", "skimage", "tensorflow")
 """Packages whose versions are reported if the user's loader has imported them."""
@@ -35,7 +35,7 @@ Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
 class Refused(Exception):
-    """This way of loading cannot run here; `answer` says why."""
+    """Raised if this way of loading cannot run here; `answer` is the response, which gives the reason."""
 
     def __init__(self, **answer: str) -> None:
         super().__init__(str(answer))
@@ -43,9 +43,9 @@ class Refused(Exception):
 
 
 def serve() -> None:
-    """Answer requests until there are none. Libraries find nothing on stdin, and what they print goes to stderr.
+    """Answer requests until stdin ends. Libraries get an empty stdin, and their output goes to stderr.
 
-    Processes forked from this one do not have its stdout, so its end is noticed even if they live on.
+    Forked children close the response pipe, so the parent notices the end of this process even if they outlive it.
     """
     sys.path[:0] = sys.argv[1:]
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -58,7 +58,7 @@ def serve() -> None:
 
 
 def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
-    """Return the answer to a request, which may be why there is none."""
+    """Carry out a request; return its result, or the reason why it failed."""
     module, _, name = request["do"].partition(".")
     try:
         return {"answer": getattr(import_beside(module), name)(**request["arguments"])}
@@ -66,12 +66,12 @@ def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
         return reason.answer
     except ModuleNotFoundError as error:
         return {"missing": error.name}
-    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
+    except Exception as error:  # noqa: BLE001 (any exception of a package is reported)
         return {"error": text_of(error)}
 
 
 def import_beside(name: str) -> Any:
-    """Import a file beside this one ("_timing", "adapters.pillow")."""
+    """Import a file below this directory ("_timing", "adapters.pillow")."""
     if PACKAGE not in sys.modules:
         spec = importlib.machinery.ModuleSpec(PACKAGE, None, is_package=True)
         spec.submodule_search_locations = [os.path.dirname(os.path.abspath(__file__))]
@@ -81,7 +81,7 @@ def import_beside(name: str) -> Any:
 
 
 def import_equipped(name: str) -> Any:
-    """Import an adapter or a store. Raises Refused if a package is missing that it needs."""
+    """Import an adapter or a store. Raises Refused if a package that it needs is missing."""
     module = import_beside(name)
     for needed in getattr(module, "MODULES", ()):
         if not exists(needed):
@@ -90,12 +90,12 @@ def import_equipped(name: str) -> Any:
 
 
 def text_of(error: BaseException) -> str:
-    """Describe an error by class and text, in at most `MOST_TEXT` characters."""
+    """Return the class and the text of an error, in at most `MOST_TEXT` characters."""
     return ("%s: %s" % (type(error).__name__, error))[:MOST_TEXT]
 
 
 def exists(module: str) -> bool:
-    """Return whether a module can be found; only the packages that contain it are imported."""
+    """Return whether a module can be found; this imports its parent packages, but not the module."""
     try:
         return importlib.util.find_spec(module) is not None
     except Exception:  # noqa: BLE001 (a broken package raises anything)
@@ -103,12 +103,12 @@ def exists(module: str) -> bool:
 
 
 def list_missing(modules: List[str]) -> List[str]:
-    """Return those of these modules that cannot be found."""
+    """Return the modules that cannot be found."""
     return [module for module in modules if not exists(module)]
 
 
 class Files:
-    """Images in separate files."""
+    """A source of images in separate files."""
 
     def __init__(self, paths: List[str]) -> None:
         self.paths = paths
@@ -131,7 +131,7 @@ class Files:
 
 
 class Pipeline:
-    """Images and their stages. Every worker creates it anew from the same job."""
+    """The images of a job, and the stages that load each of them; every worker creates its own from the job."""
 
     def __init__(self, job: Dict[str, Any]) -> None:
         self.job, self.wanted = job, job["wanted"]
@@ -159,7 +159,7 @@ class Pipeline:
         versions_of = self.values.versions_of
         self.versions = adapter.versions() if hasattr(adapter, "versions") else versions_of(adapter.MODULES)
         code: Dict[str, Any] = {name.upper(): self.wanted[name] for name in ("shorter", "crop", "filter")}
-        exec(adapter.LOADER, code)  # noqa: S102 (a file of the package)
+        exec(adapter.LOADER, code)  # noqa: S102 (source from this package)
         self.batches = code.get("batches")
         if "decode" in code:
             names = ("decode", "convert", "resize", "crop") if self.wanted["crop"] else ("decode", "convert", "resize")
@@ -173,7 +173,7 @@ class Pipeline:
         return value
 
     def timed(self, index: int) -> List[float]:
-        """Return the seconds of each stage, for one image."""
+        """Load one image; return the seconds of each stage."""
         value, times = index, []
         for _, function in self.stages:
             start = perf_counter()
@@ -182,15 +182,15 @@ class Pipeline:
         return times
 
     def warm_up(self, indexes: List[int]) -> None:
-        """Load an image of each kind, so that imports of plugins and the like happen before any timing."""
+        """Load one image for each file extension, so that plugins are imported before anything is timed."""
         for index in indexes:
             if not self.batches and self.source.suffix(index) not in self._warm:
                 self._warm.add(self.source.suffix(index))
-                with contextlib.suppress(Exception):  # it fails again in its turn, and is reported then
+                with contextlib.suppress(Exception):  # the timed pass reports the failure
                     self.load(index)
 
     def timed_pass(self, indexes: List[int], failed: Dict[str, str]) -> Iterator[Tuple[int, List[float]]]:
-        """Load images once; yield each index with the seconds of its stages. Put those that fail into `failed`."""
+        """Load each image once; yield its index and the seconds of its stages, and add failed images to `failed`."""
         if self.batches:
             good, flow = self._start_endless(indexes, failed)
             start = perf_counter()
@@ -207,27 +207,28 @@ class Pipeline:
                     failed[str(index)] = text_of(error)
 
     def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = BATCH) -> Iterator[List[Any]]:
-        """Return the pictures of batch after batch; by default on one thread, and without loading ahead."""
+        """Yield one list of pictures per list of indexes; by default on one thread, and without loading ahead."""
         paths = ([self.source.path(index) for index in indexes] for indexes in lists)
         finish = self.values.to_tensor() if self.makes_tensors else lambda picture: picture
         for pictures in self.batches(paths, max(1, threads), size, threads > 0):
             yield list(map(finish, pictures))
 
     def _start_endless(self, indexes: List[int], failed: Dict[str, str]) -> Tuple[List[int], Any]:
-        """Return the images that load, and their endless flow of batches, which goes on from request to request.
+        """Return the indexes of the images that load, and an endless iterator over their batches.
 
-        Like the baseline's process it has one CPU. If a batch fails, each image is tried alone.
+        The iterator is kept for later requests about the same images. This pins the process to one CPU, because the
+        baseline uses one too. If a batch fails, each image is tried alone, to find those that fail.
         """
         if self._endless[0] != indexes:
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
             failures: Dict[str, str] = {}
             try:
                 list(self.flow(parts(indexes)))
-            except Exception:  # noqa: BLE001 (whatever a library raises)
+            except Exception:  # noqa: BLE001 (any exception of a library)
                 for index in indexes:
                     try:
                         list(self.flow(iter([[index]])))
-                    except Exception as error:  # noqa: BLE001 (whatever a library raises)
+                    except Exception as error:  # noqa: BLE001 (any exception of a library)
                         failures[str(index)] = text_of(error)
             good = [index for index in indexes if str(index) not in failures]
             flow = self.flow(itertools.cycle(list(parts(good))))
@@ -245,10 +246,10 @@ def parts(indexes: List[int]) -> Iterator[List[int]]:
 
 
 def own_loader(where: str) -> Callable[[str], Any]:
-    """Return the user's function that FILE:FUNCTION names.
+    """Import the user's file and return its function, given as FILE:FUNCTION.
 
-    Its directory and PYTHONPATH, which the interpreter was told to ignore, are added to the path: the file may import
-    its neighbours, as in normal use. Raises Refused with the line of the user's file that failed.
+    The file's directory and PYTHONPATH are added to `sys.path`, which lacks both because of `-I`, so the file's imports
+    work as in normal use. Raises Refused if the import fails; the reason includes the failing line of the file.
     """
     import traceback
 
@@ -271,11 +272,11 @@ def own_loader(where: str) -> Callable[[str], Any]:
         raise Refused(error="%s raised while it was imported: %s%s" % (file, text_of(error), line)) from error
     if not callable(function):
         raise Refused(error="%s has no function %s(path)" % (file, name))
-    return function  # type: ignore[no-any-return]  # its results are checked later
+    return function  # type: ignore[no-any-return]  # the results of the function are checked later
 
 
 RUNNING: List[Pipeline] = []
-"""The pipeline of this process, once it has started."""
+"""The pipeline of this process; empty until a job has started."""
 
 
 def start(job: Dict[str, Any]) -> Dict[str, str]:
@@ -288,7 +289,7 @@ def start(job: Dict[str, Any]) -> Dict[str, str]:
 
 
 def arrays(indexes: List[int]) -> List[Dict[str, Any]]:
-    """Load images and describe each result: its shape, its data in base64."""
+    """Load images; return the shape and the base64 data of each picture."""
     (pipeline,) = RUNNING
     if pipeline.batches:
         pictures: Any = itertools.chain.from_iterable(pipeline.flow(parts(indexes)))

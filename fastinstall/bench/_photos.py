@@ -1,10 +1,11 @@
-"""Runs inside a target, called by `_loading.py`: generates photo-like pictures with its PIL. Standard library, 3.8.
+"""Generate photo-like pictures with the target's PIL; called by `_loading.py`, on Python 3.8 or later.
 
-One PIL makes the same pictures from the same arguments every time.
+The same PIL generates the same pictures from the same arguments every time.
 
-How detail is spread over the scales makes a picture hard to decode. In photos every octave adds about the same
-contrast (Field, Relations between the statistics of natural images, 1987). These pictures therefore add noise of each
-octave, less of the finest, in two fields with a sharp edge between them, and colour that changes slower than light.
+The distribution of detail over scales determines how hard a picture is to decode. In photos every octave adds about the
+same contrast (Field, Relations between the statistics of natural images, 1987). These pictures therefore contain noise
+of every octave, with less of the finest. They consist of two fields with sharp edges between them, and their colour
+varies more slowly than their brightness.
 """
 
 import os
@@ -18,11 +19,14 @@ KINDS: Dict[str, Tuple[int, int, Size, float, str, Dict[str, Any]]] = {
     "12mp": (4, 12, (4000, 3000), 0.16, "jpg", {"quality": 92, "subsampling": "4:2:0"}),
     "png": (12, 24, (800, 600), 0.22, "png", {"compress_level": 1}),
 }
-"""By name: count, seed, size, detail, extension, options of save(). PNG level 1: 5 % larger, and four times as fast."""
+"""For each kind: count, seed, size, detail, file extension, and options of save().
+
+PNG uses compression level 1, which makes files 5 % larger and is four times as fast.
+"""
 
 
 def write(name: str, directory: str, count: int) -> List[str]:
-    """Write `count` pictures of a kind, its usual number for 0; return the names of the files."""
+    """Write `count` pictures of a kind, or its usual number if `count` is 0; return the file names."""
     usual, _, _, _, extension, options = KINDS[name]
     names = []
     for number, picture in enumerate(pictures(name, count or usual)):
@@ -33,7 +37,7 @@ def write(name: str, directory: str, count: int) -> List[str]:
 
 
 def pictures(name: str, count: int) -> Iterator[Any]:
-    """Yield pictures: every fourth small one is upright, and one large drawing gives four by mirroring."""
+    """Yield pictures. Every fourth "500px" one is upright; three of four "12mp" ones are mirrored copies."""
     _, seed, size, detail, _, _ = KINDS[name]
     numbers = random.Random(seed)
     drawing: Any = None
@@ -51,7 +55,7 @@ def photo(numbers: random.Random, size: Size, detail: float) -> Any:
     Args:
         numbers: the random number generator.
         size: width and height, in pixels.
-        detail: the share of each octave in its light, 0 to 1.
+        detail: how much noise each octave adds to the brightness, 0 to 1.
     """
     from PIL import Image
 
@@ -64,7 +68,7 @@ def photo(numbers: random.Random, size: Size, detail: float) -> Any:
 
 
 def field(numbers: random.Random, size: Size, detail: float) -> Any:
-    """Return light with detail on every scale."""
+    """Return a brightness channel with detail on every scale."""
     from PIL import Image
 
     steps = octaves(size)
@@ -76,13 +80,13 @@ def field(numbers: random.Random, size: Size, detail: float) -> Any:
 
 
 def tint(numbers: random.Random, size: Size) -> Any:
-    """Return colour that changes slowly and is rarely strong."""
+    """Return a colour channel that varies slowly and is rarely saturated."""
     coarse = noise(numbers, octaves(size)[0])
     return coarse.point([128 + (each - 128) // 4 for each in range(256)]).resize(size, BICUBIC)
 
 
 def octaves(size: Size) -> List[Size]:
-    """Return sizes that double, from a few pixels to the full size."""
+    """Return sizes from a few pixels up to the full size, each twice the previous one."""
     sizes = [size]
     while min(sizes[0]) > 6:  # noqa: PLR2004 (coarser than this is one brightness for the whole picture)
         sizes.insert(0, ((sizes[0][0] + 1) // 2, (sizes[0][1] + 1) // 2))
@@ -98,7 +102,7 @@ def noise(numbers: random.Random, size: Size) -> Any:
 
 
 def outline(numbers: random.Random, size: Size) -> Any:
-    """Return shapes with sharp edges, white on black: one covers about half of the picture, the others are smaller."""
+    """Return polygons, white and black in turn; the first covers about half of the picture, the others are smaller."""
     from PIL import Image, ImageDraw
 
     mask = Image.new("L", size)

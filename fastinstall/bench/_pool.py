@@ -1,12 +1,12 @@
-"""Runs inside a target, called by `_loading.py`: images a second from workers or threads. Standard library only, 3.8.
+"""Measure images per second with workers or threads; called by `_loading.py` in a target, on Python 3.8 or later.
 
-Four engines load batches: "torch" (its DataLoader, if tensors are made), "batched" (an adapter's own threads),
-"threads" of one process, and "own": worker processes as a DataLoader has them. Two batches a worker are made ahead;
-batches are taken in order.
+Four engines load batches: "torch" (its DataLoader, if the pipeline makes tensors), "batched" (an adapter with its own
+threads), "threads" of one process, and "own" (worker processes like a DataLoader's). Each worker prepares up to two
+batches ahead, and batches are consumed in order.
 
-Like a training script, the process that serves requests imports what the pipeline needs and never loads an image
-itself: libraries that have started threads by loading one (OpenCV, libvips, OpenMP) may block forever in its children.
-A child answers each request, so that all start alike.
+The process that serves requests imports what the pipeline needs, like a training script, but never loads an image
+itself. Loading one starts threads in some libraries (OpenCV, libvips, OpenMP), which may then block forever in forked
+children. Each request is carried out in a new child, so all measurements start in the same state.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 from . import _loading, _timing
 
-Batch = Tuple[int, Dict[int, str]]  # how many images it contains, and which failed
+Batch = Tuple[int, Dict[int, str]]  # number of loaded images; error texts of failed ones, by index
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 FORK: Any = multiprocessing.get_context("fork")
 AHEAD = 2
-"""Batches for each worker that are made ahead, as in a DataLoader."""
+"""Batches that each worker prepares ahead, as in a DataLoader."""
 ROOM = "workers need a /dev/shm that can be written and holds their batches (docker run --shm-size=1g)"
 OWN = threading.local()
-"""Of a worker process or thread: its job and pipeline."""
+"""The job and the pipeline of this worker process or thread."""
 
 
 def rate(limit: float, **request: Any) -> Dict[str, Any]:
-    """Return what a child counts; its death, and its silence for `limit` seconds, are errors."""
+    """Run `count` in a child and return its result. Raises Refused if the child dies or exceeds `limit` seconds."""
     end_with(os.getppid())
     receiver, sender = FORK.Pipe(duplex=False)
     child = FORK.Process(target=_send_count, args=(os.getpid(), sender, request))
@@ -66,9 +66,9 @@ def _send_count(parent: int, sender: Any, request: Dict[str, Any]) -> None:
     end_with(parent)
     try:
         sender.send((count(**request), ""))
-    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
+    except Exception as error:  # noqa: BLE001 (any exception of a package is reported)
         sender.send((None, getattr(error, "answer", {}).get("error") or _loading.text_of(error)))
-    os._exit(0)  # batches that were made ahead are not waited for; the workers end with this process
+    os._exit(0)  # does not wait for batches prepared ahead; the workers end with this process
 
 
 def refusal(text: str) -> Exception:
@@ -77,21 +77,24 @@ def refusal(text: str) -> Exception:
 
 def end_with(parent: int, _worker: int = 0) -> None:
     """Let the kernel kill this process when its parent dies. Source: prctl(2)."""
-    with contextlib.suppress(OSError, AttributeError):  # without this call, workers notice that nobody listens
+    with contextlib.suppress(OSError, AttributeError):  # without prctl, workers end when their pipe closes
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
 
 
 def ending(exit_code: Optional[int]) -> str:
-    """Describe how a process ended: exit code or signal."""
+    """Return the end of a process as a phrase: its exit code or signal."""
     if exit_code is None or exit_code >= 0:
         return "ended with exit code %s" % exit_code
     return "was killed by %s" % signal.Signals(-exit_code).name
 
 
 def count(workers: int, threads: bool, seconds: float, batch: int, images: List[int]) -> Dict[str, Any]:  # noqa: FBT001
-    """Count complete rounds, with a batch from every worker, after the first one: batches come in bunches."""
+    """Measure for `seconds`, in complete rounds after the first; return the rate and the peak memory.
+
+    A round is one batch from every worker: batches arrive in bunches.
+    """
     (pipeline,) = _loading.RUNNING
     lists = batches_of(images or list(range(len(pipeline.source))), batch)
     givers = 1 if pipeline.batches else max(1, workers)
@@ -132,9 +135,10 @@ def count(workers: int, threads: bool, seconds: float, batch: int, images: List[
 
 
 def batches_of(images: List[int], size: int) -> Iterator[List[int]]:
-    """Yield the indexes of batch after batch, without end.
+    """Yield lists of `size` indexes without end.
 
-    Each pass has another order, to spread the large images over workers; the same in each run.
+    Each pass over the images has a different random order, to spread large images over the workers. The orders are the
+    same in every run.
     """
     order, chance = list(images), random.Random(0)
     batch: List[int] = []
@@ -148,10 +152,11 @@ def batches_of(images: List[int], size: int) -> Iterator[List[int]]:
 
 
 def peak_bytes() -> int:
-    """Return the peak memory of this process and its workers, in bytes.
+    """Estimate the peak memory of this process and its workers, in bytes.
 
-    This adds each process's current share (PSS: a page shared by four counts a quarter for each) and what its peak
-    had beyond its current memory, which was its own. Read once, after counting: it takes milliseconds.
+    For each process this adds its current share (PSS: a page shared by four processes counts a quarter for each) and
+    the excess of its peak over its current memory, assumed to be unshared. Call it after measuring: it takes
+    milliseconds.
     """
     total = 0
     for process in [os.getpid(), *(child.pid for child in multiprocessing.active_children())]:
@@ -165,7 +170,7 @@ def peak_bytes() -> int:
 def executor_batches(
     job: Dict[str, Any], lists: Iterator[List[int]], workers: int, *, threads: bool
 ) -> Iterator[Batch]:
-    """Yield batches in order, made by threads as of a server, where each image ends in an array, or by processes."""
+    """Yield batches in order, loaded by worker processes, or by threads as in a server (arrays, no tensors)."""
     pending: Deque[Future[Batch]] = deque()
     if threads:
         job = {**job, "wanted": {**job["wanted"], "tensor": False}}
@@ -189,16 +194,16 @@ def executor_batches(
 
 
 def begin(job: Dict[str, Any], parent: int = 0) -> None:
-    """Prepare a thread, or the process of a parent, to make batches."""
+    """Initialise a worker. `parent` is the process id of a worker process's parent; 0 in a thread."""
     if parent:
         end_with(parent)
     OWN.job, OWN.pipeline = job, None
 
 
 def make_batch(indexes: List[int]) -> Batch:
-    """Load images, and copy them into one block; a failed one is reported and not counted.
+    """Load images and copy them into one block; return the number of loaded ones, and the errors of the others.
 
-    Each worker makes a pipeline of its own, because a decoder's object need not be thread-safe.
+    Each worker creates its own pipeline, because decoder objects may not be thread-safe.
     """
     OWN.pipeline = OWN.pipeline or _loading.Pipeline(OWN.job)
     values, failed = load_batch(OWN.pipeline, indexes)
@@ -207,7 +212,7 @@ def make_batch(indexes: List[int]) -> Batch:
 
 
 def load_batch(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, str]]:
-    """Return the results for some images, and why others have none."""
+    """Return the loaded images, and the error texts of failed ones by index."""
     values, failed = [], {}
     for index in indexes:
         try:
@@ -218,13 +223,13 @@ def load_batch(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, 
 
 
 def death_of(children: List[Any]) -> str:
-    """Return how the first worker died; empty if none did, or all were ended by us (SIGTERM)."""
+    """Return how the first dead worker died; empty if none did. Exit code 0 and our own SIGTERM do not count."""
     codes = [child.exitcode for child in children if child.exitcode not in (None, 0, -signal.SIGTERM)]
     return "a worker %s%s" % (ending(codes[0]), "; " + ROOM if codes[0] == -signal.SIGBUS else "") if codes else ""
 
 
 def buffers_of(value: Any) -> List[memoryview]:
-    """Return the bytes of what a loader returns: an image, (image, label), {"image": ...}."""
+    """Return the memory blocks of a loader's result: an image, (image, label), or {"image": ...}."""
     value = list(value.values()) if isinstance(value, dict) else value
     if isinstance(value, (tuple, list)):
         return [buffer for each in value for buffer in buffers_of(each)]
@@ -236,7 +241,7 @@ def buffers_of(value: Any) -> List[memoryview]:
 
 
 def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> Iterator[Batch]:
-    """Yield batches of torch's DataLoader, with the pipeline as its dataset. Raises Refused if they end."""
+    """Yield batches from torch's DataLoader, with the pipeline as its dataset. Raises Refused if its workers fail."""
     from torch.utils.data import DataLoader
 
     options: Dict[str, Any] = {}
@@ -257,7 +262,7 @@ def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> It
 
 
 class Batches:
-    """A dataset whose items are batches; each worker creates its own pipeline at its first batch."""
+    """A dataset whose items are complete batches; each worker creates its own pipeline at its first batch."""
 
     def __init__(self, job: Dict[str, Any]) -> None:
         self.job = job

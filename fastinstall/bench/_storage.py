@@ -1,7 +1,7 @@
-"""Runs inside a target, called by `_loading.py`: puts images into a store and reads them from there. Python 3.8.
+"""Write images into a store and read them back; called by `_loading.py` in a target, on Python 3.8 or later.
 
-`_stores/` describes the kinds. This file adds what only a measurement needs: it stops soon after a limit, and the name
-of an image in a store begins with the index that it has among all measured images.
+The kinds of stores are in `_stores/`. This file adds two things for measurements: writing stops at a size limit, and
+the name of each image in the store begins with its index among the measured images.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Dict, List
 from . import _loading
 
 KEEP_FREE = 1 << 30
-"""Free bytes to leave for other programs; half of a small disk."""
+"""Bytes of disk space to leave free; on a small disk, half of the free space."""
 DIGITS = 8
-"""Of the index that a name begins with."""
+"""Number of digits of the index at the beginning of a name."""
 
 
 class Store:
-    """Images by their index among all measured images."""
+    """The images in a store, by their index among all measured images."""
 
     def __init__(self, kind: str, path: str) -> None:
         self.reader = _loading.import_equipped("_stores." + kind).Reader(path)
@@ -32,26 +32,26 @@ class Store:
         return bytes(self.reader.read(self.positions[index]))
 
     def path(self, index: int) -> str:
-        """Return the file of an image, in a store with one for each."""
+        """Return the path of an image's file; only for stores with one file per image."""
         return str(self.reader.path(self.positions[index]))
 
     def suffix(self, index: int) -> str:
-        """Return what separates images read by different code: the extension of the name."""
+        """Return the extension of an image's name, in lower case: formats are decoded by different code."""
         return os.path.splitext(str(self.reader.name(self.positions[index])))[1].lower()
 
     def files(self) -> List[str]:
-        """Return the files on disk, closed, so that they can be dropped from the page cache."""
+        """Close the store's files and return their paths, so that they can be dropped from the page cache."""
         self.reader.close()
         return list(self.reader.paths)
 
 
 def held(reader: Any) -> List[int]:
-    """Return the indexes of the images that a reader has, in its order."""
+    """Return the indexes of the images in a store, in the order of the store."""
     return [int(reader.name(position)[:DIGITS]) for position in range(len(reader))]
 
 
 def make(kind: str, images: List[str], out: str, limit_bytes: int, wanted: Dict[str, Any]) -> Dict[str, Any]:
-    """Make a store; return its size in bytes, the images in it, and why others were left out."""
+    """Write a store; return its size in bytes, the indexes of its images, and error texts of the others."""
     module, written, skipped, disk = _loading.import_equipped("_stores." + kind), 0, [], os.statvfs(out)
     wanted = {**wanted, "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
     named = [("%0*d%s" % (DIGITS, index, os.path.splitext(path)[1]), path) for index, path in enumerate(images)]

@@ -1,7 +1,7 @@
-"""Runs inside a target, called by `_loading.py`: decodes an image once with its PIL and judges whether to measure it.
+"""Decode an image once with the target's PIL, to see whether it can be measured; called by `_loading.py`.
 
-Standard library only, Python 3.8. A path without an answer killed or hung the process. Nothing here applies the EXIF
-orientation, except of TIFF, which Pillow turns on its own.
+Runs on Python 3.8 or later. If there is no answer about an image, it has killed or hung the process. The EXIF
+orientation is not applied, except to TIFF, which Pillow turns on its own.
 """
 
 import os
@@ -11,17 +11,17 @@ import warnings
 from typing import Any, BinaryIO, Dict, Optional
 
 MOST_BYTES = 300_000_000
-"""Limits of a file, and of the decoded picture."""
+"""Maximum size of a file, and of the decoded picture."""
 MOST_MEMORY = 1_000_000_000
-"""Of this process: the kernel refuses a decoder more memory."""
+"""Memory limit of this process in bytes; the kernel refuses to give a decoder more."""
 VECTORS = ("EPS", "WMF")
-"""Formats that another program renders when they are loaded."""
+"""Formats for which Pillow starts another program."""
 MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "YCbCr")
-"""What every decoder turns into RGB of 8 bits alike."""
+"""Modes that every decoder converts to 8-bit RGB in the same way."""
 
 
 def prepare() -> None:
-    """Import PIL, and limit the memory."""
+    """Import PIL, and limit the memory of the process."""
     from PIL import Image
 
     warnings.simplefilter("ignore")
@@ -32,11 +32,11 @@ def prepare() -> None:
 
 
 def judge(path: str) -> Dict[str, Any]:
-    """Describe an image, and why it is not measured; an empty reason if it is."""
+    """Return format, size and `reason` of an image: why it cannot be measured, or empty if it can."""
     facts: Dict[str, Any] = {"format": "", "width": 0, "height": 0, "size_bytes": 0}
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        with os.fdopen(descriptor, "rb") as stream:  # a directory is refused here
+        with os.fdopen(descriptor, "rb") as stream:  # raises if the path is a directory
             reason = decode(stream, facts)
     except MemoryError:
         reason = "too large"
@@ -46,7 +46,7 @@ def judge(path: str) -> Dict[str, Any]:
 
 
 def decode(stream: BinaryIO, facts: Dict[str, Any]) -> str:
-    """Decode a file, and note its format and size in `facts`; return why not to measure it."""
+    """Decode a file and store its format and size in `facts`; return why it cannot be measured, empty if it can."""
     from PIL import Image
 
     status = os.fstat(stream.fileno())
@@ -62,7 +62,7 @@ def decode(stream: BinaryIO, facts: Dict[str, Any]) -> str:
     except Image.UnidentifiedImageError:
         return "not an image that Pillow knows"
     with image:
-        kind = "JPEG" if image.format == "MPO" else image.format  # phones add pictures after the first
+        kind = "JPEG" if image.format == "MPO" else image.format  # a phone's MPO is a JPEG followed by more pictures
         facts.update(format=kind, width=image.width, height=image.height)
         reason = judge_header(image, kind)
         if not reason:
@@ -71,13 +71,13 @@ def decode(stream: BinaryIO, facts: Dict[str, Any]) -> str:
 
 
 def judge_header(image: Any, kind: str) -> Optional[str]:
-    """Return why an image cannot be measured, by its header alone; None if it can."""
-    pixel_bytes = 4 + 6 * ("progressive" in image.info)  # a progressive JPEG has coefficients in memory, too
+    """Return why an image cannot be measured, judging by its header alone; None if it can."""
+    pixel_bytes = 4 + 6 * ("progressive" in image.info)  # decoding a progressive JPEG keeps its coefficients in memory
     reasons = (
         (kind in VECTORS, "vector graphics"),
         (image.width * image.height * pixel_bytes > MOST_BYTES, "too large"),
         (image.mode not in MODES, str(image.mode)),
-        # Pillow returns the upper eight bits of such a file
+        # Pillow reduces such a file to the upper 8 bits of each channel
         (any(";16" in str(each) for each in getattr(image, "tile", ())), "16 bits per channel"),
         (kind != "JPEG" and getattr(image, "is_animated", False), "several pictures"),
     )
@@ -85,8 +85,8 @@ def judge_header(image: Any, kind: str) -> Optional[str]:
 
 
 def name_damage(error: Exception) -> str:
-    """Name the damage that an error tells of: "unreadable", "truncated" or "corrupt"."""
-    if isinstance(error, OSError) and error.errno:  # of the disk, not of the codec
+    """Classify a decoding error as "unreadable", "truncated" or "corrupt"."""
+    if isinstance(error, OSError) and error.errno:  # an error of the disk, not of the codec
         return "unreadable"
     text = str(error).lower()
     signs = ("truncated", "unexpected end", "not enough data", "eof")

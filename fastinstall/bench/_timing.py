@@ -1,10 +1,12 @@
-"""Runs inside a target, called by `_loading.py`: times a pipeline, stage by stage. Standard library only, Python 3.8.
+"""Time a pipeline stage by stage; called by `_loading.py` in a target, on Python 3.8 or later.
 
-As many passes over the images as fit into the given time are made, at least one. Each image counts with its median
-pass (the lower of two), so that the stages add up to the total; the figures are means over the images. `least_ms`
-counts each with its shortest pass: comparisons of two loaders use it, because other programs only make a pass longer.
-The faster loader has more passes, so on a busy machine its shortest would be shorter for that reason alone. Therefore
-it takes the shortest of as many as the other one had, repeatedly. A failed image is reported, and not counted.
+The images are loaded repeatedly for a given time, at least once. For each image, the pass with the median total counts
+(the lower middle one of an even number), so the stages add up to the total. The figures are means over the images.
+
+`least_ms` uses the shortest pass of each image instead. Comparisons of two loaders use it, because other programs can
+only lengthen a pass. The faster loader makes more passes, and so on a busy machine has more chances of a short one.
+Therefore its passes are split into groups as large as the other loader's number of passes, and the shortest of every
+group is averaged. Failed images are reported, and not counted.
 """
 
 import contextlib
@@ -22,13 +24,13 @@ BLOCKS = 8
 
 
 def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: int) -> Dict[str, Any]:
-    """Measure the pipeline that has started; times are in milliseconds.
+    """Measure the pipeline of this process; the results are in milliseconds.
 
     Args:
-        seconds: how long to repeat, at least one pass.
-        cold: drop the files from the page cache before each pass; `was_cold` says whether that worked.
-        indexes: of the images; None for all.
-        group: passes of which the shortest counts; 0 for all of them.
+        seconds: how long to repeat; at least one pass is made.
+        cold: drop the files from the page cache before each pass; `was_cold` in the result says whether that worked.
+        indexes: indexes of the images to load; None for all.
+        group: number of passes per group, of which the shortest counts for `least_ms`; 0 for one group of all passes.
     """
     (pipeline,) = _loading.RUNNING
     indexes = list(range(len(pipeline.source))) if indexes is None else indexes
@@ -39,7 +41,7 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
     failed: Dict[str, str] = {}
     passes, was_cold, chance = 0, None, random.Random(0)
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:  # proc(5)
-        stream.write("5")  # resets the peak, if the kernel allows it
+        stream.write("5")  # resets the peak memory (VmHWM), if the kernel allows it
     start = perf_counter()
     while passes < max(1, group) or (perf_counter() - start) * (passes + 1) / passes <= seconds:
         in_the_way = move_heap(chance)
@@ -69,23 +71,24 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
 
 
 def move_heap(chance: random.Random) -> List[bytearray]:
-    """Return blocks that obstruct the next pass, so that its pictures get other addresses than in the last one.
+    """Allocate blocks of random sizes, so that the next pass puts its pictures at different addresses.
 
-    Memory layout alone makes one of two equal processes up to 10% faster for life (measured 2026-11-23, images of
-    200 pixels). With many layouts, the shortest passes of both have a good layout.
+    Memory layout alone makes one of two equal processes up to 10% faster, for as long as they live (measured
+    2026-11-23, images of 200 pixels). With a different layout in each pass, the shortest passes of both processes have
+    a good one.
     """
     return [bytearray(chance.randrange(64, 1 << 18, 64)) for _ in range(BLOCKS)]
 
 
 def shortest(passes: List[float], group: int) -> float:
-    """Return the mean of the shortest pass per group of this size; of all passes if it is 0."""
+    """Return the mean over all groups of the shortest pass in each; `group` is their size, 0 for a single group."""
     size = min(group or len(passes), len(passes))
     minima = [min(passes[start : start + size]) for start in range(0, len(passes) - size + 1, size)]
     return sum(minima) / len(minima)
 
 
 def memory_of(process: object, file: str = "status") -> Dict[str, int]:
-    """Return the lines "NAME: N kB" about a process's memory, in bytes; none if the file cannot be read."""
+    """Return the values in a process's /proc file that are in kB, in bytes by name; empty if it cannot be read."""
     try:
         with open("/proc/%s/%s" % (process, file), encoding="utf-8", errors="replace") as stream:
             rows = [line.split() for line in stream]
@@ -95,12 +98,12 @@ def memory_of(process: object, file: str = "status") -> Dict[str, int]:
 
 
 def drop_from_cache(path: str) -> bool:
-    """Drop a file from the page cache, so that reading it reads the disk; return whether no page of it is left.
+    """Drop a file from the page cache, so that it is read from disk; return whether all its pages are gone.
 
-    Pages stay if they are in memory only (tmpfs), or if a process has mapped them. Needs no privileges.
+    Pages remain if the file is in memory only (tmpfs), or if a process has mapped them. Needs no privileges.
     """
     with contextlib.suppress(OSError, ValueError), open(path, "rb", buffering=0) as stream:
-        for _ in range(2):  # recently read pages may wait in one CPU's list, which the first attempt empties
+        for _ in range(2):  # recently read pages may be in a per-CPU list, which the first attempt empties
             with contextlib.suppress(OSError):  # on a read-only filesystem
                 os.fdatasync(stream.fileno())  # a dirty page cannot be dropped
             os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -110,14 +113,14 @@ def drop_from_cache(path: str) -> bool:
 
 
 def is_cached(descriptor: int, size: int) -> bool:
-    """Return whether a page of a file is in memory; true of another user's file, whose pages the kernel hides.
+    """Return whether any page of a file is in memory, by mincore(2) on a new mapping, which loads no page.
 
-    Asks mincore(2), on a mapping of our own, which loads no page.
+    It is always true for another user's file: the kernel hides the state of its pages.
     """
     if not size:
         return False
     with mmap.mmap(descriptor, size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE) as mapping:
-        first = ctypes.c_char.from_buffer(mapping)  # takes a mapping that can be written; nothing is
+        first = ctypes.c_char.from_buffer(mapping)  # requires a writable mapping; nothing is written
         vector = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
         failed = ctypes.CDLL(None).mincore(ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(size), vector)
         del first

@@ -1,7 +1,7 @@
-"""Runs inside a target, for `_loading.py`: results of loaders as arrays, tensors, bytes. Standard library only, 3.8.
+"""Convert the results of loaders to arrays, tensors or bytes; called by `_loading.py` in a target, on Python 3.8.
 
-Numpy and torch are imported only when needed. Other values are recognised by their methods: a tensor has `detach`, a
-Pillow image `getbands`.
+Numpy and torch are imported only when needed. Values are recognised by their methods, without an import: a tensor has
+`detach`, a Pillow image has `getbands`.
 """
 
 import base64
@@ -13,11 +13,11 @@ CHANNELS = (1, 3, 4)
 COLOURS = 3
 LARGE_BLOCK = 31 << 20
 NAMES = {"PIL": "pillow", "cv2": "opencv", "skimage": "scikit-image", "nvidia.dali": "dali"}
-"""Distributions named differently from their modules."""
+"""Names of distributions that differ from the names of their modules."""
 
 
 def works(module: str) -> bool:
-    """Return whether a module can be imported; a broken one counts as missing."""
+    """Return whether a module can be imported; a broken one cannot."""
     try:
         import_module(module)
     except Exception:  # noqa: BLE001 (a broken package raises anything)
@@ -26,7 +26,7 @@ def works(module: str) -> bool:
 
 
 def versions_of(modules: Iterable[str]) -> Dict[str, str]:
-    """Import modules; return names and versions of their distributions, "?" for an unknown version."""
+    """Import modules; return the versions of their distributions by name, "?" for an unknown version."""
     versions = {}
     for module in modules:
         name, version = NAMES.get(module, module), getattr(import_module(module), "__version__", None)
@@ -38,7 +38,7 @@ def versions_of(modules: Iterable[str]) -> Dict[str, str]:
 
 
 def torch_works() -> bool:
-    """Return whether arrays become tensors: a torch built for another numpy imports, but cannot."""
+    """Return whether torch can convert arrays; one that was built for another numpy can be imported, but fails."""
     try:
         import numpy as np
         import torch
@@ -50,23 +50,23 @@ def torch_works() -> bool:
 
 
 def use_one_thread() -> None:
-    """Use one thread, like a worker of a DataLoader."""
+    """Limit torch, if it is imported, to one thread, as in a worker of a DataLoader."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
 def free_large_block() -> None:
-    """Free a large block, as a training program has done long before: glibc then keeps the memory that images free.
+    """Allocate and free a large block, as every training program does early: glibc then reuses the memory of images.
 
-    Without it, earlier imports decide whether the memory of every image goes back to the kernel and is cleared again,
-    and twins differ by a factor of two (measured 2026-11-22, images of 224 pixels).
+    Otherwise the memory of every image may be returned to the kernel and cleared again. Earlier imports would decide
+    that, and equal processes would differ by a factor of two (measured 2026-11-22, images of 224 pixels).
     Source: mallopt(3): the dynamic mmap threshold grows to the largest freed block, at most 32 MiB.
     """
-    bytes(LARGE_BLOCK)  # never touched, so it takes no memory
+    bytes(LARGE_BLOCK)  # never written to, so it takes no memory
 
 
 def to_tensor() -> Callable[[Any], Any]:
-    """Do what torchvision's ToTensor does: channels first, numbers from 0 to 1. Other values stay unchanged."""
+    """Return a function like torchvision's ToTensor (channels first, 0 to 1); it returns non-pictures unchanged."""
     import numpy as np
     import torch
 
@@ -80,7 +80,10 @@ def to_tensor() -> Callable[[Any], Any]:
 
 
 def to_array() -> Callable[[Any], Any]:
-    """Convert Pillow images, even undecoded ones, to arrays, or to bytes without numpy; other values stay unchanged."""
+    """Return a function that converts Pillow images to arrays, without numpy to bytes; other values are unchanged.
+
+    The conversion decodes an image that is not decoded yet.
+    """
     if works("numpy"):
         import numpy as np
 
@@ -89,14 +92,14 @@ def to_array() -> Callable[[Any], Any]:
 
 
 def is_image(value: Any) -> bool:
-    """Return whether a value is an image of Pillow, without importing PIL."""
+    """Return whether a value is a Pillow image, without importing PIL."""
     return hasattr(value, "getbands") and hasattr(value, "tobytes")
 
 
 def described(value: Any) -> Dict[str, Any]:
-    """Return shape and bytes of a picture: as it is, or in a sample of it and a label.
+    """Return shape and base64 data of a picture, which may be inside a tuple or dict, beside a label.
 
-    Other values, such as normalised numbers, have their length as shape. Raises TypeError if it is no array.
+    For other arrays, such as normalised ones, the shape is (length in bytes,). Raises TypeError for other values.
     """
     parts = list(value.values()) if isinstance(value, dict) else value
     if isinstance(parts, (tuple, list)):
@@ -115,7 +118,10 @@ def described(value: Any) -> Dict[str, Any]:
 
 
 def in_levels(array: Any) -> Any:
-    """Return height x width x channels of 0 to 255, also from channels first or numbers from 0 to 1; else None."""
+    """Convert a picture to height x width x channels, 0 to 255; return None if the array is no picture.
+
+    Channels may come first, and floating-point numbers may be from 0 to 1.
+    """
     import numpy as np
 
     if array.ndim == COLOURS + 1 and len(array) == 1:

@@ -1,6 +1,6 @@
-"""What to do about loading images, by measured gain: each advice is a command or code, with its cost. Pure.
+"""Advise how to load images faster, by measured gain: each advice has a command or code, and its cost. Pure.
 
-Candidates that change the pictures, fail on some, or do not fit on the disk are shown with their gain, but never
+Candidates that change the pictures, fail on some, or do not fit on the disk are listed with their gain, but never
 recommended.
 """
 
@@ -15,31 +15,31 @@ from fastinstall.core.values import immutable
 from fastinstall.model.facts import Environment, EnvironmentKind
 
 _WORTHWHILE = 1.05
-"""The smallest worthwhile gain."""
+"""The smallest gain that is worth a change, as a ratio to the baseline."""
 _BEYOND_NOISE = 1.02
 _WIDE = 1.5
-"""If a control's highest round exceeds its lowest by this factor, ranges mean nothing."""
+"""If a control's highest round exceeds its lowest by this factor, the measured ranges are unreliable."""
 _NEARLY = 0.8
-"""Share of the largest gain: what gains less is not comparable, whatever the ranges."""
+"""A candidate with less than this share of the largest gain is not as good, even if the ranges overlap."""
 _LIKE = 1.0
-"""Two pictures count as the same up to this mean difference of a channel, in levels of 0 to 255."""
+"""Two pictures count as the same if the mean difference of their samples is at most this, in levels of 0 to 255."""
 _MANY_TIMES = 4.0
-"""The files' size, beyond which a store is not advised: what fits into memory today may come from disk tomorrow."""
+"""Stores that exceed this multiple of the files' size are not recommended: they may no longer fit into memory."""
 _PLACE_LEFT = 0.9
-"""The part of a disk that may be filled."""
+"""The part of the free disk space that a store may take."""
 _AS_GOOD = 0.95
 
 
 @immutable
 class AdviceContext:
-    """The facts behind advice.
+    """The facts on which advice depends.
 
     Attributes:
-        baseline: what the candidates are compared with.
-        workload: the images that were measured, and where they lie.
-        environment: the one to advise on.
-        pipeline: what was done to every image.
-        pillow: the requirement for the newest Pillow that dependants allow ("pillow<13").
+        baseline: the loader with which the candidates are compared.
+        workload: the measured images, and their directory.
+        environment: the environment that the advice is about.
+        pipeline: resize and crop of every image.
+        pillow: the requirement for the newest Pillow that other packages allow ("pillow<13").
         has_pip: whether the environment has its own pip.
     """
 
@@ -54,14 +54,14 @@ class AdviceContext:
 def advice_for(
     candidates: Sequence[report.Candidate], verdict: report.BottleneckVerdict, context: AdviceContext
 ) -> tuple[report.SpeedAdvice, ...]:
-    """Return what helps, the largest gain first.
+    """Return the advice, the largest gain first.
 
-    If controls show that the machine was too busy, say so first and recommend nothing.
+    If controls show that the machine was too busy, the first item says so, and nothing is recommended.
 
     Args:
-        candidates: everything that was tried.
+        candidates: all candidates, measured or not.
         verdict: what limits the loading.
-        context: the baseline, the place and the audience.
+        context: the baseline, the images and the environment.
     """
     controls = [each for each in candidates if each.gain and each.kind is report.CandidateKind.CONTROL]
     measured = [each for each in candidates if each.gain and each.kind is not report.CandidateKind.CONTROL]
@@ -91,10 +91,10 @@ def advice_for(
 
 
 def is_worthwhile(result: report.Candidate, noise: float = 0.0) -> bool:
-    """Return whether a gain exceeds the noise, and is worth the effort.
+    """Return whether the gain of a candidate exceeds the noise, and is worth a change.
 
     Args:
-        result: a candidate's, with its gain over the baseline.
+        result: a candidate with its gain over the baseline.
         noise: the largest gain of a control in any round.
     """
     gain = result.gain
@@ -102,13 +102,12 @@ def is_worthwhile(result: report.Candidate, noise: float = 0.0) -> bool:
 
 
 def find_disturbance(controls: Iterable[report.Candidate]) -> str:
-    """Explain how a control shows that ranges are unreliable: off 1.0 by more than its spread, or spread too wide.
+    """Return a sentence about a control that shows that the measured ranges are unreliable; empty if none does.
+
+    A control should measure 1.0. Ranges are unreliable if 1.0 is outside a control's range, or the range is too wide.
 
     Args:
         controls: results of candidates that cannot change anything.
-
-    Returns:
-        A sentence; empty if they are all normal.
     """
     for each in controls:
         if gain := each.gain:
@@ -119,7 +118,7 @@ def find_disturbance(controls: Iterable[report.Candidate]) -> str:
 
 
 def describe_picture_difference(candidate: report.Candidate) -> str:
-    """Return how its pictures differ from the baseline's; empty if they are practically the same."""
+    """Return how a candidate's pictures differ from the baseline's; empty if they are practically the same."""
     difference = candidate.difference
     if difference is not None and not difference.same_shape:
         return "not the same picture: it has another size"
@@ -130,10 +129,10 @@ def describe_picture_difference(candidate: report.Candidate) -> str:
 
 
 def rank_simplicity(candidate: report.Candidate) -> int:
-    """Return how much a candidate changes, the simplest first; the guide on bench lists the same order.
+    """Return a rank for how much a candidate changes, 0 for the least; the guide on bench lists the same order.
 
-    A line of Pillow code; a variable; another build of Pillow; an installed library; one to install; a pipeline of
-    batches instead of a DataLoader; prepared images.
+    The order is: a line of Pillow code (0), an environment variable, another build of Pillow, a library that is
+    installed, a library to install, batches instead of a DataLoader, prepared images (6).
     """
     if candidate.kind is report.CandidateKind.DECODER:
         way = way_named(candidate.adapter)
@@ -144,7 +143,7 @@ def rank_simplicity(candidate: report.Candidate) -> int:
 
 
 def _choose_simplest(better: Sequence[report.Candidate]) -> report.Candidate | None:
-    """Choose the simplest of those whose ranges overlap that of the largest gain."""
+    """Choose the simplest candidate of those that are about as good as the best: their ranges overlap its range."""
     best = max(better, key=lambda each: each.ratio, default=None)
     if best is None or best.gain is None:
         return None
@@ -159,7 +158,7 @@ def _describe_gain(gain: report.Gain) -> str:
 
 
 def _describe_present_gain(measured: Sequence[report.Candidate]) -> Iterator[report.SpeedAdvice]:
-    """Describe what the installed stack has gained already, if the official wheel is slower."""
+    """Yield the gain that the installed build already has over the official wheel, if that is slower."""
     for each in measured:
         gain = each.gain
         if each.stack == "official wheel" and gain is not None and gain.high * _WORTHWHILE <= 1:
@@ -177,7 +176,7 @@ def _leave_alone(reason: str, measured: Sequence[report.Candidate]) -> report.Sp
 
 
 def _make_advice(candidate: report.Candidate, context: AdviceContext) -> report.SpeedAdvice:
-    """Create the advice; the gain is beside the message, not in it."""
+    """Return advice to use a candidate; its message does not contain the gain, which has its own field."""
     changes = list(_list_changes(candidate, context))
     texts, commands, codes = ([change[part] for change in changes] for part in range(3))
     return report.SpeedAdvice(
@@ -191,7 +190,7 @@ def _make_advice(candidate: report.Candidate, context: AdviceContext) -> report.
 
 
 def _list_flaws(candidate: report.Candidate, workload: report.Workload) -> tuple[str, ...]:
-    """Return why this candidate is not to recommend, whatever its gain; empty if it is."""
+    """Return the reasons not to recommend a candidate, whatever its gain; empty if there are none."""
     flaws = [describe_picture_difference(candidate)]
     if candidate.left_out:
         flaws.append(f"{candidate.left_out} images cannot be loaded this way")
@@ -204,16 +203,16 @@ def _list_flaws(candidate: report.Candidate, workload: report.Workload) -> tuple
 
 
 def _count_stored_bytes(candidate: report.Candidate, workload: report.Workload) -> int:
-    """Return the bytes that a store takes for all found files; 0 for files."""
+    """Return the bytes that a candidate's store takes for all files of the workload; 0 if it uses no store."""
     return round((candidate.stored_ratio or 0.0) * workload.files * workload.mean_bytes)
 
 
 Change = tuple[str, str, str]
-"""What to do in words, with its cost; a command to paste; the line of code, or an empty text."""
+"""A change in words with its cost, a command to paste, and a line of code (may be empty)."""
 
 
 def _list_changes(candidate: report.Candidate, context: AdviceContext) -> Iterator[Change]:
-    """Yield everything needed to load like this candidate, in order."""
+    """Yield the changes that are needed to load like this candidate, in order."""
     place = context.environment
     if candidate.stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
         text = "set up the fastinstall build in a new environment: this one belongs to the operating system"
@@ -270,7 +269,7 @@ def _format_printing(name: str, context: AdviceContext) -> str:
 
 def _change_storage(store: Way, candidate: report.Candidate, context: AdviceContext) -> Change:
     workload, where, size = context.workload, "DIR OUT", ""
-    if not workload.generated:  # below the working directory, which may be another disk
+    if not workload.generated:  # OUT is in the working directory, which may be on another disk
         prepared = f"./{workload.directory.name or 'images'}-{store.name}"
         where = f"{quote(workload.directory)} {quote(prepared)}"
     if candidate.stored_ratio is not None:
@@ -286,7 +285,7 @@ def _change_storage(store: Way, candidate: report.Candidate, context: AdviceCont
 
 
 def _advise_workers(baseline: report.Candidate) -> Iterator[report.SpeedAdvice]:
-    """Yield the fewest workers that match the best rate, compared with the process itself; nothing if none pays."""
+    """Yield advice to use the fewest workers that nearly reach the best rate; nothing if workers are not worthwhile."""
     alone = find_best_rate(rate for rate in baseline.rates if not rate.workers)
     with_workers = [rate for rate in baseline.rates if rate.workers]
     best = find_best_rate(with_workers)

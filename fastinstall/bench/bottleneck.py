@@ -1,7 +1,7 @@
 """Find what limits loading images, from the baseline's measurements. Pure.
 
-Every stage belongs to a group. The extra time of one worker over the process itself is the cost of handing images
-over, and counts as copying.
+Every stage belongs to a group: I/O, decoding, resizing or copying. With one worker an image takes longer than without;
+the difference is the cost of handing images over to the main process, and counts as copying.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _LIMITS = {
     "array": report.LoadingLimit.COPY,
     "tensor": report.LoadingLimit.COPY,
 }
-"""What limits loading if a stage of `_loading.py` takes most of the time."""
+"""The group of each stage of `_loading.py`, which limits loading if it takes most of the time."""
 _WORK = {
     report.LoadingLimit.IO: "reading files",
     report.LoadingLimit.DECODE: "decoding",
@@ -29,22 +29,22 @@ _WORK = {
     report.LoadingLimit.COPY: "copying arrays",
 }
 _PART_FOR_FILES = 0.5
-"""The part of memory available to the page cache: training needs the rest."""
+"""The part of memory that the page cache can use; training needs the rest."""
 _STANDS_OUT = 0.4
 _AHEAD = 1.25
-"""A group is the bottleneck with at least this share, and this multiple of the next share."""
+"""A group is the bottleneck if its share of the time is at least `_STANDS_OUT`, and `_AHEAD` times the next share."""
 _PRECISE = 100
-"""Below this, a rate has a decimal."""
+"""Rates below this are shown with a decimal."""
 
 
 def verdict_of(
     baseline: report.Candidate, workload: report.Workload, machine: LoaderLimits, target_rate: float | None
 ) -> report.BottleneckVerdict:
-    """Return what limits the loading: the group of stages that stands out; none if the target is reached.
+    """Return what limits the loading: the group of stages that stands out, or "fast enough" at the target rate.
 
     Args:
-        baseline: the environment as it is, or the user's own loader.
-        workload: the images, and how many files were found.
+        baseline: the measurements of the environment as it is, or of the user's own loader.
+        workload: the images, and the number of files found.
         machine: the limits of loaders on the measured machine.
         target_rate: images per second that training consumes, or None if not given.
     """
@@ -56,7 +56,7 @@ def verdict_of(
         images_per_second=baseline.images_per_second,
         first_batch_seconds=0.0,
     )
-    if is_from_disk and baseline.cold_read_ms is not None:  # each worker waits for its own read
+    if is_from_disk and baseline.cold_read_ms is not None:  # reads of different workers overlap
         longer = max(0.0, baseline.cold_read_ms - baseline.stages["read"])
         processes = max(1, best.workers) * 1000
         best = replace(best, images_per_second=processes / (processes / best.images_per_second + longer))
@@ -76,11 +76,11 @@ def verdict_of(
 
 
 def _list_stage_costs(baseline: report.Candidate, *, is_from_disk: bool) -> tuple[report.StageCost, ...]:
-    """Return the time of every stage, and of handing over; what was not measured is omitted."""
+    """Return the time of every measured stage, and of handing images over if that was measured."""
     costs = [(name, _LIMITS[name], ms) for name, ms in baseline.stages.items()]
     if is_from_disk and baseline.cold_read_ms is not None:
         costs[0] = ("read from disk", report.LoadingLimit.IO, baseline.cold_read_ms)
-    # Compared with rates, not stages: collecting a batch is no handing over, and the CPU's speed may have drifted.
+    # Compare two rates, not a rate and the stages: both include collecting batches, and the CPU's speed may drift.
     best = {rate.workers: rate for rate in sorted(baseline.rates, key=lambda rate: rate.images_per_second)}
     alone = best.get(0, baseline)
     if 1 in best and (lost := 1000 / best[1].images_per_second - 1000 / alone.images_per_second) > 0:
@@ -90,7 +90,7 @@ def _list_stage_costs(baseline: report.Candidate, *, is_from_disk: bool) -> tupl
 
 
 def _find_bottleneck(costs: Iterable[report.StageCost]) -> tuple[report.LoadingLimit, str]:
-    """Return the group that stands out, and the beginning of a sentence about it."""
+    """Return the group of stages that limits loading, and the beginning of a sentence about it."""
     if not any(each.limit is report.LoadingLimit.IO for each in costs):
         return report.LoadingLimit.UNDETERMINED, "your loader runs as one piece, so its stages cannot be separated; "
     shares = Counter[report.LoadingLimit]()
@@ -111,7 +111,7 @@ def reads_from_disk(workload: report.Workload, machine: LoaderLimits) -> bool:
 
 
 def _describe_files(baseline: report.Candidate, workload: report.Workload, machine: LoaderLimits) -> Iterator[str]:
-    """Yield where the files come from, if it matters."""
+    """Yield sentences about reading the files from disk or network, if that matters."""
     if reads_from_disk(workload, machine):
         files, memory = map(format_bytes, (workload.files * workload.mean_bytes, machine.memory_bytes))
         yield f"{files} of files, {memory} of memory: every epoch reads them from disk"

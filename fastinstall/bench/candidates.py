@@ -1,4 +1,4 @@
-"""The candidates of a machine: how each starts, which of them can change nothing here, and which are measured first."""
+"""Choose the candidates to measure on a machine, their environment variables, and the order of measurement."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from fastinstall.core.errors import UsageError
 from fastinstall.model.machine import LoaderLimits
 
 OWN_LOADER = "own loader"
-"""Instead of an adapter, if the user's own code loads."""
+"""Stands for the adapter of candidates that load with the user's own code."""
 _PLAIN = "pillow"
 _STACKS = {FASTINSTALL: "fastinstall", OFFICIAL_WHEEL: "official wheel"}
 _TUNABLES, _TUNABLE = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
@@ -17,21 +17,21 @@ _GLIBC_WITH_HUGE_PAGES = (2, 35)
 
 
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
-    """Return the baseline: Pillow as the environment has it, or the user's own loader."""
+    """Return the baseline: the environment's Pillow, or the user's own loader."""
     adapter = OWN_LOADER if is_own_loader else _PLAIN
     return Candidate(name="baseline", title=title, kind=CandidateKind.BASELINE, adapter=adapter)
 
 
 def control_of(baseline: Candidate) -> Candidate:
-    """Return the baseline once more, in another process, to measure how much the machine varies."""
+    """Return a copy of the baseline, to be measured in another process: it shows how much the machine varies."""
     return replace(baseline, name="control", title="the same again", kind=CandidateKind.CONTROL)
 
 
 def require_known(names: Sequence[str]) -> None:
-    """Require that these are names of candidates.
+    """Require that all names are names of candidates.
 
     Raises:
-        UsageError: one is not.
+        UsageError: a name is unknown.
     """
     known = [way.name for way in all_ways()]
     for name in names:
@@ -42,11 +42,11 @@ def require_known(names: Sequence[str]) -> None:
 def plan_candidates(
     machine: LoaderLimits, variables: Mapping[str, str], *, is_own_loader: bool = False
 ) -> tuple[Candidate, ...]:
-    """Return all candidates, with the packages of the environment; unsuited are those that change nothing here.
+    """Return all candidates; those that would change nothing here are marked unsuited.
 
     Args:
         machine: the machine that runs them.
-        variables: their initial environment variables.
+        variables: the environment variables of this process.
         is_own_loader: whether the user's own code is the baseline.
     """
     usual = OWN_LOADER if is_own_loader else _PLAIN
@@ -73,24 +73,24 @@ def plan_candidates(
 
 
 def select_candidates(candidates: Sequence[Candidate], names: Sequence[str]) -> tuple[Candidate, ...]:
-    """Return the named candidates; without names, all that change something."""
+    """Return the candidates with these names; without names, all that are not unsuited."""
     if names:
         return tuple(each for each in candidates if each.name in names)
     return tuple(each for each in candidates if each.outcome is not CandidateOutcome.UNSUITED)
 
 
 def unsuited(candidate: Candidate, reason: str) -> Candidate:
-    """Return a candidate that is not measured, because it would change nothing or cannot load these images."""
+    """Return the candidate marked as not measured, because it would change nothing or cannot load these images."""
     return replace(candidate, outcome=CandidateOutcome.UNSUITED, reason=reason)
 
 
 def missing(candidate: Candidate, reason: str) -> Candidate:
-    """Return a candidate that is not measured, because its packages are not available."""
+    """Return the candidate marked as not measured, because its packages are not available."""
     return replace(candidate, outcome=CandidateOutcome.MISSING, reason=reason)
 
 
 def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that give large blocks huge pages; empty if they are set, or not supported here."""
+    """Return the variables that make glibc use huge pages for large blocks; empty if already set or unsupported."""
     known = tuple(int(each) for each in machine.libc_version.split(".")[:2] if each.isdigit())
     before = [each for each in variables.get(_TUNABLES, "").split(":") if each]
     if known < _GLIBC_WITH_HUGE_PAGES or machine.huge_pages in ("", "never") or _TUNABLE in before:
@@ -99,15 +99,15 @@ def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) ->
 
 
 def sort_by_promise(candidates: Sequence[Candidate], scale: float) -> list[Candidate]:
-    """Sort by promise: if time runs out, the least helpful ones should be left.
+    """Sort candidates by expected gain, so that the least helpful are left out if time runs short.
 
-    The priorities come from what helped in measurements (2026-11-22, three workloads).
+    The priorities come from measured gains (2026-11-22, three workloads).
 
     Args:
-        candidates: in any order.
-        scale: how many times the requested size the images have.
+        candidates: candidates in any order.
+        scale: size of the images, as a multiple of the requested size.
     """
-    kinds = list(CandidateKind)  # of equal priorities, the earlier kind comes first
+    kinds = list(CandidateKind)  # among equal priorities, the earlier kind comes first
 
     def rank(candidate: Candidate) -> tuple[bool, int, int]:
         way = way_named(candidate.name)

@@ -1,6 +1,6 @@
-"""What can be compared: builds of Pillow, decoders of `adapters/`, a setting of glibc, stores of `_stores/`.
+"""List the ways to load images: builds of Pillow, decoders of `adapters/`, a setting of glibc, stores of `_stores/`.
 
-The files of decoders and stores are read; nothing of a target is imported.
+The files of decoders and stores are imported here for their constants; nothing is imported from a target.
 """
 
 import importlib
@@ -19,31 +19,31 @@ FASTINSTALL = "fastinstall"
 OFFICIAL_WHEEL = "official-wheel"
 HUGE_PAGES = "huge-pages"
 USUAL_PRIORITY = 1000
-"""Of a candidate without a stated priority: the lower, the earlier one is measured."""
+"""Priority of a candidate that states none; candidates with lower priorities are measured earlier."""
 
 
 @immutable
 class Way:
-    """One way to load images. The packages of adapters and stores describe what their files say of themselves.
+    """One way to load images. The docstrings of `adapters/` and `_stores/` explain the constants of their files.
 
     Attributes:
-        name: stable, in kebab case.
+        name: stable name in kebab case.
         title: its name in tables and advice.
         kind: which part of the environment it changes.
-        modules: what must be importable in the target.
-        brings: requirements that provide them.
-        sdists: those of them that are only published as source distributions, of pure Python.
-        by_hand: why these are never fetched into our cache; empty if they may be.
-        priority: the lower, the earlier it is measured.
+        modules: modules that must be importable in the target.
+        brings: requirements that provide the modules.
+        sdists: requirements that are only published as source distributions, in pure Python.
+        by_hand: why the requirements are never fetched into our cache; empty if they may be.
+        priority: place in the order of measurement; lower is earlier.
         code: the line of code that uses it.
         file: path of the module that implements it; empty if none does.
-        formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
-        aliased: whether its resize skips pixels.
-        scales: how many times the requested size an image must have to be decoded partly; 0 if that does not matter.
-        loader: of an adapter: a module with a function `load(path)`.
-        caveat: of a store: what to know before choosing it.
-        in_files: of a store: whether every image has its own file, so that any loader can read it.
-        settings: of a store: the parts of the pipeline that affect its content: "shorter", "filter".
+        formats: formats that it decodes, by Pillow's names; empty for all that Pillow opens.
+        aliased: whether its resize skips pixels, so that the picture differs.
+        scales: how many times the requested size an image must have for decoding at a reduced size; 0 if not used.
+        loader: for an adapter: source of a module with a function `load(path)`.
+        caveat: for a store: what to know before choosing it.
+        in_files: for a store: whether every image has its own file, so that any loader can read it.
+        settings: for a store: which of "shorter" and "filter" affect the stored images.
     """
 
     name: str
@@ -66,13 +66,13 @@ class Way:
 
     @property
     def batched(self) -> bool:
-        """Whether it loads whole batches on its own threads."""
+        """Whether it loads whole batches, on its own threads."""
         return "\ndef batches(" in self.loader
 
 
 @cache
 def all_ways() -> tuple[Way, ...]:
-    """Return every way: builds, decoders, settings, stores."""
+    """Return every way to load images: builds, decoders, settings, stores."""
     stack = CandidateKind.STACK
     return (
         Way(name=FASTINSTALL, title="fastinstall's build, not yet installed", kind=stack, priority=20),
@@ -85,7 +85,7 @@ def all_ways() -> tuple[Way, ...]:
 
 @cache
 def all_adapters() -> tuple[Way, ...]:
-    """Return every adapter: Pillow's own first, the others by name."""
+    """Return every adapter: those of Pillow first, then the others, each sorted by name."""
     ways = _read_files(adapters, CandidateKind.DECODER)
     return tuple(sorted(ways, key=lambda each: (not each.name.startswith("pillow"), each.name)))
 
@@ -97,12 +97,12 @@ def all_stores() -> tuple[Way, ...]:
 
 
 def way_named(name: str) -> Way | None:
-    """Return the way of that name, or None if there is none."""
+    """Return the way with this name, or None if there is none."""
     return next((each for each in all_ways() if each.name == name), None)
 
 
 def _read_files(package: ModuleType, kind: CandidateKind) -> Iterator[Way]:
-    """Yield what each file says of itself: a field of the value by its name in capitals."""
+    """Yield a `Way` for each public file of a package; its constants, in capitals, give the fields."""
     for file in pkgutil.iter_modules(package.__path__):
         if not file.name.startswith("_"):
             module = importlib.import_module(f"{package.__name__}.{file.name}")

@@ -1,6 +1,6 @@
 """Measure one workload: each candidate in turn with a running baseline (A B A B), then the best with workers.
 
-Whatever becomes of a candidate is its outcome; only the death of the baseline is an error.
+If a candidate fails, crashes or hangs, that is its outcome; only a failure of the baseline is an error.
 """
 
 import shutil
@@ -26,19 +26,19 @@ from fastinstall.core.events import Emit, Noted, Progressed, Started, ignore
 from fastinstall.core.messages import format_bytes, listing
 
 _FIRST_PATIENCE = 60.0
-"""Seconds for a first pass: files may come from a network, and packages from a slow disk."""
+"""Seconds allowed for a first pass: files may come from a network, and packages from a slow disk."""
 _COMPARED = 3
 _COMPARED_BYTES = 12_000_000
 _OUTLIERS = 6
-"""With this many rounds, the range omits one at either end: another program may have run."""
+"""The range omits one round at either end for every six: another program may have disturbed them."""
 _STORE_SECONDS = 120.0
 _STORE_BYTES = 1 << 30
 _STORE_PART = 10
-"""A store takes at most so many bytes, and this part of the free space."""
+"""A store takes at most `_STORE_BYTES`, and at most this fraction (1/10) of the free space."""
 
 
 def compute_gain(ratios: Sequence[float]) -> report.Gain:
-    """Return the median of the rounds' ratios, and their range."""
+    """Return the median and the range of the ratios of all rounds; the range omits outliers."""
     left_out = len(ratios) // _OUTLIERS
     kept = sorted(ratios)[left_out : len(ratios) - left_out]
     middle, low, high = (round(each, 4) for each in (statistics.median(ratios), kept[0], kept[-1]))
@@ -60,17 +60,17 @@ def _needing_baseline() -> Iterator[None]:
 def start_comparison(
     job: loading.Job, effort: Effort, space: Path, emit: Emit = ignore, title: str = ""
 ) -> Iterator["Comparison"]:
-    """Start the baseline; it is killed when the block ends.
+    """Start the process of the baseline; it is killed when the block ends.
 
     Args:
-        job: what the baseline loads.
+        job: images and loader of the baseline.
         effort: how long to measure.
         space: a directory for temporary stores.
-        emit: receives an event about each store.
-        title: of the baseline, for people.
+        emit: receives an event about each candidate and each store.
+        title: name of the baseline, for people.
 
     Raises:
-        FailedError: it cannot be started.
+        FailedError: the baseline cannot be started.
     """
     started = time.monotonic()
     with ExitStack() as closing:
@@ -81,7 +81,7 @@ def start_comparison(
 
 
 class Comparison:
-    """The running baseline, and its measurements."""
+    """The running baseline, with methods that compare candidates with it."""
 
     def __init__(
         self,
@@ -104,15 +104,18 @@ class Comparison:
 
     @property
     def candidate_seconds(self) -> float:
-        """Estimate of the seconds for a candidate as fast as the baseline."""
+        """Estimated seconds to measure a candidate that is as fast as the baseline."""
         turn = max(self.effort.turn_seconds + self.pass_seconds / 2, self.pass_seconds)
         return self.effort.starts * (self.start_seconds + self.pass_seconds + 2 * self.rounds * turn)
 
     def choose_images(self, *, all_of_them: bool = False) -> dict[str, str]:
-        """Load every image once, and drop those that fail or exceed the time; return why some failed.
+        """Load every image once with the baseline, and select those to measure; return error texts of failed images.
+
+        Images that fail are dropped. So are those that no longer fit into the time of a pass, unless `all_of_them` is
+        set.
 
         Raises:
-            FailedError: it died or hung, or could load none.
+            FailedError: the baseline died or hung, or could load none of the images.
         """
         with _needing_baseline():
             first = self.loading.measure(0.0, timeout=self.patience)
@@ -126,10 +129,12 @@ class Comparison:
         return first.failed
 
     def measure_baseline(self) -> report.Candidate:
-        """Measure the baseline alone, round by round, and once with the files out of the page cache if possible.
+        """Measure the baseline alone for some rounds, and once with cold files: dropped from the page cache.
+
+        The cold pass is omitted if it would take too long.
 
         Raises:
-            FailedError: it died, hung, or can no longer load them.
+            FailedError: the baseline died, hung, or can no longer load the images.
         """
         alone = [self._measure_turn(self.indexes) for _ in range(self.rounds)]
         stages = {name: statistics.median([each.stages[name] for each in alone]) for name in alone[0].stages}
@@ -148,9 +153,9 @@ class Comparison:
         return self.baseline
 
     def measure_candidate(self, candidate: report.Candidate) -> report.Candidate:
-        """Compare a candidate with the baseline; its store, if any, exists only meanwhile.
+        """Compare a candidate with the baseline; if it uses a store, the store is removed afterwards.
 
-        If it was measured before, the gain covers all its rounds.
+        If the candidate was measured before, its gain covers the earlier rounds too.
 
         Raises:
             FailedError: the baseline died or hung.
@@ -180,7 +185,7 @@ class Comparison:
         peak_bytes = 0
         for _ in range(self.effort.starts):
             with loading.start_loading(job, self.patience) as other:
-                first = other.measure(0.0, indexes=indexes, timeout=self.patience)  # warms it up
+                first = other.measure(0.0, indexes=indexes, timeout=self.patience)  # warms up the process
                 indexes = [each for each in indexes if str(each) not in first.failed]
                 difference, versions = self._measure_difference(other, job, indexes), other.versions
                 for _ in range(self.rounds):
@@ -190,7 +195,7 @@ class Comparison:
                             self.effort.turn_seconds, indexes=indexes, timeout=self.patience, group=ours.passes
                         )
                     )
-                    # the shortest passes, which others on the machine have disturbed least
+                    # compare the shortest passes, which other programs on the machine have disturbed least
                     ratios.append(ours.least_ms / theirs.least_ms)
                     peak_bytes = max(peak_bytes, theirs.peak_bytes)
         gain = compute_gain(ratios)
@@ -213,13 +218,13 @@ class Comparison:
     def _measure_difference(
         self, other: loading.LoadingProcess, job: loading.Job, indexes: Sequence[int]
     ) -> report.Difference | None:
-        """Compare some images; None if the baseline returns no arrays.
+        """Compare some pictures of a candidate with the baseline's; return None if the baseline returns no arrays.
 
-        Both processes return their pictures before timing: the memory that this leaves made one of two equal processes
-        8% faster (measured 2026-11-23, images of 200 pixels).
+        Both processes return pictures before they are timed. If only one did, the memory that it frees would make it 8%
+        faster than an equal process (measured 2026-11-23, images of 200 pixels).
 
         Raises:
-            NotLoadedError: a picture is not of its image: a decoder that gives wrong ones is not worth its speed.
+            NotLoadedError: a picture cannot show its image; a decoder that gives wrong pictures is no candidate.
         """
         references = self._load_references(indexes)
         theirs = [other.pictures([index], self.patience)[0] for index in references]
@@ -231,7 +236,10 @@ class Comparison:
         return compare_pictures(tuple(references.values()), theirs) if references else None
 
     def _load_references(self, indexes: Sequence[int]) -> dict[int, loading.Picture]:
-        """Return some pictures of the baseline, one of each format too, fewer if large; {} if it has none."""
+        """Return some pictures of the baseline by index, with one of each format; empty if it returns no arrays.
+
+        If the pictures are large, there are fewer.
+        """
         firsts = {self.job.formats[index]: index for index in reversed(indexes)} if self.job.formats else {}
         chosen: dict[int, loading.Picture] = {}
         for index in sorted({*firsts.values(), *indexes[:_COMPARED]}):
@@ -241,7 +249,7 @@ class Comparison:
                         known = self._pictures.get(index) or self.loading.pictures([index], self.patience)[0]
                     except loading.NotLoadedError as error:
                         if error.outcome is report.CandidateOutcome.FAILED:
-                            return {}  # it is alive, but returns no array
+                            return {}  # the baseline is alive, but returns no array
                         raise
                 chosen[index] = self._pictures[index] = known
         return chosen
@@ -251,20 +259,20 @@ class Comparison:
 def temporary_store(
     kind: str, title: str, job: loading.Job, space: Path, emit: Emit
 ) -> Iterator[tuple[loading.Job, list[int], int]]:
-    """Put images into a store, as many as there is room for; it is removed when the block ends, or on failure.
+    """Write images into a store, as many as there is room for; remove it when the block ends, or on failure.
 
     Args:
-        kind: the name of a file in `_stores/`.
-        title: the store, for people.
-        job: the images, and the interpreter, packages and pipeline to make it with.
-        space: where the store gets its own directory.
-        emit: receives an event about what is written, and where.
+        kind: name of the store: a file in `_stores/`.
+        title: name of the store, for people.
+        job: the images, and the interpreter, packages and pipeline that write the store.
+        space: a directory, in which the store gets its own directory.
+        emit: receives an event about the store's maximum size and its place.
 
     Yields:
-        The job that loads from it, the indexes of the images in it, and its size in bytes.
+        The job that loads from the store, the indexes of the images in the store, and its size in bytes.
 
     Raises:
-        NotLoadedError: it cannot be written, a package is missing, or it failed.
+        NotLoadedError: the store cannot be written, or a package is missing.
     """
     out = space / f"store-{kind}"
     try:
@@ -288,7 +296,7 @@ def temporary_store(
 
 
 def job_of(baseline: loading.Job, candidate: report.Candidate) -> loading.Job:
-    """Return a candidate's job, from the baseline's."""
+    """Return the job of a candidate, derived from the baseline's job."""
     own = candidate.adapter == OWN_LOADER
     return replace(
         baseline,
@@ -300,7 +308,10 @@ def job_of(baseline: loading.Job, candidate: report.Candidate) -> loading.Job:
 
 
 def _require_complete(measured: loading.LoadingMeasurement) -> loading.LoadingMeasurement:
-    """Require all images: one that failed after it was loaded once makes the rounds incomparable."""
+    """Return the measurement if no image failed; else raise NotLoadedError.
+
+    All these images were loaded before. With fewer of them, a round cannot be compared with others.
+    """
     if measured.failed:
         reason = next(iter(measured.failed.values()))
         problem = f"{len(measured.failed)} images failed that it had loaded before: {reason}"
@@ -311,18 +322,18 @@ def _require_complete(measured: loading.LoadingMeasurement) -> loading.LoadingMe
 def compare_candidates(
     context: BenchContext, task: WorkloadTask, candidates: Sequence[report.Candidate], end: float
 ) -> tuple[report.Workload, report.Candidate, tuple[report.Candidate, ...]]:
-    """Measure the baseline and every candidate in turn with it, as time allows; then some with workers.
+    """Measure each candidate in turn with the baseline, while time is left; then measure some with workers.
 
-    A control comes first and last.
+    A control, equal to the baseline, is measured before and after the candidates.
 
     Args:
-        context: where it is measured.
-        task: the images, and what is done to each.
-        candidates: what is measured against the baseline.
-        end: when all comparisons should be over, as `time.monotonic` counts.
+        context: target, machine, request and effort.
+        task: the images, and the job that loads them.
+        candidates: the candidates to measure.
+        end: when all comparisons should be finished, on the clock of `time.monotonic`.
 
     Returns:
-        The images that the baseline could load, the baseline, and the others ordered by gain.
+        The workload with the measured images, the baseline, and the candidates ordered by gain.
 
     Raises:
         FailedError: the baseline cannot be started, died or hung.

@@ -1,6 +1,6 @@
-"""Choose how much to measure so that it fits into a promised time.
+"""Choose how much to measure, so that `bench` takes no longer than promised.
 
-Shared by every part of `bench`: the target, the machine, the remaining time, and a temporary directory.
+`BenchContext` holds the values that all parts of `bench` share: target, machine, remaining time, temporary directory.
 """
 
 import time
@@ -18,26 +18,26 @@ from fastinstall.observe.session import Session
 _MS_PER_MEGAPIXEL = 14.0
 _MS_PER_IMAGE = 0.8
 LEAST_SECONDS = 2.0
-"""That a workload needs for a meaningful result, on an idle machine."""
+"""Seconds that a workload needs for a meaningful result, on an idle machine."""
 
 
 @immutable
 class Effort:
-    """The limits of a run; by default of a full one.
+    """How much to measure; the defaults are those of a full run.
 
     Attributes:
-        seconds: for everything, except builds and downloads.
-        sample: the most images of a workload.
-        least_sample: the fewest, if there are as many.
-        pass_seconds: for one pass over them, at most.
-        least_candidates: how many to measure regardless of time, the most promising ones.
-        rounds: in which baseline and candidate take turns.
-        starts: of each candidate's process, each with as many rounds: memory layout alone changes some percent.
-        turn_seconds: of each turn, if a pass is shorter.
-        rate_seconds: for each number of workers.
-        rated: loaders that are measured with workers: the baseline, and the best others.
-        operations_seconds: reserved for the table of operations.
-        patience: seconds after which a process counts as hung, if it was fast before.
+        seconds: time for the complete run, without builds and downloads.
+        sample: maximum number of images per workload.
+        least_sample: minimum number of images per workload, if there are as many.
+        pass_seconds: maximum time for one pass over the images.
+        least_candidates: number of the most promising candidates that are measured regardless of time.
+        rounds: rounds per process launch; in each, baseline and candidate take one turn.
+        starts: process launches per candidate; the memory layout of a process alone changes its speed by some percent.
+        turn_seconds: duration of a turn, if one pass is shorter.
+        rate_seconds: time to measure each number of workers.
+        rated: number of loaders that are measured with workers: the baseline and the best candidates.
+        operations_seconds: time reserved for the table of operations.
+        patience: seconds after which a silent process counts as hung; up to four times as many if it is slow.
     """
 
     seconds: float = 180.0
@@ -75,9 +75,9 @@ def sample_size(effort: Effort, megapixels: Sequence[float], requested: int | No
     """Return how many images to measure.
 
     Args:
-        effort: how many seconds and rounds may be spent.
-        megapixels: of the images, in the order of the sample.
-        requested: how many images the user named; None for what fits.
+        effort: the limits of the run.
+        megapixels: sizes of the images, in the order in which they are chosen.
+        requested: number of images that the user requested; None for as many as fit into the time.
     """
     if requested is not None:
         return min(requested, len(megapixels))
@@ -88,20 +88,20 @@ def sample_size(effort: Effort, megapixels: Sequence[float], requested: int | No
 
 @immutable
 class BenchContext:
-    """The context of a measurement.
+    """The values that all parts of `bench` share.
 
     Attributes:
         session: variables, directories, clock and event listener of this run.
         environment: the environment whose PIL is the baseline.
-        request: what flags of `bench` ask for.
-        facts: what was observed of the environment.
-        core: of the installed PIL.
-        machine: the limits of a loader here.
-        effort: the limits of the run.
+        request: the request, from the flags of `bench`.
+        facts: the observed facts about the environment.
+        core: the imaging core of the installed PIL.
+        machine: the limits of loaders on this machine.
+        effort: how much to measure.
         space: a temporary directory, removed after the run.
-        remark: receives a line for the report's reader.
-        started: when the run began, as `time.monotonic` counts.
-        end: when the promised time is over.
+        remark: receives remarks for the report, one sentence each.
+        started: when the run began, on the clock of `time.monotonic`.
+        end: when the promised time is over, on the same clock.
     """
 
     session: Session
@@ -118,19 +118,19 @@ class BenchContext:
 
     @property
     def python(self) -> Path:
-        """The target's interpreter."""
+        """Path of the target's interpreter."""
         return Path(self.facts.interpreter.executable)
 
     @property
     def label(self) -> str:
-        """The installed PIL, for tables."""
+        """Name of the installed PIL in tables."""
         return f"pillow {self.facts.stack.version} (in place)"
 
     @property
     def kept_seconds(self) -> float:
-        """What is kept of the promised time for the table of operations."""
+        """Seconds of the promised time that are reserved for the table of operations."""
         return self.effort.operations_seconds if self.request.operations else 0.0
 
     def left(self) -> float:
-        """Return the seconds left of the promised time, without those for the table of operations."""
+        """Return the seconds left of the promised time, without those reserved for the table of operations."""
         return self.end - self.kept_seconds - time.monotonic()

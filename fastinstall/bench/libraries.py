@@ -1,9 +1,9 @@
-"""Packages that candidates need: installed in the target, or fetched into the cache for the measurement.
+"""Find the packages that candidates need: installed in the target, or fetched into the cache for the measurement.
 
-`<cache>/libraries/<key>/` is a directory for the front of a process's path: a package with all its requirements,
-including numpy, so that one run can measure stacks that could not be installed together. The key covers the request and
-the interpreter's ABI. An entry is complete or absent, keeps the versions that were newest when it was made, and may be
-removed at any time. Nothing is installed into the target.
+`<cache>/libraries/<key>/` goes to the front of a process's `sys.path`. It contains a package with all its requirements,
+including numpy, so one run can measure packages that could not be installed together. The key is a digest of the
+requirements, the interpreter's ABI, the platform and the index. An entry is complete or absent, keeps the versions that
+were newest when it was fetched, and may be removed at any time. Nothing is installed into the target.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +29,10 @@ _FETCH_SECONDS, _LOOK_SECONDS = 300.0, 60.0
 
 
 def require_fetchable(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the candidates whose packages are fetched: of ("all",), every one whose packages may be.
+    """Return the names of candidates whose packages are fetched; expand ("all",) to all that may be fetched.
 
     Raises:
-        UsageError: a name is not a candidate's, or that has no packages.
+        UsageError: a name is unknown, or its candidate needs no packages.
     """
     needs = {way.name: way for way in all_ways() if _other_modules(way)}
     if names == (_ALL,):
@@ -52,13 +52,13 @@ def find_libraries(
     *,
     offline: bool,
 ) -> tuple[Candidate, ...]:
-    """Return the candidates with their packages: installed, fetched, or with the reason why they are missing.
+    """Return the candidates, with the directory of fetched packages, or marked as missing with the reason.
 
     Args:
-        session: cache, event listener, and the variables that with pip's own settings name the index.
-        interpreter: the target's; its ABI counts.
-        candidates: as planned.
-        fetched: names of candidates whose packages are fetched, as `require_fetchable` returns them.
+        session: cache, event listener and environment variables; these and pip's settings determine the index.
+        interpreter: the target's interpreter.
+        candidates: the planned candidates.
+        fetched: names of candidates whose packages are fetched, as returned by `require_fetchable`.
         offline: whether the network is forbidden.
     """
     modules = {module for way in all_ways() for module in _other_modules(way)}
@@ -84,17 +84,17 @@ def find_libraries(
 
 
 def _other_modules(way: Way) -> set[str]:
-    """Return the modules that a candidate needs beside PIL."""
+    """Return the modules that a candidate needs in addition to PIL."""
     return set(way.modules) - {"PIL"}
 
 
 def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offline: bool = False) -> Path:
-    """Return a directory with the packages of a candidate, fetched by pip if missing.
+    """Return the cached directory with the packages of a candidate; let pip fetch them if they are not there.
 
-    Only wheels are fetched, except packages without wheels that compile nothing.
+    Only wheels are fetched, except for pure-Python packages that have none (`Way.sdists`).
 
     Raises:
-        RefusedError: fetching failed, in pip's words; or it is not in the cache, and the network is forbidden.
+        RefusedError: pip failed, or the packages are not in the cache and the network is forbidden.
     """
     cache, variables = session.own_cache(), session.variables
     key = codec.digest(
@@ -131,13 +131,13 @@ def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offl
 
 
 def find_missing(modules: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
-    """Return those of these modules that the target lacks; all of them if its interpreter cannot be asked.
+    """Return the modules that the target lacks; all of them if its interpreter cannot be started.
 
-    Only the packages that contain them are imported.
+    The modules themselves are not imported, only their parent packages.
 
     Args:
-        modules: dotted names of modules to look for.
-        python: path of the target's interpreter, which looks for them.
+        modules: dotted names of the modules.
+        python: path of the target's interpreter, which looks for the modules.
         variables: the complete environment of the process.
     """
     names = sorted(set(modules))

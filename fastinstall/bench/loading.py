@@ -1,6 +1,7 @@
-"""Start a process in the target that loads images, judges them, and makes photos and stores on request.
+"""Start a process in the target that loads images on request, examines them, generates photos and writes stores.
 
-The death of the process is a result. `comparison` compares two of them. `_loading.py` describes the requests.
+If the process dies, that is a result. `comparison` runs two such processes in turn. `_loading.py` runs inside, and
+describes the requests.
 """
 
 import base64
@@ -18,7 +19,7 @@ from fastinstall.core.values import immutable
 
 _PROGRAM = Path(__file__).with_name("_loading.py")
 START_SECONDS = 60.0
-"""Time for a process to get ready: torch takes seconds on a cold disk."""
+"""Seconds that a process may take to start: importing torch takes long from a cold disk."""
 _REFUSALS = {
     "missing": CandidateOutcome.MISSING,
     "unsuited": CandidateOutcome.UNSUITED,
@@ -27,12 +28,12 @@ _REFUSALS = {
 
 
 class NotLoadedError(Exception):
-    """A way of loading ended or never started. It is a verdict, not a failure of ours.
+    """A loader could not start, failed, died or hung: a result of the measurement, not a fault of fastinstall.
 
     Attributes:
-        outcome: what kind of end it was.
+        outcome: the outcome of the candidate.
         reason: why nothing was loaded, in words.
-        ending: how the process ended: "SIGSEGV", "exit code 3"; empty if it lives.
+        ending: how the process ended: "SIGSEGV", "exit code 3"; empty if it is still running.
     """
 
     def __init__(self, outcome: CandidateOutcome, reason: str, ending: str = "") -> None:
@@ -44,18 +45,18 @@ class NotLoadedError(Exception):
 
 @immutable
 class Job:
-    """What a process loads, and how.
+    """The images that a process loads, and the way to load them.
 
     Attributes:
-        python: path of the target's interpreter, which loads.
-        images: files, in the order of their indexes.
-        formats: of each, by Pillow's names, if they affect the candidates.
-        adapter: name of the decoder, as in `adapters/`.
-        site: directories for the front of the path: another PIL, fetched packages.
-        loader: FILE:FUNCTION of the user, from path to array, Pillow image or tensor; empty for the adapter.
-        store: kind and path of the store that holds the images; None for the files.
-        pipeline: what is done to every image.
-        tensor: whether to make a tensor, if torch is installed.
+        python: path of the target's interpreter, which runs the process.
+        images: paths of the images; their positions are their indexes.
+        formats: format of each image, by Pillow's names; empty if no candidate depends on formats.
+        adapter: name of the adapter, a file in `adapters/`.
+        site: directories for the front of `sys.path`: another PIL, fetched packages.
+        loader: the user's FILE:FUNCTION, from path to array, Pillow image or tensor; empty to use the adapter.
+        store: kind and path of the store that holds the images; None if they are separate files.
+        pipeline: resize and crop of every image.
+        tensor: whether to convert results to tensors, if torch is installed.
         variables: the complete environment of the process.
     """
 
@@ -76,14 +77,14 @@ class LoadingMeasurement:
     """One measurement of one process.
 
     Attributes:
-        ms: milliseconds per image: the mean over the images, each with its median pass.
-        least_ms: the same, each with its shortest pass (per group, their mean).
-        stages: the same for each stage, in order; they add up to `ms`.
-        images: how many were loaded.
-        passes: how often each was loaded.
-        peak_bytes: the peak memory; since the start if the kernel cannot reset it.
-        failed: indexes of images that could not be loaded, and why.
-        was_cold: whether the files were out of the page cache, or None if not requested.
+        ms: milliseconds per image: the mean over the images of each one's median pass.
+        least_ms: milliseconds per image by shortest passes: the mean over the images and groups of passes.
+        stages: milliseconds per image of each stage in `ms`, in order of loading; they add up to `ms`.
+        images: number of images that were loaded.
+        passes: number of times that each image was loaded.
+        peak_bytes: peak memory of the measurement, or of the process so far if the kernel cannot reset the peak.
+        failed: error texts of images that could not be loaded, by index.
+        was_cold: whether the files had left the page cache; None if that was not requested.
     """
 
     ms: float
@@ -98,10 +99,10 @@ class LoadingMeasurement:
 
 @immutable
 class Picture:
-    """The result for one image.
+    """The result of loading one image.
 
     Attributes:
-        shape: height, width, channels; (length,) without numpy.
+        shape: height, width and channels; (length,) without numpy, or if the result is no picture.
         data: samples, row by row, channels interleaved.
     """
 
@@ -110,17 +111,17 @@ class Picture:
 
 
 class LoadingProcess:
-    """A process that answers; `versions` are those of its packages, once a job has started."""
+    """A running process that answers requests; `versions` has its packages' versions once a job has started."""
 
     def __init__(self, talk: process.Conversation) -> None:
         self._talk = talk
         self.versions: dict[str, str] = {}
 
-    def ask(self, function: str, timeout: float, **arguments: object) -> Any:  # noqa: ANN401 (whatever it returns)
+    def ask(self, function: str, timeout: float, **arguments: object) -> Any:  # noqa: ANN401 (any function's result)
         """Call a function in the process ("_timing.measure") and return its result.
 
         Raises:
-            NotLoadedError: the process died, hung, failed or refused.
+            NotLoadedError: the process died or hung, or the function failed.
         """
         request = {"do": function, "arguments": arguments}
         try:
@@ -135,17 +136,17 @@ class LoadingProcess:
     def measure(
         self, seconds: float, *, cold: bool = False, indexes: Sequence[int] = (), timeout: float = 120.0, group: int = 0
     ) -> LoadingMeasurement:
-        """Load images, as often as fits into `seconds`, at least once.
+        """Load images repeatedly for some seconds, at least once, and return the times.
 
         Args:
-            seconds: how long to repeat, at least one pass.
+            seconds: how long to repeat; at least one pass is made.
             cold: drop the files from the page cache before each pass.
-            indexes: of the images; empty for all.
-            timeout: seconds before it counts as hung.
-            group: passes of which the shortest counts; 0 for all of them.
+            indexes: indexes of the images to load; empty for all.
+            timeout: seconds after which the process counts as hung.
+            group: number of passes per group, of which the shortest counts for `least_ms`; 0 for one group.
 
         Raises:
-            NotLoadedError: it died, hung, or could load none.
+            NotLoadedError: the process died or hung, or could load no image.
         """
         chosen = list(indexes) or None
         answer = self.ask("_timing.measure", timeout, seconds=seconds, cold=cold, indexes=chosen, group=group)
@@ -155,10 +156,10 @@ class LoadingProcess:
         return LoadingMeasurement(**answer)
 
     def pictures(self, indexes: Sequence[int], timeout: float = 60.0) -> tuple[Picture, ...]:
-        """Return the results for some images.
+        """Load some images, and return the results.
 
         Raises:
-            NotLoadedError: it died, hung, or failed on one of them.
+            NotLoadedError: the process died or hung, or could not load one of the images.
         """
         arrays = self.ask("_loading.arrays", timeout, indexes=list(indexes))
         return tuple(Picture(shape=tuple(each["shape"]), data=base64.b64decode(each["data"])) for each in arrays)
@@ -171,10 +172,10 @@ def start_target(python: Path, variables: Mapping[str, str], site: Sequence[Path
     Args:
         python: path of the target's interpreter.
         variables: the complete environment of the process.
-        site: directories for the front of the path: another PIL, fetched packages.
+        site: directories for the front of `sys.path`: another PIL, fetched packages.
 
     Raises:
-        NotLoadedError: it cannot be started.
+        NotLoadedError: the process cannot be started.
     """
     environment = {**variables, "FASTINSTALL_GUARD": "0"}
     try:
@@ -190,10 +191,10 @@ def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading
 
     Args:
         job: interpreter, decoder and images.
-        patience: seconds to get ready.
+        patience: seconds that the process may take to start.
 
     Raises:
-        NotLoadedError: a package is missing, it does not run on this machine, or it died.
+        NotLoadedError: a package is missing, the decoder does not run on this machine, or the process died.
     """
     request = {
         "adapter": job.adapter,

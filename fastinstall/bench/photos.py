@@ -1,4 +1,4 @@
-"""Have the PIL of the target make photos to measure with, where the user names no images."""
+"""Generate photos with the target's PIL, to measure with if the user names no images."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,9 +10,12 @@ WORKLOADS: Mapping[str, str] = {
     "12mp": "12 MP JPEG (generated)",
     "png": "800 px PNG (generated)",
 }
-"""Titles by name. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
+"""Titles of the workloads by name.
+
+They are 500 x 375 JPEG of quality 90 and 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG.
+"""
 _MOST = {"500px": 2000, "12mp": 40, "png": 150}
-"""A limit that protects the disk: about 100 MB."""
+"""Maximum numbers of photos, to protect the disk: about 100 MB each."""
 _SECONDS = 60.0
 
 
@@ -27,18 +30,18 @@ def generate_photos(
 ) -> tuple[Path, ...]:
     """Generate the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
 
-    One PIL makes the same files every time, in 0.2 to 0.8 s per workload (measured 2026-11-22).
+    The same PIL writes the same files every time, in 0.2 to 0.8 s per workload (measured 2026-11-22).
 
     Args:
-        name: which kind of photos, one of `WORKLOADS`.
-        directory: where they are written; it exists.
-        python: path of the target's interpreter, which writes them.
+        name: the workload, one of `WORKLOADS`.
+        directory: an existing directory to write the photos to.
+        python: path of the target's interpreter, which writes the photos.
         variables: the complete environment of the process.
-        count: number of photos; None for the default; 2000, 40, 150 at most (100 MB).
-        site: directories for the front of the path, with another PIL.
+        count: number of photos, at most 2000, 40 or 150 by workload (100 MB); None for the default.
+        site: directories for the front of `sys.path`, with another PIL.
 
     Raises:
-        NotLoadedError: there is no PIL, it failed, died, or hung.
+        NotLoadedError: the interpreter has no PIL, or the process failed, died or hung.
     """
     number = min(count or 0, _MOST[name])
     with start_target(python, variables, site) as target:

@@ -1,4 +1,4 @@
-"""Compare the pictures of two loaders, pixel by pixel, and recognise those that cannot be of the same image. Pure."""
+"""Compare the pictures of two loaders, pixel by pixel, and recognise pictures that cannot show the same image. Pure."""
 
 import operator
 from collections.abc import Sequence
@@ -7,15 +7,18 @@ from fastinstall.bench.loading import Picture
 from fastinstall.bench.report import Difference
 
 _WRONG_LEVELS = 48
-"""The mean of two pictures of one image may differ by less: decoders, filters and colour profiles move it by a few."""
+"""If the means of two pictures differ by more levels, they show different images.
+
+Decoders, filters and colour profiles change the mean by only a few levels.
+"""
 
 
 def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> Difference:
     """Compare pictures of the same images, channel by channel.
 
     Args:
-        reference: the pictures as the baseline decoded them.
-        other: of a candidate, in the same order.
+        reference: the pictures that the baseline loaded.
+        other: the pictures that a candidate loaded, in the same order.
 
     Raises:
         ValueError: the numbers of pictures differ.
@@ -28,17 +31,17 @@ def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> 
         if one.data != another.data:
             steps = bytes(map(abs, map(operator.sub, one.data, another.data)))
             total += sum(steps)
-            highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
+            highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking `steps` would cost more than everything else)
     return Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
 
 
 def explain_wrong_picture(reference: Picture, other: Picture, *, is_same_pipeline: bool) -> str:
-    """Explain why a picture cannot be of the same image; empty if it can, or if one of them is no picture.
+    """Explain why two pictures cannot show the same image; empty if they can, or if one is no picture.
 
     Args:
-        reference: as the baseline loads it.
-        other: as the candidate does.
-        is_same_pipeline: whether both resize and crop alike, which a user's own loader need not.
+        reference: the picture that the baseline loaded.
+        other: the picture that the candidate loaded.
+        is_same_pipeline: whether both resize and crop in the same way; a user's own loader may not.
     """
     if not len(reference.shape) > 1 < len(other.shape):
         return ""
@@ -47,7 +50,7 @@ def explain_wrong_picture(reference: Picture, other: Picture, *, is_same_pipelin
         return f"all of it has one colour ({other_mean:.0f}), Pillow's has the mean {mean:.0f}"
     if not is_same_pipeline:
         return ""
-    sizes = sorted(reference.shape[:2]), sorted(other.shape[:2])  # a turn (EXIF orientation) is no error
+    sizes = sorted(reference.shape[:2]), sorted(other.shape[:2])  # a picture turned by its EXIF orientation is no error
     if any(abs(one - another) > 1 for one, another in zip(*sizes, strict=True)):
         shown, expected = (f"{each.shape[1]}x{each.shape[0]}" for each in (other, reference))
         return f"it has {shown} pixels, Pillow's {expected}"

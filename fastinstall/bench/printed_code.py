@@ -1,7 +1,7 @@
 """Write a decoder or a store as code for the user's own project (`bench --print-code`).
 
-It is a module with `load(path)`, or a script that makes a store, `python prepare.py IMAGES OUT`. The script is the code
-of `_stores/` that made the measured store, with its neighbours' code included.
+A decoder becomes a module with `load(path)`; a store becomes a script that fills it, `python prepare.py IMAGES OUT`.
+The script is the file of `_stores/` that was measured, together with the files that it imports from there.
 """
 
 import json
@@ -15,14 +15,14 @@ from fastinstall.core.messages import quote
 
 
 def render_code(name: str, pipeline: ImagePipeline) -> str:
-    """Return the text of a Python module.
+    """Return the source of a Python module for an adapter or a store.
 
-    For an adapter it has a function `load(path)`, as `bench --loader FILE` accepts it; for a store it is a script run
-    as `python FILE IMAGES OUT`.
+    For an adapter the module has a function `load(path)`, so `bench --loader FILE` can measure it. For a store it is a
+    script that is run as `python FILE IMAGES OUT`.
 
     Args:
-        name: of an adapter or a store.
-        pipeline: what is done to every image; assigned to names in the module.
+        name: name of an adapter or a store.
+        pipeline: size, crop and filter, which the module assigns to constants.
 
     Raises:
         UsageError: no candidate of that name has code.
@@ -53,11 +53,11 @@ _LEFT_OUT = re.compile(
     r"^(TITLE|CAVEAT|MODULES|BRINGS|IN_FILES|SETTINGS|PRIORITY) = .*\n|^from \.\w+ import .*\n|  # noqa.*$",
     re.MULTILINE,
 )
-"""What a file says only to us, and imports of its neighbours, whose code stands in the script."""
+"""Parts of a file to omit: constants for fastinstall, lint comments, and imports of files included in the script."""
 
 
 def _write_script(store: Way, pipeline: ImagePipeline) -> str:
-    """Return a script that makes a store of a directory of images; as a module it has `Reader`."""
+    """Return a script that writes the images of a directory into a store; imported as a module, it has `Reader`."""
     wanted = json.dumps({"kind": store.name, **{setting: getattr(pipeline, setting) for setting in store.settings}})
     parts = [each.read_text(encoding="utf-8").split('"""', 2) for each in _list_files(store.file)]
     start = f'"""{parts[-1][1]}"""\n\nWANTED = {wanted}'
@@ -66,7 +66,7 @@ def _write_script(store: Way, pipeline: ImagePipeline) -> str:
 
 
 def _list_files(file: Path) -> list[Path]:
-    """Return a file after everything that it imports from its directory."""
+    """List the files that a file imports from its directory, recursively, and the file itself last."""
     files: list[Path] = []
     for name in re.findall(r"^from \.(\w+) import", file.read_text(encoding="utf-8"), re.MULTILINE):
         files.extend(path for path in _list_files(file.with_name(f"{name}.py")) if path not in files)

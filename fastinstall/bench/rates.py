@@ -1,4 +1,4 @@
-"""Measure loaders with worker processes and with threads: how many, for how long, and which loaders."""
+"""Measure loaders with worker processes and with threads, and choose which loaders to measure in this way."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,30 +14,32 @@ from fastinstall.model.machine import LoaderLimits
 
 _LARGEST_BATCH = 32
 _BATCHES = 8
-"""Batches per worker in the counted time."""
+"""Number of batches per worker that should fit into the measured time."""
 _FORK_SECONDS = 0.2
 
 
 def choose_worker_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Choose the numbers of workers to try: none, and one per usable CPU; a full run also tries 1, 2, 4, ..."""
+    """Choose the numbers of workers to try: 0, and the number of usable CPUs; a full run also tries 1, 2, 4, ..."""
     cpus = machine.usable_cpus
     powers = () if quick else (1 << exponent for exponent in range(cpus.bit_length()))
     return (0, *(each for each in powers if each < cpus), cpus)
 
 
 def choose_thread_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Choose the numbers of threads of one process to try: one, and one per usable CPU; a quick run tries none."""
+    """Choose the numbers of threads to try: 1, and the number of usable CPUs; nothing in a quick run."""
     return () if quick else tuple(sorted({1, machine.usable_cpus}))
 
 
 def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list[str]:
-    """Return the names to measure with workers too: the best few, the named ones, and those with batches.
+    """Return the names of candidates to measure with workers too.
 
-    Candidates that loaded fewer images than the baseline are left out: their rates would not be comparable.
+    These are the best few whose pictures do not change, those that the user named, and those that load whole batches.
+    If the user requested numbers of workers or threads, all are measured. Candidates that failed on some images are
+    left out: their rates would not be comparable.
 
     Args:
-        context: what was asked for, and the effort.
-        candidates: as measured, the largest gain first.
+        context: the request and the effort.
+        candidates: the measured candidates, the largest gain first.
     """
     request = context.request
     able = [
@@ -56,15 +58,15 @@ def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list
 
 
 class Rater:
-    """Measures loaders with workers and threads, in processes after the comparison: they take memory, and may hang."""
+    """Measures loaders with workers and threads, after the comparison: its processes take memory, and may hang."""
 
     def __init__(self, context: BenchContext, indexes: Sequence[int], patience: float) -> None:
         """Choose the numbers of workers and threads.
 
         Args:
-            context: what was asked for, the machine and the effort.
-            indexes: of the images to load.
-            patience: seconds for a process to get ready.
+            context: the request, the machine and the effort.
+            indexes: indexes of the images to load.
+            patience: seconds that a process may take to start.
         """
         self.context, self.indexes, self.patience = context, indexes, patience
         request, machine = context.request, context.machine
@@ -72,12 +74,17 @@ class Rater:
         self.threads = request.threads or choose_thread_counts(machine, quick=request.quick)
 
     def estimate_seconds(self, start_seconds: float, pass_seconds: float) -> float:
-        """Estimate the time to measure one loader, which takes so long to start, and for all images once."""
+        """Estimate the seconds to measure one loader.
+
+        Args:
+            start_seconds: time that the loader takes to start.
+            pass_seconds: time that it takes to load all images once.
+        """
         each = self.context.effort.rate_seconds + _FORK_SECONDS + pass_seconds
         return 2 * start_seconds + (len(self.workers) + len(self.threads)) * each
 
     def measure(self, job: Job, candidate: Candidate) -> Candidate:
-        """Return a measured candidate with its rates."""
+        """Measure a candidate with workers and threads; return it with its rates, or unchanged if it fails."""
         self.context.session.emit(Started(stage="workers", message=f"{candidate.title}, with workers"))
         measured = partial(
             measure_rates,
@@ -95,7 +102,7 @@ class Rater:
             return candidate
 
 
-def measure_rates(  # noqa: PLR0913 (what is loaded, by how many, and for how long)
+def measure_rates(  # noqa: PLR0913 (loader, numbers of workers, and time)
     loading: LoadingProcess,
     counts: Sequence[int],
     seconds: float,
@@ -106,18 +113,18 @@ def measure_rates(  # noqa: PLR0913 (what is loaded, by how many, and for how lo
     images: Sequence[int] = (),
     patience: float = 60.0,
 ) -> tuple[LoadingRate, ...]:
-    """Measure with each number of workers or threads; those that fail are left out.
+    """Measure the rate with each number of workers or threads; numbers that fail are left out.
 
     Args:
-        loading: a process that has started, and never loads an image itself.
-        counts: numbers of workers, in the order of the answer; 0 loads in the process itself.
-        seconds: to count, for each number.
+        loading: a process that has started its job, and that loads no image itself.
+        counts: numbers of workers or threads, in the order of the result; 0 uses a single process without workers.
+        seconds: time to measure each number.
         remark: receives a sentence about each number that was left out.
-        in_threads: whether they are threads of one process, which end in arrays.
+        in_threads: use threads of one process, which load arrays and no tensors, instead of worker processes.
         ms: milliseconds per image in one process, to choose small enough batches; None if unknown.
         images: indexes of the images; empty for all.
-        patience: extra seconds for a rate: every worker imports packages, and a round of batches may take as
-            long as the counted time.
+        patience: extra seconds for each number: every worker imports packages, and a round of batches may take as long
+            as the measured time.
     """
     batch = max(1, min(_LARGEST_BATCH, int(1000 * seconds / ms / _BATCHES))) if ms else _LARGEST_BATCH
     request = {"threads": in_threads, "seconds": seconds, "batch": batch, "images": list(images)}
@@ -129,7 +136,7 @@ def measure_rates(  # noqa: PLR0913 (what is loaded, by how many, and for how lo
         except NotLoadedError as error:
             remark(f"{workers or 'no'} {'threads' if in_threads else 'workers'}: not measured: {error.reason}")
             if error.outcome is not CandidateOutcome.FAILED:
-                break  # the process is gone
+                break  # the process has died or was killed
             continue
         rate = {key: answer[key] for key in ("images_per_second", "first_batch_seconds", "peak_bytes")}
         rates.append(LoadingRate(workers=workers, engine=LoadingEngine[answer["engine"].upper()], **rate))

@@ -1,6 +1,6 @@
-"""Requests and results of measuring image loading: images, candidates, verdict, advice, report.
+"""Values that describe a measurement of image loading: request, images, candidates, verdict, advice, report.
 
-Values of the document `bench`. Nothing is measured or decided here.
+They form the document `bench`. Nothing is measured or decided here.
 """
 
 from dataclasses import field
@@ -13,7 +13,7 @@ from fastinstall.model.speed import SpeedTable
 
 
 class CandidateKind(StrEnum):
-    """What a candidate changes, compared with the environment as it is."""
+    """What a candidate changes in the environment."""
 
     BASELINE = "baseline"
     CONTROL = "control"
@@ -24,7 +24,7 @@ class CandidateKind(StrEnum):
 
 
 class CandidateOutcome(StrEnum):
-    """The outcome of a candidate."""
+    """Whether a candidate was measured, or why not."""
 
     MEASURED = "measured"
     MISSING = "missing"
@@ -35,7 +35,7 @@ class CandidateOutcome(StrEnum):
 
 
 class LoadingEngine(StrEnum):
-    """Who distributes the work to workers and collects the batches."""
+    """The code that distributes images to workers and collects the batches."""
 
     TORCH = "torch DataLoader"
     OWN = "processes, as a DataLoader uses them"
@@ -45,14 +45,14 @@ class LoadingEngine(StrEnum):
 
 @immutable
 class LoadingRate:
-    """A loader with some number of workers, batches counted as they arrive.
+    """The speed of a loader with a given number of workers.
 
     Attributes:
-        workers: number of worker processes, or of threads where the engine uses threads; 0 loads in the process itself.
-        engine: who collects the batches.
-        images_per_second: after the first batches.
-        first_batch_seconds: from the start of the workers to the first batch.
-        peak_bytes: the peak memory of the process and its workers together (each its own share).
+        workers: number of worker processes, or of threads if the engine uses threads; 0 loads without workers.
+        engine: the code that collects the batches.
+        images_per_second: images per second, after the first batches.
+        first_batch_seconds: time from the start of the workers to the first batch.
+        peak_bytes: peak memory of the process and its workers together; shared pages count once.
     """
 
     workers: int
@@ -64,13 +64,13 @@ class LoadingRate:
 
 @immutable
 class Difference:
-    """How far a candidate's arrays are from the baseline's, on the same images.
+    """The difference between a candidate's arrays and the baseline's, for the same images.
 
     Attributes:
-        mean: mean absolute difference of a channel, in levels of 0 to 255.
+        mean: mean absolute difference of the samples, in levels of 0 to 255.
         highest: the largest difference of any sample, in levels.
-        images: how many were compared.
-        same_shape: False if the arrays cannot be compared at all.
+        images: number of images that were compared.
+        same_shape: False if the arrays have different sizes and cannot be compared.
     """
 
     mean: float
@@ -81,13 +81,13 @@ class Difference:
 
 @immutable
 class Gain:
-    """How many times as fast as the baseline, both measured in turn.
+    """The speed of a candidate as a multiple of the baseline's, both measured in turn.
 
     Attributes:
-        ratio: the median of the rounds; above 1 is faster.
-        low: the lowest round; of six or more, without one in six at either end.
-        high: the highest of the rounds' gains.
-        rounds: number of rounds that it is of.
+        ratio: median over the rounds; above 1 is faster.
+        low: the lowest round; one in six rounds is omitted at either end.
+        high: the highest round, with the same omissions.
+        rounds: number of rounds.
     """
 
     ratio: float
@@ -98,32 +98,32 @@ class Gain:
 
 @immutable
 class Candidate:
-    """One way to load the workload; once it was tried, with its measurements or the reason why there are none.
+    """One way to load the workload, with its measurements, or with the reason why it was not measured.
 
     Attributes:
-        name: stable, in kebab case: "pillow-draft", "opencv-area", "huge-pages".
+        name: stable name in kebab case: "pillow-draft", "opencv-area", "huge-pages".
         title: its name in tables and advice.
         kind: which part of the environment it changes.
         adapter: the name of the adapter that decodes and resizes ("pillow").
-        stack: whose packages: "in place", "official wheel", "fastinstall", "its own" (fetched into the cache).
-        site: directories at the front of the path of its process, with these packages.
-        variables: environment variables for its start.
-        storage: where the images are: "files", or the name of a store.
+        stack: source of the packages: "in place", "official wheel", "fastinstall", "its own" (fetched into the cache).
+        site: directories with these packages, for the front of its process's `sys.path`.
+        variables: additional environment variables of its process.
+        storage: "files", or the name of the store that holds the images.
         aliased: whether its resize is known to alias: faster, but not the same picture.
-        outcome: whether it is measured, else what keeps it from being; some of that is known before trying.
-        reason: why it was not measured, in words: what to install, what killed it.
-        versions: of the packages involved, name to version.
-        stages: of the baseline: milliseconds of each stage for one image, in order of loading.
-        cold_read_ms: of the baseline: milliseconds to read a file that is not in the page cache; None if unknown.
-        images_per_second: the rate of one process; of a candidate, the baseline's rate times the gain.
-        peak_bytes: the peak memory of one process (resident).
-        gain: over the baseline, one process; None for the baseline itself.
-        rates: with worker processes, if measured.
-        thread_rates: with threads of one process, up to an array, if measured.
-        difference: of the arrays; None if they were not compared.
-        stored_bytes: size of the measured images in its storage; None for files.
-        stored_ratio: the same, as a multiple of the files'.
-        left_out: how many images of the workload it could not load, though the baseline can.
+        outcome: whether it was measured, or why not; missing and unsuited ones are known before the measurement.
+        reason: why it was not measured, in words: what to install, or how it died.
+        versions: versions of the packages involved, by name.
+        stages: for the baseline: milliseconds per image of each stage, in order of loading.
+        cold_read_ms: for the baseline: milliseconds to read a file that is not in the page cache; None if unknown.
+        images_per_second: the rate of one process; for a candidate, the baseline's rate times the gain.
+        peak_bytes: peak resident memory of one process.
+        gain: the gain over the baseline, with one process each; None for the baseline, or if not measured.
+        rates: the rates with worker processes, if measured.
+        thread_rates: the rates with threads of one process, which load arrays and no tensors, if measured.
+        difference: difference of its arrays from the baseline's; None if they were not compared.
+        stored_bytes: size of its store with the measured images; None if it uses no store.
+        stored_ratio: size of its store as a multiple of the size of the files; None if it uses no store.
+        left_out: number of measured images that the baseline can load, but this candidate cannot.
     """
 
     name: str
@@ -152,18 +152,18 @@ class Candidate:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast as the baseline; 0 if that was not measured."""
+        """The gain over the baseline; 0 if it was not measured."""
         return self.gain.ratio if self.gain is not None else 0.0
 
 
 @immutable
 class ImagePipeline:
-    """What is done to every image.
+    """The processing of every image: resize, then crop the centre.
 
     Attributes:
         shorter: length of the shorter side after the resize, in pixels.
-        crop: side of the centre crop, in pixels; 0 for none.
-        filter: of the resize: "bilinear", "bicubic", "lanczos".
+        crop: side of the centre crop, in pixels; 0 for no crop.
+        filter: filter of the resize: "bilinear", "bicubic" or "lanczos".
     """
 
     shorter: int = 256
@@ -173,12 +173,12 @@ class ImagePipeline:
 
 @immutable
 class Unmeasured:
-    """Images that were left out, for one reason.
+    """Images that were left out for the same reason.
 
     Attributes:
         reason: "truncated", "corrupt", "unreadable", "CMYK", "too large", "kills the decoder: SIGSEGV", ...
         count: number of images with this reason.
-        examples: some of their paths.
+        examples: paths of some of these images.
     """
 
     reason: str
@@ -191,18 +191,18 @@ class Workload:
     """The images to load.
 
     Attributes:
-        name: for people: "photos of ./train", "500 px JPEG (generated)".
-        directory: the directory that the images lie below.
-        files: number of files found, up to the search's limit.
+        name: name for people: "images of ./train", "500 px JPEG (generated)".
+        directory: the directory that contains the images, possibly in subdirectories.
+        files: number of image files found; the search stops after some seconds.
         images: number of measured images.
-        formats: of the measured ones: "JPEG" to its number.
+        formats: number of measured images by format ("JPEG").
         mean_bytes: mean size of a file in bytes.
-        megapixels: of an image, mean.
+        megapixels: mean number of megapixels per image.
         width: median width of the images, in pixels.
         height: median height of the images, in pixels.
-        generated: whether they were generated for the measurement.
-        unmeasured: the images left out, with reasons.
-        filesystem: that contains them; None if unknown.
+        generated: whether the images were generated for the measurement.
+        unmeasured: the images that were left out, by reason.
+        filesystem: the filesystem that contains the images; None if unknown.
     """
 
     name: str
@@ -220,7 +220,7 @@ class Workload:
 
 
 class LoadingLimit(StrEnum):
-    """What limits the loading of images."""
+    """The part of loading that limits its speed."""
 
     IO = "I/O-bound"
     DECODE = "decode-bound"
@@ -233,13 +233,13 @@ class LoadingLimit(StrEnum):
 
 @immutable
 class StageCost:
-    """The time of one stage for one image.
+    """The time that one stage of loading takes per image.
 
     Attributes:
-        name: of the stage: "read", "read from disk", "decode", ..., "hand over".
-        limit: what limits loading if this stage takes most of it.
-        ms: milliseconds that it takes for one image.
-        share: of the total, 0 to 1.
+        name: name of the stage: "read", "read from disk", "decode", ..., "hand over".
+        limit: what limits loading if this stage takes most of the time.
+        ms: milliseconds per image.
+        share: share of the total time, 0 to 1.
     """
 
     name: str
@@ -250,13 +250,13 @@ class StageCost:
 
 @immutable
 class BottleneckVerdict:
-    """What limits the loading, in one sentence.
+    """The verdict on what limits the loading.
 
     Attributes:
-        bound: the part of loading that limits it.
-        sentence: the verdict in words for a person.
-        stages: the time of every stage, from the files' real place, and of handing images over.
-        evidence: where the files come from, if that matters, one line each.
+        bound: the part of loading that limits its speed.
+        sentence: the verdict in words for people.
+        stages: the time of every stage; reading is from disk if the files exceed the memory.
+        evidence: sentences about reading the files from disk or network, if that matters.
         target_rate: images per second that the user needs; None if not given.
         reached_rate: images per second with the best number of workers.
     """
@@ -271,17 +271,17 @@ class BottleneckVerdict:
 
 @immutable
 class SpeedAdvice:
-    """Something to do, with its gain; or why nothing is to be done.
+    """A change to make, with its gain, or the reason to change nothing.
 
     Attributes:
-        candidate: name of the candidate behind it; empty if there is none.
-        gain: measured here; None if there is nothing to do.
-        message: what it is, and what speaks against it.
-        evidence: the measurement behind a verdict that nothing is to be done.
+        candidate: name of the candidate that the advice is about; empty if it is about none.
+        gain: the gain measured on this machine; None if there is nothing to do.
+        message: the change in a few words, with its disadvantages; or why nothing needs to be done.
+        evidence: the measurement that supports a reason to change nothing.
         remedy: what to do, in words, with its cost; empty if there is nothing to do.
-        command: to paste; empty if there is none.
-        code: the line of code; empty if a command does it.
-        recommended: the first to try: the largest gain without changing pictures.
+        command: a shell command to paste; empty if there is none.
+        code: the line of code to use; empty if a command suffices.
+        recommended: whether to try it first: the simplest change with about the largest gain and the same pictures.
     """
 
     candidate: str = ""
@@ -296,15 +296,15 @@ class SpeedAdvice:
 
 @immutable
 class WorkloadResult:
-    """Everything about one workload.
+    """The results for one workload.
 
     Attributes:
         workload: the images that were measured.
-        pipeline: what is done to them.
+        pipeline: resize and crop of every image.
         baseline: the environment as it is, or the user's loader.
-        candidates: the others, ordered by gain; those without one last.
-        verdict: what keeps loading from being faster.
-        advice: ordered by gain; pointers last.
+        candidates: the candidates, the largest gain first; those that were not measured last.
+        verdict: what limits the loading.
+        advice: remarks first, then the changes, the largest gain first.
     """
 
     workload: Workload
@@ -323,13 +323,13 @@ class BenchReport:
         prefix: root of the environment that was measured.
         python: version of the target's interpreter.
         machine: the limits of loaders on the measured machine.
-        measured_at: when it was measured, ISO 8601 in UTC.
+        measured_at: time of the measurement, ISO 8601 in UTC.
         tool_version: version of the fastinstall that measured.
-        effort: how thoroughly: "quick" or "full".
-        seconds: how long the whole measurement took.
-        workloads: each with its verdict.
-        operations: before and after, by operation; None if not requested.
-        remarks: for the reader: what was left out for lack of time, what was built or fetched.
+        effort: how thoroughly it measured: "quick" or "full".
+        seconds: duration of the whole measurement.
+        workloads: the results for each workload.
+        operations: times of single PIL operations, before and after; None if not requested.
+        remarks: sentences for people: what was left out for lack of time, what was built or fetched.
     """
 
     prefix: PurePath
@@ -346,23 +346,23 @@ class BenchReport:
 
 @immutable
 class BenchRequest:
-    """The request.
+    """The request of the user, from the flags of `bench`.
 
     Attributes:
-        paths: directories and files with images; empty for generated ones.
+        paths: directories and files with images; empty for generated images.
         workloads: names of generated workloads; empty for all of them.
-        pipeline: what is done to every image.
-        quick: whether to answer in 20 seconds.
-        samples: number of images to measure; None for what fits the time.
-        workers: numbers of workers to try; empty for 0, 1, ... up to the usable CPUs.
-        threads: numbers of threads of one process to try; empty for 1 and the usable CPUs, of a quick run for none.
-        target_rate: images per second that training consumes.
-        loader: FILE[:FUNCTION] of the user's loader (path in, array out); it becomes the baseline.
-        candidates: names; empty for all that fit.
-        bring: adapters and stores whose packages are fetched into our cache; ("all",) for every one.
+        pipeline: resize and crop of every image.
+        quick: whether to finish in 20 seconds.
+        samples: number of images to measure; None for as many as fit into the time.
+        workers: numbers of workers to try; empty to choose them by the usable CPUs.
+        threads: numbers of threads of one process to try; empty for 1 and the usable CPUs, or none in a quick run.
+        target_rate: images per second that training consumes; None if not given.
+        loader: FILE[:FUNCTION] of the user's loader, from path to array; it becomes the baseline; empty for none.
+        candidates: names of candidates to measure; empty for all that fit into the time.
+        bring: names of candidates whose packages are fetched into our cache; ("all",) for every one.
         build: whether to make the fastinstall build if it is not in the cache.
         loading: whether to measure workloads.
-        operations: whether to measure the operations of PIL.
+        operations: whether to measure single operations of PIL.
     """
 
     paths: tuple[PurePath, ...] = ()

@@ -1,6 +1,6 @@
-"""Make a workload: find or generate images, judge and choose them, and say how processes load them.
+"""Prepare a workload: find or generate images, examine and choose them, and describe how processes load them.
 
-An image can be measured if one decoding succeeds, in a process that it may kill.
+An image is examined by decoding it once, in a separate process, which may die; it can be measured if that succeeds.
 """
 
 import hashlib
@@ -41,23 +41,23 @@ _NETWORK = (
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "panfs", "wekafs", "pvfs2"),
     *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "gcsfuse", "mountpoint-s3"),
 )
-"""Names from the kernel. A virtual machine's host filesystems count: another machine is asked there too."""
+"""The kernel's names of network filesystems, and of those on which virtual machines get files from their host."""
 _LOCAL_FUSE = ("fuse.fuse-overlayfs", "fuse.mergerfs")
-"""Nearly all others of FUSE fetch files from elsewhere (sshfs, s3fs, rclone)."""
+"""FUSE filesystems with local files; nearly all others use a network (sshfs, s3fs, rclone)."""
 _MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 @immutable
 class SurveyedImage:
-    """An image, and whether it may be measured.
+    """An image, and whether it can be measured.
 
     Attributes:
-        path: as it was given.
-        format: Pillow's name, "JPEG" for phones' MPO pictures; empty if unknown.
-        width: in pixels, as stored; the EXIF orientation is never applied.
-        height: in pixels, as stored, like `width`.
+        path: path of the image, as given or found.
+        format: Pillow's name of the format, "JPEG" for MPO pictures from phones; empty if unknown.
+        width: width in pixels, as stored: the EXIF orientation is not applied.
+        height: height in pixels, as stored.
         size_bytes: size of the file in bytes.
-        reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "truncated", "corrupt",
+        reason: why it cannot be measured; empty if it can. "unreadable", "not a file", "empty", "truncated", "corrupt",
             "not an image that Pillow knows", "CMYK", "I;16", "16 bits per channel", "several pictures", "too large",
             "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
     """
@@ -71,18 +71,18 @@ class SurveyedImage:
 
     @property
     def megapixels(self) -> float:
-        """Millions of pixels."""
+        """Number of pixels in millions."""
         return self.width * self.height / 1e6
 
 
 @immutable
 class WorkloadTask:
-    """A workload, and how its images are loaded.
+    """A workload, and the job that loads its images.
 
     Attributes:
-        workload: as it is reported.
-        job: what the baseline loads.
-        images: facts about each, in the order of their indexes.
+        workload: the workload, as reported.
+        job: the job of the baseline.
+        images: facts about each image, in the order of the job.
     """
 
     workload: Workload
@@ -91,10 +91,10 @@ class WorkloadTask:
 
 
 def task_names(context: BenchContext) -> tuple[str, ...]:
-    """Return what to measure: names of generated workloads, or one empty name for the user's own images.
+    """Return the names of the workloads to measure; a single empty name stands for the user's own images.
 
     Raises:
-        UsageError: no workload has that name.
+        UsageError: a requested workload does not exist.
     """
     if context.request.paths:
         return ("",)
@@ -105,15 +105,15 @@ def task_names(context: BenchContext) -> tuple[str, ...]:
 
 
 def task_of(context: BenchContext, name: str) -> WorkloadTask:
-    """Return the images of a workload, chosen and judged.
+    """Find or generate the images of a workload, choose those to measure, and return them with their job.
 
     Args:
-        context: where it is measured.
-        name: of a generated workload; empty for the user's own images.
+        context: target, request and effort.
+        name: name of a generated workload; empty for the user's own images.
 
     Raises:
         UndeterminedError: there is no image, or none that can be measured.
-        FailedError: no photos could be generated, or the images cannot be judged.
+        FailedError: the photos cannot be generated, or the images cannot be examined.
     """
     try:
         images, workload = _generate_images(context, name) if name else _find_images(context)
@@ -134,12 +134,12 @@ def task_of(context: BenchContext, name: str) -> WorkloadTask:
 
 
 def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
-    """Return the workload as measured.
+    """Return the workload with the figures of the images that were measured.
 
     Args:
-        task: the images, as the user has chosen them.
-        indexes: of the measured images.
-        failed: errors of images that the baseline could not load, by index.
+        task: the images that were chosen.
+        indexes: indexes of the images that were measured.
+        failed: error texts of images that the baseline could not load, by index.
     """
     whose = "your loader fails: " if task.job.loader else ""
     refused = [replace(task.images[int(index)], reason=f"{whose}{reason}") for index, reason in failed.items()]
@@ -218,7 +218,7 @@ def _group_unmeasured(refused: Sequence[SurveyedImage]) -> Iterator[Unmeasured]:
 def _choose_images(
     context: BenchContext, ordered: Sequence[Path]
 ) -> tuple[tuple[SurveyedImage, ...], tuple[SurveyedImage, ...]]:
-    """Return enough images to measure, and those refused on the way; a bounded number is examined."""
+    """Examine images in order, at most a fixed number, until there are enough; return the good and the refused ones."""
     step = context.request.samples or context.effort.sample
     good: list[SurveyedImage] = []
     refused: list[SurveyedImage] = []
@@ -239,19 +239,19 @@ def judge_images(
     site: Sequence[Path] = (),
     patience: float = _PATIENCE,
 ) -> tuple[SurveyedImage, ...]:
-    """Decode each image once, in the target.
+    """Decode each image once in the target, and return whether it can be measured.
 
-    An image that kills the process or takes too long is a result; another process continues.
+    If an image kills the process or takes too long, that is its reason, and a new process continues.
 
     Args:
-        images: files; anything else is reported, and not opened.
+        images: paths of the images; a path that is no regular file gets a reason.
         python: path of the target's interpreter, which decodes.
         variables: the complete environment of the process.
-        site: directories for the front of the path, with another PIL.
-        patience: seconds for an image.
+        site: directories for the front of `sys.path`, with another PIL.
+        patience: seconds allowed for each image.
 
     Raises:
-        NotLoadedError: there is no PIL, or it cannot be imported.
+        NotLoadedError: the target has no PIL, or cannot import it.
     """
     judged: list[SurveyedImage] = []
     while len(judged) < len(images):
@@ -269,17 +269,17 @@ def judge_images(
 
 
 def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bool]:
-    """Search directories for images, by extension.
+    """Search directories for images, by file extension.
 
-    A file named explicitly always counts. Hidden directories are skipped, and each directory is searched once, even if
-    several links lead to it.
+    Files in `places` are returned whatever their extension. Hidden directories are skipped, and each directory is
+    searched once, even if several links lead to it.
 
     Args:
-        places: directories and files that exist.
+        places: existing directories and files.
 
     Returns:
-        Files that look like images, sorted; how many others there are; directories that could not be listed; whether
-        the search finished in time.
+        Paths of the images, sorted; number of other files; directories that could not be listed; whether the search
+        finished in time.
     """
     images = {str(place) for place in places if not place.is_dir()}
     others, unreadable, seen, end = 0, list[Path](), set[str](), time.monotonic() + _SEARCH_SECONDS
@@ -294,7 +294,7 @@ def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bo
         real = os.path.realpath(directory)
         inner[:] = [each for each in inner if real not in seen and each[0] != "." and each not in _SKIPPED]
         paths = [os.path.join(directory, name) for name in names if real not in seen]  # noqa: PTH118 (Path is too slow)
-        matching = [each for each in paths if each.lower().endswith(_EXTENSIONS) and os.path.isfile(each)]  # noqa: PTH113 (the same)
+        matching = [each for each in paths if each.lower().endswith(_EXTENSIONS) and os.path.isfile(each)]  # noqa: PTH113 (Path is too slow)
         images.update(matching)
         others += len(paths) - len(matching)
         seen.add(real)
@@ -302,7 +302,7 @@ def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bo
 
 
 def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
-    """Reorder images, always in the same way, so that every beginning is an even sample of each kind."""
+    """Reorder images, the same in every run, so that the first ones, however many, are a fair sample of all kinds."""
     by_kind: dict[str, list[Path]] = {}
     for each in sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()):
         by_kind.setdefault(each.suffix.lower(), []).append(each)
@@ -315,7 +315,7 @@ def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
 
     Args:
         path: a file or directory; links are followed.
-        root: what stands for "/"; another directory holds the files of a captured machine.
+        root: directory used as "/", for the copied files of another machine.
     """
     real = path.resolve() if root == Path("/") else path
     try:
@@ -327,7 +327,7 @@ def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
         mount, _, filesystem = line.partition(" - ")
         # the kernel writes space, tab, newline and backslash as octal numbers
         place = PurePath(re.sub(r"\\([0-7]{3})", lambda escaped: chr(int(escaped[1], 8)), mount.split(" ")[4]))
-        # the longest wins, and of several in one place the last, which hides the others
+        # the longest mount point wins; among equal ones the last, which hides the others
         if real.is_relative_to(place) and len(place.parts) >= len(point.parts):
             point, kind = place, filesystem.split(" ")[0]
     return Filesystem(

@@ -1,1 +1,1 @@
-"""Whether a build computes what the official wheel computes, and how much faster."""
+"""Prove that a build computes the same results as the official wheel, and measure how much faster it is."""

@@ -1,9 +1,13 @@
-"""Runs inside a target: files of many formats, whole, cut short and damaged, made, decoded, and made again.
+"""Write and decode files of many formats, intact, truncated and damaged; runs inside a target.
 
-Cases: "make//" gives the bytes of every file; "decode-FORMAT/VARIANT/DAMAGE" reads the file FORMAT-VARIANT in the
-working directory; "round-trip-FORMAT/VARIANT/" writes one and reads it back. DAMAGE is "whole", "cut:N" (what is kept,
-in thousandths) or "flip:SEED:COUNT", "head:SEED:COUNT" (bytes replaced anywhere, or in the first 64). Standard library
-and PIL only, Python 3.8 or later.
+Needs only the standard library and PIL, on Python 3.8 or later. The cases are:
+
+- "make//": write one file of every format and variant, and return their bytes;
+- "decode-FORMAT/VARIANT/DAMAGE": damage the content of the file FORMAT-VARIANT in the working directory, and decode it;
+- "round-trip-FORMAT/VARIANT/": write such a file and decode it.
+
+DAMAGE is "whole" for none; "cut:N" keeps the first N thousandths; "flip:SEED:COUNT" replaces COUNT bytes anywhere,
+"head:SEED:COUNT" in the first 64.
 """
 
 from __future__ import annotations
@@ -81,10 +85,10 @@ FORMATS: Dict[str, Tuple[str, str, Dict[str, Any]]] = {
 
 
 def perform(name: str) -> Parts:
-    """Compute one case.
+    """Perform one case.
 
     Returns:
-        Mode, size and samples of each of the first frames; of "make//", each file under its name.
+        Mode, size and samples of each of the first frames; for "make//", name, size and content of each file.
     """
     if name == "make//":
         return list(files())
@@ -98,7 +102,7 @@ def perform(name: str) -> Parts:
 
 
 def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
-    """Yield what this PIL can write: name, size and content. A codec that it lacks is left out."""
+    """Yield name, picture size and content of each file; formats whose codec this PIL lacks are left out."""
     for key in FORMATS:
         try:
             yield key, (WIDTH, HEIGHT), encoded(key)
@@ -107,7 +111,7 @@ def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
 
 
 def picture(mode: str, size: Tuple[int, int] = (WIDTH, HEIGHT)) -> Any:
-    """Draw slopes, edges, and some noise, so that every coder has something to do; from bytes alone."""
+    """Return a picture with slopes, edges and noise, to exercise every encoder; made from bytes, not by PIL."""
     count = {"1": 1, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3}.get(mode, 4)
     width = (size[0] + 7) // 8 if mode == "1" else size[0]
     noise = hashlib.shake_128(mode.encode()).digest(width * size[1] * count)
@@ -124,7 +128,7 @@ def picture(mode: str, size: Tuple[int, int] = (WIDTH, HEIGHT)) -> Any:
 
 
 def encoded(key: str) -> bytes:
-    """Write a picture in a format of `FORMATS`; return the bytes of the file."""
+    """Encode a picture as an entry of `FORMATS` says; return the bytes of the file."""
     form, mode, options = FORMATS[key]
     first, stream = picture(mode, LARGE if key.endswith("/large") else (WIDTH, HEIGHT)), io.BytesIO()
     if options.get("save_all"):
@@ -159,7 +163,7 @@ def filtered_rows(content: bytes) -> bytes:
 
 
 def damaged(content: bytes, damage: str, name: str) -> bytes:
-    """Cut a file or replace bytes of it, as DAMAGE says; the same each time for a name."""
+    """Truncate the content or replace bytes of it, as DAMAGE says; the name of the case seeds the random numbers."""
     kind, _, rest = damage.partition(":")
     if kind == "whole":
         return content

@@ -1,7 +1,7 @@
-"""Runs inside a target: one image operation by its name, "operation/mode/WIDTHxHEIGHT/parameters".
+"""Perform one image operation, named "operation/mode/WIDTHxHEIGHT/parameters"; runs inside a target.
 
-The name alone decides what is computed and on which picture, on every machine and Python, so one case can be run by
-itself. Pictures are made from bytes, never by an operation that is under test. Standard library and PIL only,
+The name alone determines the operation and the picture, on every machine and Python, so each case can be repeated by
+itself. Pictures are made from bytes, never by an operation under test. Needs only the standard library and PIL, on
 Python 3.8 or later.
 """
 
@@ -27,12 +27,12 @@ CORE = "core="
 
 
 def members(enumeration: str) -> Dict[str, Any]:
-    """Return the members of an enumeration of PIL.Image, by their names in small letters."""
+    """Return the members of an enumeration of PIL.Image, by their names in lower case."""
     return {name.lower(): value for name, value in getattr(Image, enumeration).__members__.items()}
 
 
 def report_members(name: str) -> Iterable[str]:
-    """Return what this Pillow has: the names of an enumeration's members, its MODES, or its VERSION."""
+    """Return the names of an enumeration's members, or for "MODES" and "VERSION" the modes or the version of Pillow."""
     if name == "VERSION":
         return [PIL.__version__.partition("+")[0]]
     return Image.MODES if name == "MODES" else members(name)
@@ -53,10 +53,10 @@ KERNELS = {
 
 
 def perform(name: str) -> Parts:
-    """Compute one case.
+    """Perform one case.
 
     Returns:
-        Mode, size and samples of each picture that it makes; numbers are of mode "values".
+        Mode, size and samples of each resulting picture; a result that is no picture gets the mode "values".
     """
     operation, mode, size, parameters = name.split("/")
     width, height = size.split("x")
@@ -76,7 +76,7 @@ def _encode_part(item: Any) -> tuple[str, Size, bytes]:
 
 @lru_cache(maxsize=64)
 def picture(mode: str, size: Size, seed: int) -> Any:
-    """Return a picture that is the same on every machine, whatever PIL can do."""
+    """Return a picture that is the same on every machine, and with every PIL."""
     if mode == "1":
         return Image.frombytes("1", size, samples(mode, ((size[0] + 7) // 8, size[1]), 1, seed))
     if mode in ("I", "F"):
@@ -91,9 +91,10 @@ def picture(mode: str, size: Size, seed: int) -> Any:
 
 
 def samples(mode: str, size: Size, count: int, seed: int) -> bytes:
-    """Return noise; if the number of pixels is even, half of it is 0 or 255, where kernels overflow.
+    """Return noise.
 
-    If it is odd, samples stay clear of both ends, so that little is clipped, and rounding shows.
+    If the number of pixels is even, half of the samples are 0 or 255, to make kernels overflow. If it is odd, samples
+    are from 64 to 191, so that little is clipped, and errors of rounding show.
     """
     length = size[0] * size[1] * count
     stream = hashlib.shake_128(("%s %dx%d %d" % (mode, size[0], size[1], seed)).encode()).digest(2 * length)
@@ -104,7 +105,7 @@ def samples(mode: str, size: Size, count: int, seed: int) -> bytes:
 
 
 def numbers(mode: str, size: Size, seed: int) -> bytes:
-    """Return samples beyond both ends of 8 bits, in the byte order of the machine."""
+    """Return samples for mode I or F, some below 0 and above 255, in the byte order of the machine."""
     count = size[0] * size[1]
     raw = struct.unpack("<%dH" % count, samples(mode, size, 2, seed))
     if mode == "I":
@@ -113,7 +114,7 @@ def numbers(mode: str, size: Size, seed: int) -> bytes:
 
 
 def premultiplied(content: bytes, bands: int) -> bytes:
-    """Multiply each colour by its alpha, as modes with "a" hold it."""
+    """Multiply each colour by its alpha, as in the modes La and RGBa."""
     alphas = content[bands - 1 :: bands]
     made = bytearray(content)
     for band in range(bands - 1):
@@ -122,61 +123,69 @@ def premultiplied(content: bytes, bands: int) -> bytes:
 
 
 def other(image: Any) -> Any:
-    """Return a second picture of the same mode and size."""
+    """Return a different picture of the same mode and size."""
     return picture(image.mode, image.size, 1)
 
 
 def mask(image: Any, mode: str = "L") -> Any:
-    """Return a mask of an image's size."""
+    """Return a mask of the same size as an image."""
     return picture(mode, image.size, 2)
 
 
 def floats(text: str) -> tuple[float, ...]:
-    """Split a parameter into numbers: "0.5:2"."""
+    """Split a parameter like "0.5:2" into numbers."""
     return tuple(float(word) for word in text.split(":"))
 
 
 def one_or_two(text: str) -> Any:
-    """Read a number from "2", a pair from "2:0"."""
+    """Return a number for "2", a tuple for "2:0"."""
     found = floats(text)
     return found if len(found) > 1 else found[0]
 
 
 def call_core(image: Any, text: str) -> Any:
-    """Call a method of the core by its name, "reduce:(2;2)", past the checks that Python makes. "nan" is a number."""
+    """Call a method of the C core, bypassing Pillow's checks in Python.
+
+    Args:
+        image: the image whose core is called.
+        text: the method and its arguments, as in "reduce:(2;2)"; the string 'nan' becomes the number.
+    """
     method, _, arguments = text.partition(":")
     values = ast.literal_eval("(%s,)" % arguments.replace(";", ","))
     made = getattr(image.im, method)(*(float(value) if value == "nan" else value for value in values))
-    return image._new(made) if hasattr(made, "mode") else made  # noqa: SLF001 (as Pillow does it)
+    return image._new(made) if hasattr(made, "mode") else made  # noqa: SLF001 (as Pillow itself does)
 
 
 def resampling(name: str) -> Any:
-    """Return a filter by its name, or its number if it has none."""
+    """Return a filter by its name; any other text is its number."""
     return FILTERS[name] if name in FILTERS else int(name)
 
 
 def resize(image: Any, resample: str, size: str, box: str = "") -> Any:
-    """Resize to "WIDTHxHEIGHT", from a box if one is given."""
+    """Resize to "WIDTHxHEIGHT"; an optional box selects the source area."""
     width, height = size.split("x")
     return image.resize((int(width), int(height)), resampling(resample), box=floats(box) if box else None)
 
 
 def reduce(image: Any, factor: str, box: str = "") -> Any:
-    """Reduce by one factor or by two ("2:3"), from a box if one is given."""
+    """Reduce by one factor, or by two ("2:3"); an optional box selects the source area."""
     factors = tuple(int(value) for value in floats(factor))
     edges = tuple(int(value) for value in floats(box)) if box else None
     return image.reduce(factors if len(factors) > 1 else factors[0], edges)
 
 
 def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any:
-    """Filter by a kernel of `KERNELS`, 3 or 5 wide; an empty scale is the sum of its values."""
+    """Filter with a kernel of `KERNELS`, `side` (3 or 5) wide; an empty scale means the sum of its values."""
     values = KERNELS[kernel]
     divisor = float(scale) if scale else (sum(values) or 1)
     return image.filter(ImageFilter.Kernel((side, side), values, scale=divisor, offset=float(offset)))
 
 
 def alpha_composite(image: Any, alpha: str) -> Any:
-    """Composite another picture over an image: with one alpha for all its pixels, or one that does not fit it."""
+    """Composite another picture over an image.
+
+    An `alpha` that is a number is set in all its pixels; "taller" and "grey" use a picture of a wrong size or mode.
+    """
     if alpha == "taller":
         return Image.alpha_composite(image, picture(image.mode, (image.size[0], image.size[1] + 1), 1))
     if alpha == "grey":
@@ -188,13 +197,13 @@ def alpha_composite(image: Any, alpha: str) -> Any:
 
 
 def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
-    """Sharpen by an unsharp mask: radius in pixels, percent, threshold in levels."""
+    """Sharpen with an unsharp mask; the radius is in pixels, the threshold in levels."""
     return image.filter(ImageFilter.UnsharpMask(float(radius), int(percent), int(threshold)))
 
 
 @lru_cache(maxsize=64)
 def table_of(sizes: str, channels: str, mode: str) -> Any:
-    """Return a colour table with values that the filter has to clip, some beyond 16 bits; "wide": far beyond."""
+    """Return a colour table; the filter has to clip some values, and some exceed 16 bits, for "wide" by far."""
     counts = floats("5:4:7" if sizes == "wide" else sizes)
     steps = tuple(int(value) for value in counts) * (3 if len(counts) == 1 else 1)
     count = steps[0] * steps[1] * steps[2] * int(channels)
@@ -207,26 +216,26 @@ def table_of(sizes: str, channels: str, mode: str) -> Any:
 
 
 def putalpha(image: Any, _: str = "") -> Any:
-    """Put a mask into the alpha of a copy."""
+    """Return a copy whose alpha is a mask."""
     made = image.copy()
     made.putalpha(mask(image))
     return made
 
 
 def merge(image: Any, _: str = "") -> Any:
-    """Merge bands into a picture of the image's mode."""
+    """Merge several grey pictures into one of the image's mode."""
     bands = [picture("L", image.size, 9 + number) for number in range(len(image.getbands()))]
     return Image.merge(image.mode, bands)
 
 
 def convert_by_matrix(image: Any, mode: str) -> Any:
-    """Convert RGB by a matrix: of 12 numbers for a mode "RGB", else of 4."""
+    """Convert RGB by a matrix, of 12 numbers to mode "RGB", of 4 to "L"."""
     matrix = (0.41, 0.36, 0.18, 3.0, 0.21, 0.72, -0.07, 0.0, 0.02, 0.12, 1.35, -9.0)
     return image.convert(mode, matrix if mode == "RGB" else matrix[:4])
 
 
 def chops(image: Any, name: str) -> Any:
-    """Combine an image with another one by a function of ImageChops, or by a variant of one."""
+    """Apply a function of ImageChops, or one with special arguments ("add-scaled")."""
     if name == "add-scaled":
         return ImageChops.add(image, other(image), 2.0, 3)
     if name == "subtract-scaled":
@@ -239,7 +248,10 @@ def chops(image: Any, name: str) -> Any:
 
 
 def paste(image: Any, kind: str) -> Any:
-    """Paste a colour or another picture, through a mask of mode `kind` or partly outside."""
+    """Paste a colour, the image itself, or another picture.
+
+    `kind` is "colour", "colour-MODE", "itself", "outside" (partly outside the image) or MODE, the mode of the mask.
+    """
     made = image.copy()
     if kind == "colour":
         made.paste(77 if len(image.getbands()) == 1 else (9, 200, 77, 130)[: len(image.getbands())], None, mask(image))
@@ -257,14 +269,17 @@ def paste(image: Any, kind: str) -> Any:
 
 
 def thumbnail(image: Any, size: str, gap: str) -> Any:
-    """Make a thumbnail in a square of `size` pixels, with a reducing gap if one is given."""
+    """Make a thumbnail that fits into a square of `size` pixels, with an optional reducing gap."""
     made = image.copy()
     made.thumbnail((int(size), int(size)), FILTERS["bicubic"], float(gap) if gap else None)
     return made
 
 
 def point(image: Any, kind: str) -> Any:
-    """Map each sample by a table that is not monotonic: one for all bands, others for each, or one of a simple rule."""
+    """Map each sample by a table that is not monotonic.
+
+    `kind` is "solarize", "posterize", "bands" (a different table for each band), or empty (one table for all bands).
+    """
     count = len(image.getbands())
     if kind == "solarize":
         return image.point([value if value < 77 else 255 - value for value in range(256)] * count)
@@ -275,12 +290,12 @@ def point(image: Any, kind: str) -> Any:
 
 
 def getcolors(image: Any, most: str) -> Any:
-    """Count colours, at most so many, in the core's order; an empty number is 65536, in an order of their own."""
+    """Count the colours of an image: at most `most`, in the order of Pillow's C code; if empty, 65536, sorted."""
     return image.getcolors(int(most)) if most else sorted(image.getcolors(1 << 16) or [], key=repr)
 
 
 def transform(image: Any, kind: str, resample: str) -> Any:
-    """Transform into a picture slightly larger than the image; "-nan" and "-short" behind the method are bad data."""
+    """Transform to a slightly larger picture; `kind` is the method, with "-nan" or "-short" for invalid data."""
     width, height = image.size
     corners = (1.2, 0.7, 0.3, height - 1.1, width - 0.6, height - 0.2, width + 0.4, 0.1)
     method, _, fault = kind.partition("-")
@@ -298,23 +313,23 @@ def transform(image: Any, kind: str, resample: str) -> Any:
 
 
 def crop(image: Any, edges: str) -> Any:
-    """Crop to edges "LEFT:TOP:RIGHT:BOTTOM"; the last two count from the right and lower edge."""
+    """Crop to "LEFT:TOP:RIGHT:BOTTOM"; RIGHT and BOTTOM are relative to the right and lower edges."""
     left, top, right, bottom = (int(value) for value in floats(edges))
     return image.crop((left, top, image.size[0] + right, image.size[1] + bottom))
 
 
 def enhance(kind: str, image: Any, factor: str) -> Any:
-    """Enhance by a class of ImageEnhance."""
+    """Enhance with a class of ImageEnhance."""
     return getattr(ImageEnhance, kind)(image).enhance(float(factor))
 
 
 def pack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """Return all rows in the caller's order of bands, with padding, from the last row up."""
+    """Pack an image's rows in a raw mode, with a stride in bytes; a step of -1 starts at the last row."""
     return row_of(image.tobytes("raw", rawmode or image.mode, int(stride), int(step)))
 
 
 def unpack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """Read rows of noise into a picture, whose unused bytes show as well."""
+    """Unpack rows of noise into a picture; for RGB, return the unused fourth bytes too."""
     chosen, made = rawmode or image.mode, Image.new(image.mode, image.size)
     row = int(stride) or image.size[0] * BYTES.get(chosen, 4)
     made.frombytes(samples(image.mode, (row, image.size[1]), 1, 3), "raw", chosen, int(stride), int(step))
@@ -333,7 +348,7 @@ JPEGS: Dict[str, Dict[str, Any]] = {
 
 
 def encode_jpeg(image: Any, name: str) -> Any:
-    """Save to memory with settings of `JPEGS`, and return the file."""
+    """Encode as JPEG with settings of `JPEGS`, and return the file as a picture."""
     file = io.BytesIO()
     image.save(file, "JPEG", **JPEGS[name])
     return row_of(file.getvalue())
@@ -345,7 +360,7 @@ def row_of(content: bytes) -> Any:
 
 
 def bound(function: Callable[..., Any], first: Any) -> Callable[..., Any]:
-    """Return an operation with its first argument set, before the image."""
+    """Return an operation that calls `function` with `first` before the image."""
     return lambda image, *parameters: function(first, image, *parameters)
 
 
@@ -386,7 +401,7 @@ OPERATIONS: Dict[str, Callable[..., Any]] = {
     "pack": pack,
     "unpack": unpack,
     "array": lambda image, _: row_of(image.__array_interface__["data"]),
-    "pickle": lambda image, _: pickle.loads(pickle.dumps(image)),  # noqa: S301 (its own)
+    "pickle": lambda image, _: pickle.loads(pickle.dumps(image)),  # noqa: S301 (pickled just before)
     "bitmap": lambda image, _: row_of(image.tobitmap()),
     "encode-jpeg": encode_jpeg,
     "histogram": lambda image, _: image.histogram(),

@@ -1,21 +1,22 @@
-"""Runs inside a target: performs named cases with one PIL and notes what each gave. Standard library and PIL only.
+"""Perform named cases with one PIL and record their results; runs inside a target.
 
     python -I _runner.py --stage DIR --operations FILE.py --cases FILE --results FILE
                          [--inputs DIR] [--samples FILE] [--from INDEX] [--seconds S]
 
---stage DIR: look for PIL in DIR first; one that comes from elsewhere is refused (exit code 3).
---operations FILE.py: a module with `perform(name)`, which gives a list of (mode, (width, height), bytes).
---cases FILE: names, one a line.
---results FILE: of 160 * (cases + 1) bytes, written through a memory map, so that nothing is lost when a case kills
-  this process. Record 0 begins with the number of the case under way (from 1, little endian); record N is what case N
-  gave: "D" and the first 16 bytes of a sha256, or "E" and an exception, "ValueError: bad image size", cut at the end.
---inputs DIR: becomes the working directory, so that operations find their files.
---samples FILE: also write what each case made: [name, [[mode, [width, height], length], ...]] as JSON on a line, and
+--stage DIR: import PIL from DIR; if it comes from another directory, exit with code 3.
+--operations FILE.py: a module with `perform(name)`, which returns a list of (mode, (width, height), bytes).
+--cases FILE: names of cases, one per line.
+--results FILE: an existing file of 160 * (cases + 1) bytes. It is written through a memory map, so nothing is lost if a
+  case kills this process. Record 0 begins with the number of the current case (from 1, 64 bits, little endian). Record
+  N is the result of case N: "D" and the first 16 bytes of a SHA-256, or "E" and the exception
+  ("ValueError: bad image size"), truncated to fit.
+--inputs DIR: change the working directory to DIR, where operations find their files.
+--samples FILE: append the pictures of each case: a line of JSON, [name, [[mode, [width, height], length], ...]], and
   then the bytes.
---from INDEX: begin with this case (from 0).
---seconds S: a case that takes longer is killed by SIGALRM, and this process with it.
+--from INDEX: start with this case (from 0).
+--seconds S: time limit of a case; SIGALRM kills the process when it is exceeded.
 
-Python 3.8 or later.
+Needs only the standard library and PIL, on Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ LONGEST_IMPORT = 60.0
 
 
 def main(arguments: list[str]) -> None:
-    """Perform each case and record what it gave."""
+    """Perform each case and record its result."""
     options = dict(zip(arguments[::2], arguments[1::2]))
     seconds = float(options.get("--seconds", "20"))
     warnings.simplefilter("ignore")
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> None:
         names = stream.read().splitlines()
     with open(options["--results"], "r+b") as stream:
         board = mmap.mmap(stream.fileno(), 0)
-    samples = open(options["--samples"], "ab") if "--samples" in options else None  # noqa: SIM115 (flushed case by case)
+    samples = open(options["--samples"], "ab") if "--samples" in options else None  # noqa: SIM115 (flushed per case)
     for index in range(int(options.get("--from", "0")), len(names)):
         struct.pack_into("<Q", board, 0, index + 1)
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -64,21 +65,21 @@ def main(arguments: list[str]) -> None:
 
 
 def prepared(stage: str, operations: str) -> Perform:
-    """Import PIL, from the stage and from nowhere else; return `perform` of the operations' module."""
+    """Import PIL, which has to come from the stage, and the module of operations; return its `perform`."""
     sys.path.insert(0, stage)
     try:
         import PIL
         from PIL import Image
 
         Image.init()
-    except BaseException as error:  # noqa: BLE001 (whatever it is, it is the answer)
+    except BaseException as error:  # noqa: BLE001 (any exception is reported)
         print("%s: %s" % (type(error).__name__, error))
         sys.exit(NOT_IMPORTED)
     if not (PIL.__file__ or "").startswith(stage + os.sep):
         print("PIL comes from %s, not from %s" % (PIL.__file__, stage))
         sys.exit(NOT_IMPORTED)
     spec = importlib.util.spec_from_file_location("operations", operations)
-    module: Any = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a file always has one
+    module: Any = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a file always has a spec
     spec.loader.exec_module(module)  # type: ignore[union-attr]
     perform: Perform = module.perform
     return perform
@@ -88,8 +89,8 @@ def attempt(perform: Perform, name: str, samples: Any) -> bytes:
     """Perform a case; return the record of its result."""
     try:
         parts = perform(name)
-    except Exception as error:  # noqa: BLE001 (whatever it is, it is this case's result)
-        text = "%s: %s" % (type(error).__name__, ADDRESS.sub("0x", str(error)))  # objects are elsewhere each time
+    except Exception as error:  # noqa: BLE001 (any exception is the result of this case)
+        text = "%s: %s" % (type(error).__name__, ADDRESS.sub("0x", str(error)))  # addresses differ between runs
         return b"E" + text.encode(errors="replace")[: RECORD - 1]
     if samples is not None:
         write(samples, name, parts)
@@ -97,7 +98,7 @@ def attempt(perform: Perform, name: str, samples: Any) -> bytes:
 
 
 def digest(parts: Parts) -> bytes:
-    """Hash modes, sizes and samples: the first 16 bytes of a sha256."""
+    """Hash modes, sizes and samples; return the first 16 bytes of the SHA-256."""
     found = hashlib.sha256()
     for mode, size, content in parts:
         found.update(("%s %dx%d " % (mode, size[0], size[1])).encode())
@@ -106,7 +107,7 @@ def digest(parts: Parts) -> bytes:
 
 
 def write(samples: Any, name: str, parts: Parts) -> None:
-    """Append what a case made to the samples: a line of JSON, then the bytes."""
+    """Append the pictures of a case to the samples file: a line of JSON, then the bytes."""
     head = [name, [[mode, size, len(content)] for mode, size, content in parts]]
     samples.write(json.dumps(head).encode() + b"\n")
     for _, _, content in parts:

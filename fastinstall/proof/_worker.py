@@ -1,10 +1,10 @@
-"""Runs inside a target: times operations of one PIL on request. Standard library only, Python 3.8 or later.
+"""Time operations of one PIL on request; runs inside a target, on Python 3.8 or later.
 
     python -I _worker.py [--stage DIR] [--photo FILE]
 
-Reads lines of JSON from stdin, `{"operation": NAME, "seconds": S}`, and answers each with one line,
-`{"operation": NAME, "ms": BEST}` or `{"operation": NAME, "error": TEXT}`. The first line it writes
-tells which PIL it has. `{"operation": ""}` ends it.
+The first line on stdout describes the imported PIL. Each line on stdin is a request in JSON,
+`{"operation": NAME, "seconds": S}`. The response is one line, `{"operation": NAME, "ms": BEST}` or
+`{"operation": NAME, "error": TEXT}`. The request `{"operation": ""}` ends the process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from typing import Any, Callable, Dict, Iterable
 Calls = Dict[str, Callable[[], Any]]
 FEWEST = 2
 LARGE_BLOCK = 31 << 20
-"""Freed once, untouched, as by any program that has run for a while: from then on glibc keeps what pictures free.
+"""Size of a block that is allocated and freed once, unused; from then on glibc reuses the memory of freed pictures.
 
-Else what each of the two happened to free before decides how fast blocks of some megabytes are (see `_values.py`).
+Every program that has run for a while has freed such a block. Without it, the speed of blocks of some megabytes would
+depend on what each PIL happened to free before (see `_values.py`).
 """
 
 
 def main(arguments: list[str]) -> None:
-    """Tell which PIL is imported, then answer each request on stdin."""
+    """Report the imported PIL, then answer each request on stdin."""
     options = dict(zip(arguments[::2], arguments[1::2]))
     if "--stage" in options:
         sys.path.insert(0, options["--stage"])
@@ -43,11 +44,11 @@ def main(arguments: list[str]) -> None:
 
 
 def serve(Image: Any, bench: Calls, requests: Iterable[str]) -> None:  # noqa: N803 (a module's name)
-    """Answer requests until one has no name.
+    """Answer requests until one has an empty operation.
 
-    Saving an AVIF leaves the upper halves of the vector registers in use. Code for SSE, as in the official wheel, then
-    takes up to 3.4 times as long on some CPUs, so the operation before would decide how fast the next one seems
-    (findings/avif-slows-what-follows.sh). Decoding a JPEG clears them.
+    Before each operation a JPEG is decoded, because saving an AVIF leaves the upper halves of the vector registers in
+    use. Code for SSE, as in the official wheel, then takes up to 3.4 times as long on some CPUs, so an operation would
+    slow down the next one (findings/avif-slows-what-follows.sh). Decoding a JPEG clears the registers.
     """
     file = io.BytesIO()
     Image.new("RGB", (64, 64)).save(file, "JPEG")
@@ -61,24 +62,25 @@ def serve(Image: Any, bench: Calls, requests: Iterable[str]) -> None:  # noqa: N
 
 
 def answer(name: str, bench: Calls, seconds: float) -> dict[str, Any]:
-    """Answer a request: milliseconds of an operation, or its error; for "?", the names of all."""
+    """Time an operation; return its milliseconds or its error, or for "?" the names of all operations."""
     if name == "?":
         return {"operation": name, "names": sorted(bench)}
     if name not in bench:
         return {"operation": name, "error": "not there"}
     try:
         return {"operation": name, "ms": best(bench[name], seconds) * 1000}
-    except Exception as error:  # noqa: BLE001 (one operation's failure is an answer)
+    except Exception as error:  # noqa: BLE001 (any exception of an operation is reported)
         return {"operation": name, "error": "%s: %s" % (type(error).__name__, error)}
 
 
 def best(call: Callable[[], Any], seconds: float) -> float:
-    """Return the shortest of the calls that fit into `seconds`, at least two: the first may meet cold caches.
+    """Call repeatedly for `seconds`, at least twice since the first may meet cold caches; return the shortest time.
 
-    It is the CPU's time. On a busy machine a long operation is interrupted each time and a short one is not: by the
-    clock on the wall a resize was 24 times as fast with ten processes on two cores, and 8 times as fast without.
-    With no seconds at all there is one call, which tells whether it runs. A call that took no time does not count: on a
-    virtual machine that clock may stand still for a while. It is infinite if there is no other.
+    This measures CPU time, in seconds. Wall-clock time is unfair on a busy machine: long operations are interrupted
+    each time, short ones are not. With ten processes on two cores, a resize seemed 24 times as fast instead of 8 times.
+
+    If `seconds` is 0 there is one call, to see whether it works. On a virtual machine the clock may not advance for a
+    while, so calls of zero time do not count; the result is infinite if there are no others.
     """
     shortest, calls, start = float("inf"), 0, time.perf_counter()
     while calls < (FEWEST if seconds else 1) or time.perf_counter() - start < seconds:
@@ -92,7 +94,10 @@ def best(call: Callable[[], Any], seconds: float) -> float:
 
 
 def photo(Image: Any, path: str | None, size: tuple[int, int]) -> Any:  # noqa: N803 (a module's name)
-    """Return a photograph, or what resembles one: smooth colour, edges and grain, the same on every run."""
+    """Return the photo at `path`, resized, or generate a similar picture with smooth colours and grain.
+
+    The generated picture is the same in every run.
+    """
     if path:
         return Image.open(path).convert("RGB").resize(size, 3)
     numbers = random.Random(20)
@@ -102,12 +107,12 @@ def photo(Image: Any, path: str | None, size: tuple[int, int]) -> Any:  # noqa: 
 
 
 def operations_package() -> Any:
-    """Import `operations/` beside this file: `-I` keeps its directory off the path."""
+    """Import the package `operations/` beside this file; `-I` keeps its directory off `sys.path`."""
     name = "fastinstall_operations"
     place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "operations")
     start = os.path.join(place, "__init__.py")
     spec = importlib.util.spec_from_file_location(name, start, submodule_search_locations=[place])
-    made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # the file is there
+    made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # the file exists
     sys.modules[name] = made
     spec.loader.exec_module(made)  # type: ignore[union-attr]  # the spec has a loader
     return made

@@ -1,7 +1,7 @@
-"""The outcome of a proof: what each case is named after, which differences were found, and how a check ended.
+"""Values that describe the result of a proof: its cases, the differences that were found, and the checks.
 
-It computes no pixels. A proof's findings are data, kept beside the wheel they are about; each check states what went
-wrong where, and by how much.
+No pixels are computed here. A proof is stored beside the wheel that it is about; each failed check lists the cases that
+differ, and by how much.
 """
 
 import math
@@ -13,18 +13,18 @@ from fastinstall.core.values import immutable
 
 
 def operation_of(case: str) -> str:
-    """Return the operation of a case: "resize"."""
+    """Return the operation of a case, the first part of its name ("resize")."""
     return case.partition("/")[0]
 
 
 def pixels_of(case: str) -> int:
-    """Return how many pixels the picture of a case has; 0 if its name does not tell."""
+    """Return the number of pixels of a case's picture; 0 if its name contains no size."""
     width, _, height = case.split("/")[2].partition("x")
     return int(width) * int(height) if width.isdecimal() and height.isdecimal() else 0
 
 
 class ProofStatus(StrEnum):
-    """How a check of a proof ended."""
+    """The status of a check."""
 
     OK = "ok"
     FAILED = "failed"
@@ -33,13 +33,13 @@ class ProofStatus(StrEnum):
 
 @immutable
 class CaseDifference:
-    """One case in which a build is not what it has to be.
+    """The difference between the results of two builds in one case.
 
     Attributes:
-        case: its name, "operation/mode/WIDTHxHEIGHT/parameters", by which it can be run alone.
-        largest: the largest difference of one sample, in steps of its mode, colours weighted by their alpha.
-        allowed: the bound of the operation, in the same unit.
-        problem: why there is nothing to compare (a crash, another exception, another size); empty if there is.
+        case: name of the case, "operation/mode/WIDTHxHEIGHT/parameters"; the case can be repeated by it.
+        largest: the largest difference of one sample, in steps of its mode, with colours weighted by their alpha.
+        allowed: the largest difference that the operation may have, in the same unit.
+        problem: why the case fails whatever `largest` is (a crash, another exception, another size); empty if nothing.
     """
 
     case: str
@@ -49,31 +49,31 @@ class CaseDifference:
 
     @property
     def operation(self) -> str:
-        """The first part of the name ("box-blur")."""
+        """The operation of the case ("box-blur")."""
         return operation_of(self.case)
 
     @property
     def is_tolerable(self) -> bool:
-        """Whether the results count as the same."""
+        """Whether the results count as equal."""
         return not self.problem and self.largest <= self.allowed
 
     @property
     def text(self) -> str:
-        """One line for people: "box-blur/RGB/17x13/3:0: differs by 254, allowed 1"."""
+        """The difference as one line: "box-blur/RGB/17x13/3:0: differs by 254, allowed 1"."""
         return f"{self.case}: {self.problem or f'differs by {self.largest:g}, allowed {self.allowed:g}'}"
 
 
 @immutable
 class ProofCheck:
-    """One check of a proof.
+    """The result of one check of a proof.
 
     Attributes:
-        name: stable ("matrix x86-64-v3", "heap", "decoders").
+        name: stable name ("matrix x86-64-v3", "heap", "decoders").
         status: "ok", "failed", or "skipped" for the reason in `summary`.
-        summary: one line for people; where it was skipped, why.
-        details: what went wrong, a line each.
-        operations: the operations that failed, by the catalogue's names.
-        seconds: how long it took.
+        summary: one line for people; if the check was skipped, the reason.
+        details: what failed, one line each.
+        operations: the operations that failed, sorted.
+        seconds: duration of the check.
     """
 
     name: str
@@ -86,13 +86,13 @@ class ProofCheck:
 
 @immutable
 class ProofSubject:
-    """What is proven, and beside what; the results of equal ones are equal.
+    """The wheel that is proven, and the circumstances; proofs of equal subjects have equal results.
 
     Attributes:
-        wheel_sha256: of the built wheel, 64 hexadecimal digits.
-        reference_sha256: of the official wheel; empty if there is none.
+        wheel_sha256: SHA-256 of the built wheel, 64 hexadecimal digits.
+        reference_sha256: SHA-256 of the official wheel; empty if there is none.
         python: version and ABI of the interpreter.
-        cpu: name of the CPU, as kernels round differently on others.
+        cpu: name of the CPU; kernels may round differently on another one.
         levels: CPU levels that are proven, the baseline first.
     """
 
@@ -105,12 +105,12 @@ class ProofSubject:
 
 @immutable
 class Proof:
-    """All checks of one build.
+    """The results of all checks of one build.
 
     Attributes:
-        subject: which wheel was proven, and in what circumstances.
-        checks: in the order in which they are told.
-        seconds: how long everything took.
+        subject: the wheel that was proven, and the circumstances.
+        checks: results of the checks, in the order of display.
+        seconds: duration of the whole proof.
     """
 
     subject: ProofSubject
@@ -119,12 +119,12 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether no check failed."""
+        """True if no check failed."""
         return all(check.status is not ProofStatus.FAILED for check in self.checks)
 
 
 def list_failed_operations(proof: Proof) -> tuple[str, ...]:
-    """Return the operations that failed in any check, each of them once, sorted."""
+    """Return the operations that failed in any check, sorted, without duplicates."""
     failed = (check for check in proof.checks if check.status is ProofStatus.FAILED)
     return tuple(sorted({operation for check in failed for operation in check.operations}))
 
@@ -133,10 +133,10 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
     """Return a check that is ok if there is no difference, and failed otherwise.
 
     Args:
-        name: of the check ("heap", "decoders").
-        passed: what is said where it is ok.
-        differences: what was found; of each operation the worst case is told, and that of the smallest picture.
-        seconds: how long it took.
+        name: name of the check ("heap", "decoders").
+        passed: the summary if there is no difference.
+        differences: the failed cases; for each operation the details show the worst and the one with fewest pixels.
+        seconds: duration of the check.
     """
     groups: dict[str, list[CaseDifference]] = defaultdict(list)
     for difference in differences:
@@ -153,14 +153,14 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
 
 
 def skip_proof_check(name: str, reason: str) -> ProofCheck:
-    """Return the outcome of a check that was skipped for a reason."""
+    """Return the result of a check that was skipped for a reason."""
     return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary=reason)
 
 
 def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
     modes = dict.fromkeys(difference.case.split("/")[1] for difference in found)
     yield f"{operation}: {_count_cases(found)} in {', '.join(modes)}"
-    worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: no pixels to compare
+    worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: the pixels could not be compared
     yield f"  the worst: {worst.text}"
     smallest = min(found, key=lambda difference: pixels_of(difference.case))
     if smallest != worst:

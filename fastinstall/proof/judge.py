@@ -1,13 +1,13 @@
-"""Compare the results of two stacks, case by case, leaving out what the reference stack does not determine.
+"""Compare the results of two stacks case by case, leaving out cases whose result varies even on the official wheel.
 
-The distance between two results depends on the mode: colours are weighted by alpha, and hues go around their circle.
-Only samples that differ are looked at, so nearly equal pictures cost next to nothing.
+The distance between two results depends on the mode: colours are weighted by alpha, and hues are circular. Only samples
+that differ are examined, so the comparison of nearly equal pictures is fast.
 
-A build of Pillow's own source, with our kernels or without, has to equal the official wheel, but for the cases of
-`KNOWN_DIFFERENCES`. A fork has tolerances, each with its reason. The figures were measured on 2026-11-21 on an AMD
-Zen 5, over 70,356 cases: pillow-simd 12.1.1.post0 beside Pillow 12.1.1, the cases of its three defects left out. The
-next whole number is allowed, and one more where the reciprocal instruction of SSE is used, which rounds differently
-between makers of CPUs.
+A build of Pillow's own source, with or without our kernels, has to equal the official wheel, except for the cases of
+`KNOWN_DIFFERENCES`. A fork has tolerances, each with its reason. They come from measurements on 2026-11-21 on an AMD
+Zen 5, over 70,356 cases: pillow-simd 12.1.1.post0 was compared with Pillow 12.1.1, without the cases of its three
+defects. Each measured difference is rounded up to a whole number; one more is allowed if the operation uses the
+reciprocal instruction of SSE, which CPUs of different makers round differently.
 """
 
 import re
@@ -29,23 +29,23 @@ from fastinstall.proof.cases import CaseDifference, pixels_of
 _WIDE = {"I": "=i", "F": "=f", "I;16": "<H", "I;16L": "<H", "I;16N": "=H", "I;16B": ">H"}
 _WITH_ALPHA = {"RGBA": 4, "LA": 2, "PA": 2}
 _CIRCULAR = {"HSV": (0,), "LAB": (1, 2)}
-"""Bands whose values 0 and 255 are neighbours: hue, and the signed ones of LAB, which PIL shifts by 128."""
+"""Indexes of bands whose values 0 and 255 are neighbours: hue, and the signed bands of LAB, which PIL shifts by 128."""
 
 _EXACT = ("1", "P", "values", "file")
-"""Bits, indices and numbers: another one is simply wrong."""
+"""Modes of bits, palette indexes and other data, in which any difference is an error."""
 
 _WRONG = 255.0
 
 
 @immutable
 class Distance:
-    """How far two results are apart.
+    """The distance between the results of two stacks in one case.
 
     Attributes:
         largest: the largest difference of one sample, in steps of its mode.
-        bias: the average difference with its sign, ours less theirs, of the band where it is largest.
-        samples: of the smallest picture, all bands together: of few the average says nothing.
-        problem: in words why nothing can be compared; empty if it can.
+        bias: the mean signed difference, ours minus theirs, of the band in which it is largest.
+        samples: number of samples in the smallest picture, over all bands; with few of them `bias` means nothing.
+        problem: why the results cannot be compared; empty if they can.
     """
 
     largest: float = 0.0
@@ -55,7 +55,7 @@ class Distance:
 
 
 def measure_distance(ours: Sequence[runs.ProofPicture], theirs: Sequence[runs.ProofPicture]) -> Distance:
-    """Compare what one case made on two stacks."""
+    """Return the distance between the pictures that one case gave on two stacks."""
     if len(ours) != len(theirs):
         return Distance(problem=f"{len(ours)} pictures, expected {len(theirs)}")
     largest = bias = 0.0
@@ -69,7 +69,7 @@ def measure_distance(ours: Sequence[runs.ProofPicture], theirs: Sequence[runs.Pr
 
 
 def _measure_bias(sample: runs.ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
-    """Return the average difference of the band where it is largest."""
+    """Return the mean signed difference of the band in which it is largest."""
     bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
     sums = [0.0] * bands
     for position, difference in apart:
@@ -82,7 +82,7 @@ def _describe_shape(sample: runs.ProofPicture) -> str:
 
 
 def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:
-    """Return position and difference, ours less theirs, of the samples that are not the same."""
+    """Return position and difference, ours minus theirs, of each sample that differs."""
     positions = _find_differing_bytes(ours, theirs)
     if mode in _EXACT:
         return ((position, _WRONG) for position in positions)
@@ -96,7 +96,7 @@ def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[i
 
 
 def _find_differing_bytes(ours: bytes, theirs: bytes) -> Iterator[int]:
-    """Return the positions of the bytes that are not the same."""
+    """Return the positions of the bytes that differ."""
     both = int.from_bytes(ours, "little") ^ int.from_bytes(theirs, "little")
     return (found.start() for found in re.finditer(rb"[^\0]", both.to_bytes(len(ours), "little")))
 
@@ -107,11 +107,11 @@ def _compare_wide_samples(
     for start in dict.fromkeys(position // form.size * form.size for position in positions):
         (mine,), (other,) = form.unpack_from(ours, start), form.unpack_from(theirs, start)
         apart = float(mine) - float(other)
-        yield start, apart if abs(apart) >= 0 else _WRONG  # a NaN is neither near nor far
+        yield start, apart if abs(apart) >= 0 else _WRONG  # the difference is NaN if a sample is
 
 
 def _compare_weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
-    """Compare colours times alpha, as they are seen; alpha as it is. A fully transparent colour is none."""
+    """Compare colours multiplied by alpha, as they are seen, and alpha itself; fully transparent colours are equal."""
     for position in positions:
         last = position // bands * bands + bands - 1
         if position == last:
@@ -131,19 +131,19 @@ def _compare_circular(
 def judge_results(
     ours: runs.ProofStack, standard: runs.ProofStack, work: runs.Work, results: runs.Results, *, exact: bool
 ) -> tuple[CaseDifference, ...]:
-    """Return the cases in which our stack is further from the standard than it may be.
+    """Return the cases in which our stack differs from the standard by more than allowed.
 
-    A case in which the standard dies is none: ours cannot be worse.
+    Cases in which the standard dies are left out: ours cannot be worse.
 
     Args:
         ours: the build that is judged.
-        standard: what it has to agree with.
-        work: the cases, and what performs them.
-        results: runs them, or knows them.
-        exact: whether results have to be equal to the bit, whatever the operation's bound.
+        standard: the stack with which the build has to agree.
+        work: the cases, and the module that performs them.
+        results: runs the cases, and remembers their results.
+        exact: whether results have to be bit-identical, regardless of the operation's tolerance.
 
     Raises:
-        FailedError: PIL cannot be imported on one of them.
+        FailedError: PIL cannot be imported on one of the stacks.
     """
     ours, standard = runs.fill_fresh_memory(ours), runs.fill_fresh_memory(standard)
     mine, theirs = map(await_future, [results.start(stack, work) for stack in (ours, standard)])
@@ -160,11 +160,12 @@ def judge_results(
 def exclude_undetermined(
     wrong: Sequence[CaseDifference], witness: runs.ProofStack | None, work: runs.Work
 ) -> tuple[CaseDifference, ...]:
-    """Leave out the cases whose result depends on what was in the memory before, even on the official wheel.
+    """Leave out the cases whose result depends on the former content of memory even on the official wheel.
 
     Args:
-        wrong: cases in which our stack is off its standard.
-        witness: the official wheel. A case is left out if it gives another result each time. None: no case is left out.
+        wrong: cases in which our stack differs from its standard.
+        witness: the official wheel, which runs these cases twice with different content of fresh memory; a case whose
+            results differ is left out. None leaves out no case.
         work: the cases that were run.
     """
     known = set(work.cases)
@@ -190,15 +191,15 @@ def _measure_distances(stacks: tuple[runs.ProofStack, runs.ProofStack], work: ru
 
 
 def find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:
-    """Yield the cases that are too far from the standard.
+    """Yield the cases whose distance from the standard is too large.
 
     Args:
-        distances: of cases whose bytes differ.
-        exact: whether that alone is too far; else the operation's tolerance counts.
+        distances: distances of the cases whose bytes differ.
+        exact: whether any difference is too large; otherwise the operation's tolerance applies.
     """
     for case, apart in distances.items():
         tolerance, problem = EQUAL if exact else tolerance_of(case), apart.problem
-        # Only where so much went in and came out that an average says something.
+        # The bias is only meaningful if both the input and the output are large enough.
         typical = pixels_of(case) >= FEWEST_PIXELS and apart.samples >= FEWEST_SAMPLES
         is_far = exact or bool(problem) or apart.largest > tolerance.largest
         if not is_far and typical and abs(apart.bias) > tolerance.bias:
@@ -210,14 +211,14 @@ def find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator
 
 @immutable
 class Tolerance:
-    """What an operation is allowed.
+    """The allowed difference of an operation.
 
     Attributes:
-        largest: the largest difference of one sample, in steps of its mode, colours weighted by their alpha.
-        bias: how far a band may lie to one side on average, in steps. Rounding errs to both sides; a constant that got
-            lost, such as the half that makes truncation round, moves everything by half a step, which no bound of a
-            single sample would show.
-        reason: why it is not equal.
+        largest: the largest difference of one sample, in steps of its mode, with colours weighted by their alpha.
+        bias: the largest mean signed difference of a band, in steps. Errors of rounding go both ways. A lost constant,
+            such as the half that turns truncation into rounding, shifts all samples by half a step, which `largest`
+            would not reveal.
+        reason: why the results are not equal.
     """
 
     largest: float
@@ -252,17 +253,17 @@ TOLERANCES = {
     "enhance-contrast": Tolerance(largest=1, reason="it takes the mean of the luma; measured 0"),
     "enhance-sharpness": Tolerance(largest=1, reason="it filters 3x3; measured 0"),
 }
-"""By the operation's name in the catalogue, or by its name and first parameter, which then come first."""
+"""Tolerances by operation, or by operation and first parameter ("reduce/1:3"), which takes precedence."""
 
 FEWEST_PIXELS = 100
 FEWEST_SAMPLES = 330
-"""From fewer pixels, or of fewer samples, an average difference says nothing."""
+"""With fewer input pixels, or fewer output samples, the mean difference is not meaningful."""
 
 EQUAL = Tolerance(largest=0, bias=0, reason="every step is the same")
 
 
 def tolerance_of(case: str) -> Tolerance:
-    """Return the bound of a case for a fork; results have to be equal if none is stated."""
+    """Return the tolerance of a case for a fork; results have to be equal if none is stated."""
     operation, _, _, parameters = (*case.split("/"), "", "")[:4]
     setting = f"{operation}/{parameters.partition(',')[0]}"
     return TOLERANCES.get(setting) or TOLERANCES.get(operation, EQUAL)
@@ -270,16 +271,16 @@ def tolerance_of(case: str) -> Tolerance:
 
 KNOWN_DIFFERENCES: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
-        # The sum lies half-way between 35,993 and 35,994. The official wheel's compiler fuses products and sums of
-        # several statements, -ffp-contract=on those of one. The only one of 40,726 cases (2026-11-28).
+        # The exact sum is half-way between 35,993 and 35,994. The official wheel's compiler fuses multiplications and
+        # additions across statements, -ffp-contract=on only within one. One of 40,726 cases differs (2026-11-28).
         AARCH64.machine: {"resize/I/35x13/box,3x131": 1}
     }
 )
-"""How far cases may differ from the official wheel of an architecture, in steps of their mode, each with its reason."""
+"""By architecture: how far single cases may differ from the official wheel, in steps of their mode."""
 
 
 def exclude_known(found: Iterable[CaseDifference], known: Mapping[str, float]) -> tuple[CaseDifference, ...]:
-    """Leave out the cases that differ no further than it is known of them."""
+    """Leave out the cases that differ by no more than their known difference."""
     return tuple(each for each in found if each.case not in known or each.problem or each.largest > known[each.case])
 
 
@@ -289,16 +290,20 @@ _BOUNDS = {
     **dict.fromkeys(("resize-", "enlarge-"), 3.0),
     "jpeg-": 4.0,
 }
-"""SIMD kernels round differently: most results are identical, others differ by one. Where a resize divides by a small
-alpha the difference grows, though nobody sees it; so colours are weighted by their alpha before they are compared."""
+"""Largest allowed differences, by prefix of the operation's name. SIMD kernels round differently: most results are
+identical, others differ by one. A resize divides colours by alpha, so for a small alpha the difference is larger,
+though invisible; therefore colours are weighted by their alpha before they are compared."""
 
 
 def compare_pixels(ours: Path, reference: Path) -> tuple[CaseDifference, ...]:
-    """Compare the pixels that two stacks gave in the operations of `observe/_operations.py`, within stated bounds.
+    """Compare the pixels of two stacks in the operations of `observe/_operations.py`.
 
-    `observe_runtime` wrote the two files; the reference gives the order.
+    The results are in the order of the reference. Operations that only our stack has are left out; an operation that
+    only the reference has is a problem.
 
-    Operations that only ours has are left out; one that only the reference has is a problem.
+    Args:
+        ours: file with the pixels of our stack, written by `observe_runtime`.
+        reference: file with the pixels of the reference, likewise.
 
     Raises:
         UndeterminedError: a file is missing or damaged.
@@ -308,7 +313,7 @@ def compare_pixels(ours: Path, reference: Path) -> tuple[CaseDifference, ...]:
 
 
 def _read_pixels(path: Path) -> dict[str, runs.ProofPicture]:
-    """Read the samples of each operation, whose size nobody wrote down: as one row."""
+    """Read the pixels of each operation, as a picture of one row: the file does not contain the sizes."""
     try:
         with zipfile.ZipFile(path) as archive:
             parts = ((name.partition("/"), archive.read(name)) for name in archive.namelist())

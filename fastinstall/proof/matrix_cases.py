@@ -1,7 +1,7 @@
-"""The matrix of a proof: operation x mode x odd size x parameters, as names of cases. `_matrix.py` performs them.
+"""List the cases of a proof's matrix, operation x mode x size x parameters, by name; `_matrix.py` performs them.
 
-Most are what users do; the others have arguments that Pillow refuses, or that few think of. A kernel must raise what
-Pillow raises, with the same words.
+Most are ordinary uses; the others have unusual arguments, or arguments that Pillow refuses. For those a kernel must
+raise the same exception as Pillow, with the same text.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ MODES = (
 FEW_SIZES = ((1, 1), (1, 9), (19, 1), (5, 4), (24, 7), (35, 13), (3, 131))
 
 Members = Mapping[str, tuple[str, ...]]
-"""Enumerations of PIL.Image, MODES, and the one VERSION: their members' names, as `_matrix.py` reports them."""
+"""Names of the members of PIL.Image's enumerations; also "MODES" and "VERSION". `_matrix.py` reports them."""
 
 PILLOW_13: Members = MappingProxyType(
     {
@@ -52,10 +52,10 @@ PILLOW_13: Members = MappingProxyType(
         "Quantize": ("mediancut", "maxcoverage", "fastoctree", "libimagequant"),
     }
 )
-"""Those of Pillow 13.0.0. A proof asks the official wheel of the version that it proves."""
+"""The members in Pillow 13.0.0; a proof gets them from the official wheel of its version instead."""
 
 _OF_A_LIBRARY = "libimagequant"
-"""A method of quantizing, which fails in official wheels: they are built without that library."""
+"""A method of quantizing that fails in official wheels, which are built without this library."""
 
 _RADII = ("0", "0.3", "0.5", "1", "1.7", "2", "3", "3.5", "10")
 _PAIRS = ("0.4:5", "3:0", "0:3", "0.3:0", "0:0.6", "2.5:0", "0:1.5", "0:0")
@@ -65,16 +65,16 @@ _CHOPS = (
     *("logical_and", "logical_or", "logical_xor"),
 )
 _WIDE = "I;"
-"""16-bit modes: `ImageChops.offset` copies half of each of their rows, up to Pillow 12.3; nothing can be expected."""
+"""Prefix of the 16-bit modes. `ImageChops.offset` is not tested on them: up to Pillow 12.3 it copies only half rows."""
 
 _MATRIX_TARGETS = ("L", "RGB")
 _TABLES = (("3", ""), ("4", "RGBA"), ("3", "RGB"), ("3", "CMYK"))
 _ROWS = ("", "RGB", "BGR", "RGBX", "LA", "LA;L", "L", "R")
 _PADDED = "600"
-"""A stride: bytes from one row to the next, more than the widest of the pictures has."""
+"""A stride, in bytes from one row to the next, that is larger than the widest row of the pictures."""
 
 _LARGE = "500x300"
-"""More than Pillow packs or compresses at once, into an array or a file, and more than one strip of a kernel."""
+"""A size that Pillow packs or compresses in several parts, and that kernels process in several strips."""
 
 _JPEGS = ("plain", "best", "progressive", "optimized", "restarts", "colours", "markers")
 _OF_LARGE = (
@@ -103,12 +103,12 @@ def matrix_cases(
     modes: tuple[str, ...] = MODES,
     members: Members = PILLOW_13,
 ) -> tuple[str, ...]:
-    """Return every case, "operation/mode/WIDTHxHEIGHT/parameters"; modes that an operation refuses are cases too.
+    """Return the names of all cases, "operation/mode/WIDTHxHEIGHT/parameters", even with modes that are refused.
 
     Args:
         sizes: widths and heights of the pictures.
-        modes: of the pictures.
-        members: what the enumerations of that Pillow have.
+        modes: modes of the pictures.
+        members: the members of the enumerations of the tested Pillow.
     """
     if modes == MODES:
         modes = tuple(dict.fromkeys((*MODES, *members["MODES"])))
@@ -129,7 +129,7 @@ def matrix_cases(
 
 
 def list_member_cases() -> dict[str, str]:
-    """Return the cases that report the members of each enumeration, by its name."""
+    """Return for each name in `Members` the case that reports its members."""
     return {name: f"members/L/1x1/{name}" for name in PILLOW_13}
 
 
@@ -163,7 +163,7 @@ def _list_resizes(width: int, height: int, resamples: tuple[str, ...]) -> Iterat
     targets = ("1x1", "3x2", "8x8", "13x40", "70x9", "3x131", *halves)
     for resample, target in product(resamples, dict.fromkeys(targets)):
         yield f"resize/{resample},{target}"
-    if width > 3 and height > 3:  # noqa: PLR2004 (smaller ones have no such box)
+    if width > 3 and height > 3:  # noqa: PLR2004 (smaller pictures have no such box)
         yield from (f"resize/{resample},9x11,0.7:1.1:{width - 1.3:.1f}:{height - 0.4:.1f}" for resample in resamples)
 
 
@@ -171,7 +171,7 @@ def _list_reductions(width: int, height: int) -> Iterator[str]:
     yield from (f"reduce/{factor}" for factor in range(1, 8))
     pairs = dict.fromkeys(pair for a, b in product(range(1, 8), range(1, 4)) for pair in ((a, b), (b, a)) if a != b)
     yield from (f"reduce/{a}:{b}" for a, b in pairs)
-    if width > 4 and height > 4:  # noqa: PLR2004 (smaller ones have no such box)
+    if width > 4 and height > 4:  # noqa: PLR2004 (smaller pictures have no such box)
         yield f"reduce/3,1:1:{width - 1}:{height}"
 
 
@@ -186,14 +186,14 @@ def _list_filters() -> Iterator[str]:
 
 
 _REFUSED_SIZE = "70x40"
-"""Large enough for every kernel."""
+"""A size that is large enough for every kernel."""
 
 _REFUSED_MODES = ("L", "LA", "P", "RGB", "RGBA", "F", "I;16")
-"""One of each kind of storage."""
+"""One mode for each kind of pixel storage."""
 
 
 def _list_refused_arguments(members: Members) -> Iterator[str]:
-    """Yield arguments that Pillow refuses, in its Python code or in the core, and numbers at the end of its range."""
+    """Yield arguments that Pillow refuses, in its Python or C code, and numbers at the limits of the allowed ranges."""
     if int(members["VERSION"][0].partition(".")[0]) >= _CHECKS_MORE:
         yield from _list_arguments_refused_since()
     yield from _list_refused_sizes()
@@ -216,7 +216,7 @@ _NO_NUMBERS = ("nan:0:70:40", "0:nan:70:40", "0:0:nan:40", "0:0:70:nan", "nan:na
 
 
 _CHECKS_MORE = 13
-"""The first Pillow that refuses them; earlier ones die of them, or take minutes."""
+"""The first Pillow that refuses certain arguments; earlier ones crash on them, or take minutes."""
 
 _RANKS = ("median", "smallest", "largest")
 

@@ -1,10 +1,11 @@
-"""The part of a proof that every setup can afford: pixels, levels, memory and decoders, in some seconds.
+"""Make the checks of a proof that take only seconds, as part of every setup: pixels, memory and decoders.
 
-- Pixels: every case on our stack and on the official wheel's, and the same on each CPU level of a wheel.
-- Memory: pixels that change with the former content of fresh memory come from memory that nobody wrote. A read beyond
-  the end of a row whose value is multiplied by zero stays unseen here; the sanitizers find it.
-- Decoders: our stack has to decode truncated and damaged files as the official wheel does, without crashing. The
-  official wheel makes the files, so both read the same bytes.
+- Pixels: every case is compared with the official wheel, and between the CPU levels of a build.
+- Memory: every case is run with different initial contents of memory. If the result changes, the code has read memory
+  that it never wrote. Reads that do not influence the result are not found, such as one beyond the end of a row that is
+  multiplied by zero; the sanitizers find those.
+- Decoders: our stack has to decode intact, truncated and damaged files as the official wheel does, without crashing.
+  The official wheel writes the files, so both read the same bytes.
 """
 
 import time
@@ -25,10 +26,10 @@ from fastinstall.proof.matrix_cases import FEW_SIZES, Members, list_member_cases
 
 
 def read_members(stack: runs.ProofStack) -> Members:
-    """Ask a Pillow for the members of its enumerations: another version has other filters.
+    """Return the members of a Pillow's enumerations; for example, its filters depend on the version.
 
     Raises:
-        FailedError: PIL cannot be imported there, or lacks one of the enumerations.
+        FailedError: PIL cannot be imported, or lacks one of the enumerations.
     """
     cases = list_member_cases()
     reported = runs.sample_cases(stack, runs.Work(cases=tuple(cases.values())))
@@ -41,26 +42,26 @@ def read_members(stack: runs.ProofStack) -> Members:
 def prove_matrix(
     ours: runs.ProofStack, reference: runs.ProofStack, work: runs.Work, results: runs.Results, *, exact: bool
 ) -> tuple[CaseDifference, ...]:
-    """Return the cases in which our stack is further from the official wheel than allowed, or reads a file worse.
+    """Return the cases in which our stack differs from the official wheel by more than allowed.
 
     Args:
         ours: the build, at one CPU level.
         reference: the official wheel of the same version.
         work: the cases of `matrix_cases`, or of `generate_damaged_files`.
-        results: runs them, or knows them.
-        exact: whether results have to be equal; else an operation's tolerance counts.
+        results: runs the cases, and remembers their results.
+        exact: whether results have to be equal; otherwise the operation's tolerance applies.
 
     Raises:
-        FailedError: PIL cannot be imported on one of them.
+        FailedError: PIL cannot be imported on one of the stacks.
     """
     return exclude_undetermined(judge_results(ours, reference, work, results, exact=exact), reference, work)
 
 
 def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
-    """Return the cases in which our stack dies or hangs: all that shows without an official wheel.
+    """Return the cases in which our stack dies or hangs; used if there is no official wheel to compare with.
 
     Raises:
-        FailedError: PIL cannot be imported there.
+        FailedError: PIL cannot be imported.
     """
     outcomes = results.outcomes(runs.fill_fresh_memory(ours), work)
     return tuple(
@@ -71,10 +72,10 @@ def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results
 def prove_heap(
     ours: runs.ProofStack, reference: runs.ProofStack | None, work: runs.Work, results: runs.Results
 ) -> tuple[CaseDifference, ...]:
-    """Return the cases whose result depends on fresh memory, but not in the official wheel.
+    """Return the cases whose result depends on uninitialised memory, but does not in the official wheel.
 
     Raises:
-        FailedError: PIL cannot be imported there.
+        FailedError: PIL cannot be imported on one of the stacks.
     """
     one, other = (results.outcomes(how(ours), work) for how in (runs.fill_fresh_memory, runs.disturb_memory))
     problem = "the result depends on uninitialised memory"
@@ -88,13 +89,13 @@ _SECONDS = 10.0
 
 @immutable
 class ProofDepth:
-    """How much is tried.
+    """The number of sizes and damaged files to test.
 
     Attributes:
-        sizes: of the matrix's pictures, width and height in pixels.
-        cuts: at how many lengths each file is cut that is decoded.
-        flips: how many copies of it have bytes replaced anywhere.
-        heads: how many copies have bytes replaced in the first 64.
+        sizes: widths and heights of the matrix's pictures, in pixels.
+        cuts: number of truncated copies of each file, at different lengths.
+        flips: number of copies of each file with bytes replaced anywhere.
+        heads: number of copies of each file with bytes replaced in the first 64.
     """
 
     sizes: tuple[tuple[int, int], ...]
@@ -108,13 +109,13 @@ QUICK = ProofDepth(sizes=FEW_SIZES, cuts=7, flips=6, heads=4)
 
 @contextmanager
 def generate_damaged_files(reference: runs.ProofStack, depth: ProofDepth) -> Iterator[runs.Work]:
-    """Have the reference write a file of every format that it knows; they last as long as the block.
+    """Let the reference write a file of every format that it supports; the files are removed when the block ends.
 
     Yields:
-        The cases: every file whole, cut and damaged, and every format written anew.
+        The cases: decode every file intact, truncated and damaged, and write and decode every format.
 
     Raises:
-        FailedError: the reference cannot write them.
+        FailedError: the reference cannot write the files.
     """
     made = runs.sample_cases(reference, runs.Work(cases=(_MAKE,), operations=runs.DECODERS)).get(_MAKE, ())
     if not made:
@@ -140,15 +141,15 @@ _OTHER_LIBRARIES = "the build decodes files with other libraries than the offici
 
 @immutable
 class QuickProof:
-    """What is put to the proof.
+    """A build to prove, and the reference to compare it with.
 
     Attributes:
-        subject: what it is, for the record.
+        subject: the wheel and the circumstances, for the record.
         levels: one stack for each CPU level of the wheel that this host can run, the baseline first.
         reference: the official wheel of the same version, or None if there is none.
-        exact: whether its pixels have to be those of the reference; a fork's only have to be near.
-        known: how far single cases may differ from the reference all the same, in steps, by their names.
-        emit: is called with each event of the progress.
+        exact: whether pixels have to equal those of the reference; those of a fork only have to be close.
+        known: exceptions from `exact`: allowed differences of single cases, in steps, by name of the case.
+        emit: receives the progress events.
     """
 
     subject: ProofSubject
@@ -171,7 +172,7 @@ def run_quick_proof(trial: QuickProof) -> Proof:
 
 
 def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, ...]:
-    """Make every check that compares what stacks compute.
+    """Make every check that compares the results of stacks.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -182,7 +183,7 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with runs.Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-            results.start(runs.fill_fresh_memory(stack), work)  # what is asked for first goes first
+            results.start(runs.fill_fresh_memory(stack), work)  # started first, so that the first checks do not wait
         for stack in trial.levels:
             results.start(runs.disturb_memory(stack), work)
         decoders = RunningProbe(lambda: _check_decoders(trial, depth, results))
@@ -215,7 +216,7 @@ def _run_checks(
 def _check_matrix(
     trial: QuickProof, reference: runs.ProofStack, work: runs.Work, results: runs.Results
 ) -> Iterator[ProofCheck]:
-    """Yield a check for each level; levels that gave the same to the bit are compared once."""
+    """Yield a check for each CPU level; levels with bit-identical results are compared with the reference only once."""
     judged: list[tuple[runs.Outcomes, Sequence[CaseDifference]]] = []
     allowance = "to the bit" if trial.exact else "within their tolerances"
     if trial.exact and trial.known:
@@ -233,19 +234,19 @@ def _check_matrix(
 
 
 def _compare_levels(trial: QuickProof, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
-    """Return the cases in which two CPU levels of one wheel, run on one host, are not the same to the bit."""
+    """Return the cases in which the results of a CPU level are not bit-identical to those of the first level."""
     first, *others = trial.levels
     wrong = [each for level in others for each in judge_results(level, first, work, results, exact=True)]
     return exclude_undetermined(wrong, trial.reference, work)
 
 
 def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results) -> ProofCheck:
-    """Check the best level only: no decoder has kernels."""
+    """Check the decoders, only at the highest CPU level: no decoder has kernels."""
     ours, reference = trial.levels[-1], trial.reference
     if reference is None:
         return skip_proof_check("decoders", _NO_REFERENCE)
     mine, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (ours, reference))
-    if theirs and not mine & theirs:  # a reference that bundles none is like any other
+    if theirs and not mine & theirs:  # a reference without bundled libraries can be compared
         return skip_proof_check("decoders", _OTHER_LIBRARIES)
     begun = time.monotonic()
     with generate_damaged_files(reference, depth) as work:

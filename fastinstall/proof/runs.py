@@ -1,7 +1,7 @@
 """Run named cases on one stack, in processes of the target's interpreter, and return each case's outcome.
 
-A case that kills its process, or hangs, is an outcome too; the rest goes on in the next process. Outcomes that several
-checks need are computed once, and runs go in parallel.
+If a case kills its process, or hangs, that is its outcome, and the next process continues with the remaining cases.
+`Results` runs several stacks in parallel, and computes outcomes that several checks need only once.
 """
 
 import json
@@ -31,22 +31,22 @@ _ALARM = "SIGALRM"
 _RAISES = "raises "
 
 Outcomes = Mapping[str, str]
-"""By case: a digest of what it made, "raises ValueError: bad image size", or how it ended the process.
+"""Outcomes by case: a digest of the result, "raises ValueError: bad image size", or how the process died.
 
-Equal ones are equal results.
+Equal outcomes mean equal results.
 """
 
 
 @immutable
 class ProofStack:
-    """One PIL to run.
+    """A PIL to run, with its interpreter and environment variables.
 
     Attributes:
-        label: for messages ("x86-64-v3", "pillow 13.0.0").
-        python: the interpreter that imports it.
-        tree: the directory that goes in front of its path.
-        variables: all environment variables of its processes.
-        patience: how many times as long as its work says a case may take; more than 1 where an emulator runs it.
+        label: name for messages ("x86-64-v3", "pillow 13.0.0").
+        python: path of the interpreter that imports it.
+        tree: the directory that contains it, for the front of `sys.path`.
+        variables: the complete environment of its processes.
+        patience: factor for the time limit of each case; above 1 if it runs in an emulator.
     """
 
     label: str
@@ -56,24 +56,27 @@ class ProofStack:
     patience: float = 1.0
 
     def with_variables(self, variables: Mapping[str, str]) -> "ProofStack":
-        """Return the same stack with some variables set."""
+        """Return a copy of the stack with additional environment variables."""
         return replace(self, variables={**self.variables, **variables})
 
     def with_tunables(self, *tunables: str) -> "ProofStack":
-        """Return the same stack with settings of glibc added: "glibc.cpu.hwcaps=-AVX2" takes it below x86-64-v3."""
+        """Return a copy of the stack with additional tunables of glibc.
+
+        For example, "glibc.cpu.hwcaps=-AVX2" makes the loader choose a level below x86-64-v3.
+        """
         there = self.variables.get("GLIBC_TUNABLES", "")
         return self.with_variables({"GLIBC_TUNABLES": ":".join(filter(None, (there, *tunables)))})
 
 
 @immutable
 class Work:
-    """What is to be run.
+    """The cases to run, and the module that performs them.
 
     Attributes:
-        cases: their names, as the module's `perform` takes them.
-        operations: the module that performs them: MATRIX or DECODERS.
-        inputs: a directory of files that the operations read, or None if they read none.
-        seconds: longest time of one case.
+        cases: names of the cases.
+        operations: path of the module whose `perform` runs the cases: MATRIX or DECODERS.
+        inputs: a directory of files that the cases read, or None if they read none.
+        seconds: time limit for each case.
     """
 
     cases: Sequence[str]
@@ -84,7 +87,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class ProofPicture:
-    """One picture that a case made: its mode, width and height in pixels, and samples."""
+    """A picture that a case returned: its mode, its size (width and height in pixels) and its samples."""
 
     mode: str
     size: tuple[int, int]
@@ -92,25 +95,25 @@ class ProofPicture:
 
 
 def run_cases(stack: ProofStack, work: Work, process_group: ProcessGroup | None = None) -> Outcomes:
-    """Perform every case.
+    """Perform every case, and return its outcome.
 
     Args:
-        stack: which PIL, with its interpreter and environment variables.
-        work: what it has to do.
-        process_group: ends it together with others; for a run in another thread than the main one.
+        stack: the PIL to run.
+        work: the cases.
+        process_group: a group that can end the processes of several runs; needed outside the main thread.
 
     Raises:
-        FailedError: PIL cannot be imported there.
+        FailedError: PIL cannot be imported.
     """
     with temporary_directories.temporary_directory("cases") as scratch:
         return _run(stack, work, scratch, (), process_group)
 
 
 def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture, ...]]:
-    """Perform cases and bring what they made; a case that fails is left out.
+    """Perform cases, and return the pictures of each; cases that fail are left out.
 
     Raises:
-        FailedError: PIL cannot be imported there.
+        FailedError: PIL cannot be imported.
     """
     if not work.cases:
         return {}
@@ -122,19 +125,19 @@ def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture,
 
 
 def is_digest(outcome: str) -> bool:
-    """Return whether a case made something."""
+    """Return whether an outcome is a digest: the case returned pictures."""
     return " " not in outcome
 
 
 def is_death(outcome: str) -> bool:
-    """Return whether a case ended its process."""
+    """Return whether an outcome means that the case killed its process, hung, or was never run."""
     return not is_digest(outcome) and not outcome.startswith(_RAISES)
 
 
 def _run(
     stack: ProofStack, work: Work, scratch: Path, options: tuple[str | Path, ...], process_group: ProcessGroup | None
 ) -> Outcomes:
-    """Start processes until every case has had its turn, or too many have died."""
+    """Start processes until all cases have been performed, or too many processes have died."""
     names, results = scratch / "names", scratch / "results"
     names.write_text("".join(f"{case}\n" for case in work.cases), encoding="utf-8")
     results.write_bytes(bytes(_RECORD * (len(work.cases) + 1)))
@@ -147,7 +150,7 @@ def _run(
     first = 0
     while first < len(work.cases) and len(deaths) < _MOST_DEATHS:
         with results.open("r+b") as stream:
-            stream.write(bytes(8))  # no case is under way
+            stream.write(bytes(8))  # no case is running
         ending = _describe_death(stack, (*argv, "--from", str(first)), work, process_group)
         if not ending:
             break
@@ -161,7 +164,11 @@ def _run(
 def _describe_death(
     stack: ProofStack, argv: tuple[str | Path, ...], work: Work, process_group: ProcessGroup | None
 ) -> str:
-    """Describe how a process died, or return "" if it exited by itself."""
+    """Run a process; return how it died, or "" if it exited with code 0.
+
+    Raises:
+        FailedError: the process could not be started, or exited with another code.
+    """
     variables = {**stack.variables, "FASTINSTALL_GUARD": "0"}
     try:
         completed = run(argv, environment=variables, check=False, process_group=process_group)
@@ -203,22 +210,22 @@ def _read_samples(content: bytes) -> Iterator[tuple[str, tuple[ProofPicture, ...
 
 
 _FILLED = "glibc.malloc.tcache_count=0:glibc.malloc.perturb="
-"""Memory is filled with a byte before it is used, so that an operation that reads what was never written gives the same
-each time, and something else with another byte. What the thread's cache hands out would not be filled. Source: "Memory
-Allocation Tunables" in the manual of the GNU C Library."""
+"""Tunables that make glibc fill fresh memory with a byte, to be appended. An operation that reads memory before writing
+it then gives the same result in every run, and a different one with another byte. The per-thread cache is disabled
+because its memory is not filled. Source: "Memory Allocation Tunables" in the manual of the GNU C Library."""
 
 
 class Results(AbstractContextManager["Results"]):
-    """What stacks gave, computed when it is first asked for.
+    """Runs cases on stacks, in parallel, and remembers their outcomes: the same run is made only once.
 
-    Use it as a context: it ends when what was started has ended.
+    Use it in a `with` block; at the end it waits for the running processes.
     """
 
     def __init__(self, processes: int = 0) -> None:
-        """Prepare.
+        """Create the worker threads that wait for the runs.
 
         Args:
-            processes: how many runs at a time; 0 for one on each processor.
+            processes: number of parallel runs; 0 for one per usable CPU.
         """
         self._workers = ThreadPoolExecutor(processes or len(os.sched_getaffinity(0)))
         self._process_group = ProcessGroup()
@@ -227,32 +234,32 @@ class Results(AbstractContextManager["Results"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for the runs that have begun, and drop the others; after an error end them all."""
+        """Wait for the runs that have begun, and cancel the others; after an error, kill the running processes."""
         if kind is not None:
             self._process_group.pull()
         self._workers.shutdown(cancel_futures=True)
 
     def start(self, stack: ProofStack, work: Work) -> Future[Outcomes]:
-        """Begin a run, if it has not begun."""
+        """Start a run unless it was started before; return the future of its outcomes."""
         key = digest((str(stack.python), str(stack.tree), stack.variables, work))
         if key not in self._started:
             self._started[key] = self._workers.submit(run_cases, stack, work, self._process_group)
         return self._started[key]
 
     def outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
-        """Return what each case gave.
+        """Run the cases unless they were run before; return their outcomes.
 
         Raises:
-            FailedError: PIL cannot be imported there.
+            FailedError: PIL cannot be imported.
         """
         return await_future(self.start(stack, work))
 
 
 def fill_fresh_memory(stack: ProofStack) -> ProofStack:
-    """Return the stack as every check runs it: with memory that is filled before it is used."""
+    """Return a copy of the stack whose fresh memory is filled with a fixed byte, as in every check."""
     return stack.with_tunables(_FILLED + "85")
 
 
 def disturb_memory(stack: ProofStack) -> ProofStack:
-    """Return it with another byte in its memory, and pictures in blocks of 4096 bytes."""
+    """Return a copy of the stack whose fresh memory is filled with another byte, and pictures use 4096-byte blocks."""
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096"})

@@ -1,4 +1,4 @@
-"""Import the staged PIL in the target's interpreter, run real operations with it, and refuse what fails or is lost."""
+"""Run real operations with the staged PIL in the target, and refuse a build that fails or has lost features."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,23 +17,23 @@ from fastinstall.model.facts import Runtime
 from fastinstall.observe.runtime import observe_runtime
 
 _HEADERS_ONLY = {"zlib_ng"}
-"""What `PIL.features` says of the header that was compiled against: the official wheels say it and load the
-host's zlib all the same (measured on Pillow 13.0.0), so nothing is lost with it."""
+"""Features in `PIL.features` that only describe a header at compile time. The official wheels report zlib_ng, but load
+the host's zlib (measured on Pillow 13.0.0), so a build without it loses nothing."""
 
 _PARTS_OF_WEBP = {"transp_webp", "webp_anim", "webp_mux"}
-"""Pillow 12 has no names of their own for them: since 11 they come with webp. Source: Pillow's deprecations page."""
+"""Features that Pillow 12 no longer lists: they are part of webp since 11. Source: Pillow's deprecations page."""
 
 
 @immutable
 class ProvenStack:
-    """What is proven; two equal ones need one proof.
+    """The wheel that is proven, and the circumstances; equal values need only one proof.
 
     Attributes:
-        wheel_sha256: of the built wheel, 64 hexadecimal digits.
-        reference: the official wheel whose pixels are the standard; None: only that everything runs.
+        wheel_sha256: SHA-256 of the built wheel, 64 hexadecimal digits.
+        reference: the official wheel whose pixels are the standard; None to prove only that all operations run.
         python: version and ABI of the target's interpreter.
-        cpu: name of the CPU, as kernels round differently on others.
-        level: that the CPU shows, which a virtual machine may change.
+        cpu: name of the CPU; kernels may round differently on another one.
+        level: feature level that the CPU reports, which a virtual machine may change; None if unknown.
     """
 
     wheel_sha256: str
@@ -44,25 +44,25 @@ class ProvenStack:
 
 
 def prove(stage: Path, subject: ProvenStack, python: Path, run: Run) -> Runtime:
-    """Import the staged PIL in the target's interpreter and use it.
+    """Run operations with the staged PIL in the target's interpreter, and compare the pixels with the reference.
 
-    What was proven before on this machine, the same wheel with the same Python, is used once more
-    but not compared again.
+    If an equal subject was proven before on this machine, the operations are run, but not compared again.
 
     Args:
-        stage: a directory to search for PIL first.
-        subject: what is proven, and against what.
-        run: gives the cache, the index, the time and the environment variables.
+        stage: the directory that contains the staged PIL.
+        subject: the wheel, its reference and the circumstances.
+        python: path of the target's interpreter.
+        run: provides the cache, the index, the time and the environment variables.
 
     Returns:
-        What happened, all of it well.
+        The results of the operations; all of them succeeded.
 
     Raises:
-        FailedError: an operation failed, died, or gave other pixels than the reference.
+        FailedError: an operation failed, crashed, or gave different pixels than the reference.
     """
     run.emit(Started(stage="stage", message="running real operations on the staged build"))
     compared = subject.reference.sha256 if subject.reference is not None else ""
-    is_repeatable = subject.reference is None or bool(compared)  # else the index tells no hash of what it gives
+    is_repeatable = subject.reference is None or bool(compared)  # otherwise the index states no hash of the wheel
     note = run.cache / "proofs" / digest((replace(subject, reference=None), compared))
     if is_repeatable and note.is_file():
         runtime = observe_runtime(python, stage=stage, environment=run.variables, quick=True)
@@ -80,7 +80,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
         runtime = observe(stage=stage)
         _refuse_failures(runtime)
         return runtime
-    from fastinstall.proof.judge import compare_pixels  # noqa: PLC0415 (only for what was not proven before)
+    from fastinstall.proof.judge import compare_pixels  # noqa: PLC0415 (only if not proven before)
 
     with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"
@@ -88,7 +88,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
         runtime = observe(stage=stage, pixels=ours)
         beside.result()
         _refuse_failures(runtime)
-        # An operation that did not run needs a feature that this build is without: that is judged as a feature.
+        # An operation that did not run needs a feature that this build lacks; `refuse_lost_features` judges that.
         ran = {operation.name for operation in runtime.operations}
         compared = (each for each in compare_pixels(ours, theirs) if each.operation in ran)
         wrong = tuple(each.text for each in compared if not each.is_tolerable)
@@ -102,10 +102,10 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
 
 
 def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *, allowed: bool) -> None:
-    """Raise if a feature of the replaced Pillow is gone, unless that risk is allowed.
+    """Raise if the build lacks a feature of the Pillow that it replaces, unless the user has allowed that.
 
     Raises:
-        RefusedError: names what would be lost.
+        RefusedError: a feature would be lost; the message names it.
     """
     lost = sorted(set(before) - set(after) - _HEADERS_ONLY - _PARTS_OF_WEBP)
     if lost and not allowed:
@@ -116,8 +116,8 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
 
 
 def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
-    """Unpack an official wheel into a directory that can go on `sys.path`; kept in the cache."""
-    if not wheel.sha256:  # of an index that tells none: what it gives now is another file than the one before, perhaps
+    """Unpack an official wheel in the cache, unless that was done before; return the directory, for `sys.path`."""
+    if not wheel.sha256:  # the index states no hash, so it may now offer a different file than before
         wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
 
     def unpack(tree: Path) -> None:

@@ -1,6 +1,6 @@
-"""Time real operations of two stacks in turn (A B A A B A), and give ratios of medians.
+"""Time real operations of two stacks in turn (A B A A B A), and compute ratios of medians.
 
-The second A is a process of its own: it tells how much two measurements of the same differ on this machine now.
+The second A of each round is a different process. Its difference from the first A shows the noise of the machine.
 """
 
 import json
@@ -35,18 +35,18 @@ SHORT: tuple[str, ...] = (
     "chops add",
 )
 _FOR_THE_FIGURE = 4
-"""So many times as many rounds for the operation whose ratio stands for the build: three places have to agree on it."""
+"""Factor for the number of rounds of the headline operation, whose ratio stands for the build in several places."""
 _WORKER = Path(__file__).with_name("_worker.py")
 
 
 @immutable
 class MeasuredPil:
-    """One PIL to measure.
+    """A PIL to measure.
 
     Attributes:
-        label: for the table ("pillow 13.0.0").
-        python: the interpreter that runs it.
-        stage: a directory that goes in front of its path; None for what is installed.
+        label: its name in the table ("pillow 13.0.0").
+        python: path of the interpreter that runs it.
+        stage: the directory that contains it, for the front of `sys.path`; None for the installed PIL.
     """
 
     label: str
@@ -56,13 +56,13 @@ class MeasuredPil:
 
 @immutable
 class TimingEffort:
-    """How long to measure.
+    """The operations to measure, and how long.
 
     Attributes:
-        operations: names; empty for every one that there is.
-        rounds: how often the two take turns; more often for the operation that stands for a build.
-        seconds: for each operation, contender and round.
-        photo: a picture to work on; None for a generated one.
+        operations: names of operations; empty for all.
+        rounds: rounds in which both stacks take turns; the headline operation gets more.
+        seconds: seconds per operation, process and round.
+        photo: path of a picture to use; None for a generated one.
     """
 
     operations: tuple[str, ...] = SHORT
@@ -73,13 +73,13 @@ class TimingEffort:
 
 @immutable
 class MeasurementConditions:
-    """Where and when it is measured.
+    """The circumstances of a measurement.
 
     Attributes:
-        cpu: its name, for the table.
-        measured_at: ISO 8601, for the table.
-        variables: environment variables of the subprocesses.
-        emit: is called with each event of the progress.
+        cpu: name of the CPU, for the table.
+        measured_at: date and time in ISO 8601, for the table.
+        variables: the environment variables of the processes.
+        emit: receives the progress events.
     """
 
     cpu: str
@@ -91,16 +91,16 @@ class MeasurementConditions:
 def measure(
     before: MeasuredPil, after: MeasuredPil, effort: TimingEffort, circumstances: MeasurementConditions
 ) -> SpeedTable:
-    """Measure two stacks in turn, and the first one against itself.
+    """Measure two stacks in turn, and the first one also against itself.
 
     Args:
-        before: what is replaced.
-        after: what replaces it.
-        effort: which operations, for how many rounds and seconds.
-        circumstances: what the table says of the machine, and who listens.
+        before: the stack that is replaced.
+        after: the stack that replaces it.
+        effort: the operations, rounds and seconds.
+        circumstances: CPU and time for the table, environment variables, and listener for progress.
 
     Raises:
-        FailedError: one of them cannot even be imported, or they share no operation.
+        FailedError: one of the stacks cannot be imported, or no operation runs on both.
     """
     with ExitStack() as stack:
         measured = (before, after, before)
@@ -128,16 +128,18 @@ def measure(
 
 
 def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]]) -> tuple[SpeedRow, float] | None:
-    """Return the row of an operation, and by what share the medians of the old stack's two processes differ.
+    """Summarise the rounds of one operation.
 
     Args:
-        operation: its name.
-        rounds: of each the milliseconds before, after, and before in another process; infinite where it failed.
+        operation: name of the operation.
+        rounds: for each round the milliseconds of the old stack, the new stack, and the old stack in its second
+            process; infinite if it failed.
 
     Returns:
-        None if one of the three failed in more than half of them.
+        The row of the table, and by what fraction the medians of the old stack's two processes differ (0 if they are
+        equal); None if a process failed in more than half of the rounds.
     """
-    # Not the least: the machine's best moment of each decides that.
+    # Medians rather than minima: a minimum depends on the machine's best moment.
     before, after, again = (median(column) for column in zip(*rounds, strict=True))
     if not math.isfinite(before + after + again):
         return None
@@ -165,7 +167,7 @@ def _open(
 def _time_operations(
     workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
 ) -> Iterator[tuple[SpeedRow, float]]:
-    """Yield a row for each operation that both can do, and by what share the first differs from itself."""
+    """Yield for each operation that both stacks can run its row, and the difference of the first stack from itself."""
     names = effort.operations
     if not names:
         known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)

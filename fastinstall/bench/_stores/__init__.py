@@ -1,18 +1,18 @@
-"""One file per way to store images; discovered by file name, run inside the target.
+"""Ways to store images, one per file: found by file name, and run inside the target.
 
-The code that measures a store is the code that a user gets for keeping it: `printed_code.py` prints a file of this
-package as a self-contained script, including what it imports from its neighbours. So at import a file imports only the
-standard library and names of its neighbours (`from .preparing import ...`), and runs on Python 3.8 or later. It has:
+A user gets the same code that was measured: `printed_code.py` prints a file of this package as a self-contained script,
+together with the files of this package that it imports. Each file therefore runs on Python 3.8 or later. At import it
+needs only the standard library and this package (`from ._preparing import ...`). The file's name is the store's name; a
+leading underscore marks shared code. A store has:
 
-- `NAME`, the file's name; `TITLE` for people; `CAVEAT`: what to know before choosing it;
-- `MODULES`, if any: what must be importable; `BRINGS`: the requirements that provide them;
+- `TITLE`: its name for people; `CAVEAT`: what to know before choosing it;
+- `MODULES`, optional: modules that must be importable; `BRINGS`: the requirements that provide them;
 - `IN_FILES = True`, if each image has its own file, so that any loader can read it;
-- `SETTINGS`, if any: which of "shorter" and "filter" affect its content;
-- `PRIORITY`: its place among all candidates when time is short, the lowest first; the largest stores come last;
-- `make(images, out, wanted)`: puts images into the directory `out`, and continues after an interruption; yields
-  (name, bytes, trouble) for each, with an empty trouble unless it was left out;
-- `Reader(path)`: `len()`, `read(index)`, `name(index)`, `path(index)` if it has files, `paths` (its files),
-  `close()`. It opens its files at the first read, separately in every process.
-
-A file without `NAME` is shared by others.
+- `SETTINGS`, optional: which of "shorter" and "filter" affect the stored images;
+- `PRIORITY`: its place in the order of measurement, which matters when time is short; lower is earlier, and the largest
+  stores come last;
+- `make(images, out, wanted)`: writes images into the directory `out`, continuing after an interruption; yields for each
+  (name, bytes, error), where the error is empty if the image was stored;
+- `Reader(path)`: has `len()`, `read(index)`, `name(index)`, `path(index)` if each image has a file, `paths` (all files
+  of the store) and `close()`. Every process opens the files separately, at its first read.
 """

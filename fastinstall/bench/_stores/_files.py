@@ -1,4 +1,4 @@
-"""Images in separate files, named after their originals, and made on every CPU."""
+"""Write images to separate files, named after their originals, on all CPUs in parallel."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ from typing import Any, BinaryIO, Callable, Deque, Dict, Iterator, List, Tuple
 
 from ._preparing import Outcome, Source, leave_room, trouble_of, write_file
 
-Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # its size in bytes, and its writer
+Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # size of the file in bytes, function that writes it
 
 
 def make_files(
     images: List[Source], out: str, wanted: Dict[str, Any], named: Callable[[str], str], encode: Callable[..., Encoded]
 ) -> Iterator[Outcome]:
-    """Write a file for each image: `named` derives its name from the image's, `encode` reads and encodes it."""
+    """Write a file for each image; `named` derives its name from the image's name, `encode` encodes the image."""
     return in_parallel(partial(make_file, out, wanted, named, encode), images)
 
 
@@ -37,9 +37,9 @@ def make_file(out: str, wanted: Dict[str, Any], named: Any, encode: Any, source:
 
 
 def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iterator[Any]:
-    """Yield a function's result for each image, in order, only slightly ahead of the consumer, to save memory.
+    """Call a function for each image in parallel; yield the results in order, only slightly ahead, to save memory.
 
-    Where no semaphore can be made (a container without a /dev/shm to write to, sem_open(3)), one process does it all.
+    If semaphores are unavailable (sem_open(3), in a container without a writable /dev/shm), one process does all work.
     """
     processes = len(os.sched_getaffinity(0))
     ahead: Deque["Future[Any]"] = deque()
@@ -59,7 +59,7 @@ def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iter
 
 
 def opened(path: str, *modes: str) -> Any:
-    """Return an image, decoded and in RGB as in a loader, unless it is in one of these modes."""
+    """Decode an image; convert it to RGB, as a loader does, unless its mode is one of `modes`."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -70,7 +70,7 @@ def opened(path: str, *modes: str) -> Any:
 
 
 class FileReader:
-    """The images below a directory, sorted by name."""
+    """Reads the images below a directory, sorted by name."""
 
     def __init__(self, path: str) -> None:
         self.root = path

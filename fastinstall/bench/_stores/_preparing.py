@@ -1,4 +1,4 @@
-"""What all of these scripts share: find the images, report progress, write complete files, leave free disk space."""
+"""Code that all stores share: find the images, report progress, write complete files, leave free disk space."""
 
 import errno
 import json
@@ -7,9 +7,9 @@ import sys
 import time
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Set, Tuple
 
-Source = Tuple[str, str]  # its name in the store, its file
-Content = Tuple[str, bytes, str]  # the name, what is stored, why it is left out
-Outcome = Tuple[str, int, str]  # the name, the bytes written, why it was left out
+Source = Tuple[str, str]  # name in the store, path of the image
+Content = Tuple[str, bytes, str]  # name, content to store, error (empty if none)
+Outcome = Tuple[str, int, str]  # name, bytes written, error (empty if none)
 
 SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 KEEP_FREE = 1 << 30  # bytes of disk space to leave free
@@ -45,7 +45,7 @@ def main(make: Callable[[List[Source], str, Dict[str, Any]], Iterator[Outcome]],
 
 
 def images_below(place: str) -> List[Source]:
-    """Return every image: its relative path, which becomes its name, and its file; hidden directories are skipped."""
+    """Return name and path of each image, sorted; the name is the relative path. Hidden directories are skipped."""
     sources: List[Source] = []
     seen: Set[str] = set()
     for directory, inner, files in os.walk(place, followlinks=True):
@@ -60,7 +60,7 @@ def images_below(place: str) -> List[Source]:
 
 
 def claim(out: str, wanted: Dict[str, Any]) -> None:
-    """Start a directory, or continue one that the same script started; leave any other alone."""
+    """Mark a directory as this script's; exit unless it is empty, or was marked before with the same settings."""
     mark = os.path.join(out, "prepared.json")
     os.makedirs(out, exist_ok=True)
     if not os.path.exists(mark):
@@ -73,7 +73,7 @@ def claim(out: str, wanted: Dict[str, Any]) -> None:
 
 
 def originals(images: List[Source]) -> Iterator[Content]:
-    """Yield the unchanged images: the bytes of their files."""
+    """Yield the name and the unchanged bytes of each image, or the error of reading it."""
     for name, path in images:
         try:
             yield name, content_of(path), ""
@@ -87,7 +87,7 @@ def content_of(path: str) -> bytes:
 
 
 def leave_room(place: str, count: int, wanted: Dict[str, Any]) -> None:
-    """Raise if writing so many bytes would leave too little free space."""
+    """Raise OSError if writing `count` bytes would leave too little free disk space."""
     disk = os.statvfs(place)
     if disk.f_bavail * disk.f_frsize - count < wanted.get("keep_free", KEEP_FREE):
         raise OSError(errno.ENOSPC, "it would leave too little free disk space", place)

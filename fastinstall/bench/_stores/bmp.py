@@ -2,8 +2,8 @@
 
     python prepare.py IMAGES OUT
 
-Check the size first: a photo takes 10 to 20 times its JPEG, so the copies no longer fit into memory, and the disk
-replaces the decoder as the bottleneck. BMP has no EXIF orientation: a loader that turns pictures by it finds none. The
+Check the size first: a photo takes 10 to 20 times as much space as its JPEG. If the copies no longer fit into memory,
+the disk replaces the decoder as the bottleneck. BMP cannot store the EXIF orientation, so a loader cannot apply it. The
 directories stay the same; `a.jpg` becomes `a.jpg.bmp`:
 
     torchvision.datasets.ImageFolder("OUT", transform)
@@ -39,4 +39,4 @@ def encode(path: str, _wanted: Dict[str, Any]) -> Encoded:
 
 
 class Reader(FileReader):
-    """The copies."""
+    """Reads the copies."""

@@ -1,9 +1,9 @@
-"""Your images unchanged, in an LMDB: one file that all processes map into memory.
+"""Your images unchanged, in an LMDB database: one file that all processes map into memory.
 
     python -m pip install lmdb
     python prepare.py IMAGES OUT
 
-It only saves opening a file for each image; decoding stays the same. Reading:
+It only saves opening a file for each image; decoding takes as long as before. To read the images:
 
     from prepare import Reader                 # this file
 
@@ -18,8 +18,8 @@ It only saves opening a file for each image; decoding stays the same. Reading:
             image = Image.open(io.BytesIO(self.images.read(index))).convert("RGB")
             return transform(image), os.path.dirname(self.images.name(index))
 
-Every process opens it separately, because an LMDB must not be used across a fork. Run the same command again to
-continue after an interruption.
+Every process opens the database separately, because an open LMDB database must not be used after a fork. Run the same
+command again to continue after an interruption.
 """
 
 import mmap
@@ -36,14 +36,14 @@ BRINGS = ("lmdb",)
 PRIORITY = 1020
 
 FILE = "data.mdb"
-PAGE = min(mmap.PAGESIZE, 32768)  # bytes; LMDB has the kernel's pages, but none above this (MAX_PAGESIZE)
+PAGE = min(mmap.PAGESIZE, 32768)  # bytes; LMDB uses the kernel's page size, but at most this one (MAX_PAGESIZE)
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
     import lmdb
 
     sizes = (os.path.getsize(path) for _, path in images if os.path.exists(path))
-    room = 2 * sum(size + 2 * PAGE for size in sizes) + (64 << 20)  # of addresses; the file takes only what it needs
+    room = 2 * sum(size + 2 * PAGE for size in sizes) + (64 << 20)  # only address space; the file grows as needed
     with lmdb.open(out, map_size=room, max_dbs=2, sync=False) as store:
         tables = store.open_db(b"images"), store.open_db(b"names")
         with store.begin(db=tables[1]) as transaction:
@@ -61,7 +61,7 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 class Reader:
-    """Reads the original images: opened at the first read, and closed before a fork, so that no child inherits it."""
+    """Reads the stored images. It opens the database at the first read, and closes it before each fork."""
 
     def __init__(self, path: str) -> None:
         self.root = path

@@ -1,18 +1,18 @@
-"""Copies of your images with the shorter side at the length that training uses.
+"""Copies of your images, resized so that the shorter side has the length that training uses.
 
     python prepare.py IMAGES OUT
 
-Directories and names stay the same, so your loader only needs the other directory:
+Directories and names stay the same, so you only need to change the directory in your loader:
 
     torchvision.datasets.ImageFolder("OUT", transform)
 
-JPEG stays JPEG (quality 90, 4:2:0), PNG stays PNG, other formats become PNG (`a.webp` becomes `a.webp.png`). Images
-that are small enough are copied unchanged. The EXIF orientation is kept, except of TIFF, which Pillow turns when it
-opens it; transparency is lost, as in a loader that converts to RGB. Run the same command again to continue after an
+JPEG stays JPEG (quality 90, 4:2:0), PNG stays PNG, other formats become PNG (`a.webp` becomes `a.webp.png`). JPEG and
+PNG files that are small enough are copied unchanged. The EXIF orientation is kept; Pillow applies it to a TIFF on
+opening. Transparency is lost, as in a loader that converts to RGB. Run the same command again to continue after an
 interruption; existing copies are kept.
 
-Random crops cannot be finer than these copies: if you train with RandomResizedCrop, set "shorter" below to two or
-three times the training size, and measure again.
+A random crop cannot show more detail than these copies. If you train with RandomResizedCrop, set "shorter" below to two
+or three times the training size, and measure again.
 """
 
 import io
@@ -43,7 +43,7 @@ def named(name: str) -> str:
 
 
 def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
-    """Return a JPEG or PNG file, with the original's metadata that viewers and loaders need; small ones unchanged."""
+    """Encode an image as JPEG or PNG, keeping the EXIF orientation; small JPEG and PNG files stay unchanged."""
     image, stream = opened(path, "RGB", "L"), io.BytesIO()
     is_small = min(image.size) <= wanted["shorter"]
     if is_small and named(path) == path:
@@ -65,4 +65,4 @@ def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
 
 
 class Reader(FileReader):
-    """The copies."""
+    """Reads the copies."""

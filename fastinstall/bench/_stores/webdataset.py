@@ -1,15 +1,15 @@
-"""Your images unchanged, in tar files of about 1 GiB as WebDataset reads them.
+"""Your images unchanged, in tar files of about 1 GiB for WebDataset.
 
     python prepare.py IMAGES OUT
 
-WebDataset reads such files from start to end, which suits network disks and object stores, and shuffles within a
-memory buffer:
+WebDataset reads the files from start to end, which suits network disks and object stores. It shuffles within a buffer
+in memory:
 
     webdataset.WebDataset(sorted(glob.glob("OUT/*.tar")), shardshuffle=100).shuffle(1000).decode("pil")
 
-The key of an image is its path without the extension, so it contains the directory as a label. A dot in a name becomes
-"_", because WebDataset takes what follows the first dot as the extension; duplicate keys get a number. With the indexes
-beside them, you can read the files in any order:
+The key of an image is its relative path without the extension, so it contains the directory, which is usually the
+label. A dot in a name becomes "_", because WebDataset takes the text after the first dot as the extension. Duplicate
+keys get a number. Each tar file has an index beside it, so you can also read the images in any order:
 
     from prepare import Reader                 # this file
 
@@ -40,14 +40,14 @@ TITLE = "tar files (WebDataset)"
 CAVEAT = "WebDataset reads it from start to end: it only shuffles within a memory buffer"
 PRIORITY = 1050
 
-MOST = 1 << 30  # bytes in an archive
+MOST = 1 << 30  # maximum bytes in an archive
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
     named, finished = members(images), Reader(out)
     done = {name for _, name, _, _ in finished.index}
     number, shard = len(finished.paths), None
-    with suppress(GeneratorExit):  # the caller has enough of them
+    with suppress(GeneratorExit):  # the caller may stop early
         for name, content, trouble in originals([each for each in images if each[0] not in done]):
             if not trouble:
                 leave_room(out, len(content), wanted)
@@ -62,7 +62,7 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 def members(images: List[Source]) -> Dict[str, str]:
-    """Return the name in the archive for the name of each image: no two have the same key."""
+    """Choose a name with a unique key in the archives for each image; return these names by the images' names."""
     names: Dict[str, str] = {}
     taken: Set[str] = set()
     for number, (name, _) in enumerate(images):
@@ -77,12 +77,12 @@ def members(images: List[Source]) -> Dict[str, str]:
 
 
 class Shard:
-    """An archive. It is complete once its index is beside it; another one is written anew."""
+    """An archive that is being written. It counts as complete once it has an index; otherwise it is written again."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.archive = tarfile.open(path, "w", format=tarfile.GNU_FORMAT, encoding="utf-8")  # noqa: SIM115 (`end`)
-        self.index: List[Tuple[str, int, int]] = []  # of each image: name, first byte, length
+        self.archive = tarfile.open(path, "w", format=tarfile.GNU_FORMAT, encoding="utf-8")  # noqa: SIM115 (closed by `end`)
+        self.index: List[Tuple[str, int, int]] = []  # name, position of the first byte, and length of each image
 
     def add(self, name: str, member: str, content: bytes) -> None:
         header = tarfile.TarInfo(member)
@@ -97,7 +97,7 @@ class Shard:
 
 
 class Reader:
-    """Reads the original images, in any order."""
+    """Reads the stored images, in any order."""
 
     def __init__(self, path: str) -> None:
         self.root = path

@@ -1,25 +1,28 @@
-"""One file per way to decode and resize an image; discovered by file name, run inside the target.
+"""Ways to decode and resize an image, one per file: found by file name, and run inside the target.
 
-The file's name, with hyphens, is the adapter's name. A name with a leading underscore is shared code. At import, a file
-imports only the standard library and its neighbours, and it runs on Python 3.8 or later. An adapter has:
+The file's name, with hyphens, is the adapter's name; a leading underscore marks shared code. Each file runs on Python
+3.8 or later, and at import needs only the standard library and this package. An adapter has:
 
-- `TITLE` for people; `MODULES`: what must be importable; `CODE`: the line of code that uses it;
-- `BRINGS`: the requirements that provide the modules; `BY_HAND`, if any: why they are never fetched; `SDISTS`: those
-  that are only published as source distributions, and compile nothing;
-- with defaults: `FORMATS`: what it decodes, by Pillow's names, else whatever Pillow opens; `ALIASED`: whether its
-  resize skips pixels, so that the picture differs; `SCALES`: how many times the requested size an image must have to be
-  decoded partly; `PRIORITY`: its place among all candidates when time is short, the lowest first;
-- `LOADER`: a module with a function `load(path)`, which returns an array of height x width x 3 bytes, RGB, or a Pillow
-  image. The names `SHORTER`, `CROP` (0 for none) and `FILTER` are assigned before it. The user gets the code that was
-  measured. At import it loads nothing and starts no thread, because a pool may fork after it;
-- if it loads whole batches, in `LOADER` too: `batches(lists, threads, size, ahead)`: arrays of batch after batch, in
-  order, from lists of at most `size` paths, on this number of its own threads, loading ahead if `ahead`;
-- if its stages can be timed, in `LOADER` too: `decode` (from a file's bytes), `convert`, `resize` and `crop`, which
-  take each other's results, and which `load` calls;
+- `TITLE`: its name for people; `MODULES`: modules that must be importable; `CODE`: the line of code that uses it;
+- `BRINGS`: the requirements that provide the modules; `BY_HAND`, optional: why they are never fetched; `SDISTS`,
+  optional: those that are only published as source distributions, in pure Python;
+- `FORMATS`, optional: the formats that it decodes, by Pillow's names; by default all that Pillow opens;
+- `ALIASED`, optional: whether its resize skips pixels, so that the picture differs;
+- `SCALES`, optional: how many times the requested size an image must have for the adapter to decode it at a reduced
+  size;
+- `PRIORITY`, optional: its place in the order of measurement, which matters when time is short; lower is earlier;
+- `LOADER`: the source of a module with a function `load(path)`, which returns an RGB array of height x width x 3 bytes,
+  or a Pillow image. The names `SHORTER`, `CROP` (0 for none) and `FILTER` are assigned before the source runs. The user
+  gets the same code that was measured. At import it loads no image and starts no thread, because a pool may fork later;
+- in `LOADER`, if it loads whole batches: `batches(lists, threads, size, ahead)`, which yields the pictures of each list
+  of at most `size` paths, in order. It uses `threads` threads of its own, and loads ahead if `ahead` is true;
+- in `LOADER`, if its stages can be timed: `decode` (of a file's bytes), `convert`, `resize` and `crop`. Each takes the
+  result of the previous one, and `load` calls them;
 - `versions()`, if `MODULES` does not suffice: names and versions of the packages involved;
-- `trouble()`, optional: why it cannot run here although its modules are installed ("no NVIDIA GPU"); empty if it can.
+- `trouble()`, optional: why the adapter cannot run here although its modules are installed ("no NVIDIA GPU"); empty if
+  it can.
 
-All but those with batches load on one thread, like a DataLoader's worker with its own CPU. They drop an alpha channel,
-as Pillow's `convert("RGB")` does, and do not turn pictures by their EXIF orientation; only Pillow does, with TIFF. If a
-library lacks the filter, the nearest one is used, and the adapter says so.
+Adapters without `batches` load on one thread, like a DataLoader's worker with its own CPU. All drop an alpha channel,
+as Pillow's `convert("RGB")` does, and ignore the EXIF orientation, except that Pillow applies it to TIFF. If a library
+lacks the requested filter, the adapter uses the nearest one, and its docstring says so.
 """

@@ -1,6 +1,6 @@
-"""OpenCV, reduced with INTER_AREA: the average of merged pixels, whatever filter was requested.
+"""OpenCV, reduced with INTER_AREA, which averages the merged pixels; the requested filter is ignored.
 
-It is OpenCV's only way of reducing that skips no pixels.
+INTER_AREA is the only method of OpenCV that skips no pixels when it reduces a picture.
 """
 
 TITLE = "OpenCV, INTER_AREA"

@@ -1,4 +1,4 @@
-"""OpenCV as most code calls it: INTER_LINEAR reads four pixels, however many are merged, and so aliases."""
+"""OpenCV as most code calls it: INTER_LINEAR reads only four source pixels for each result, which causes aliasing."""
 
 from . import opencv_area
 

@@ -1,6 +1,6 @@
 """OpenCV's reduced decoding: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the smallest that suffices.
 
-OpenCV cannot tell a picture's size without decoding it, so Pillow reads the header.
+OpenCV cannot determine a picture's size without decoding it, so Pillow reads the header.
 """
 
 from . import opencv_area

@@ -1,4 +1,4 @@
-"""Pillow without a needless copy: convert("RGB") copies a picture that is already RGB."""
+"""Pillow without the needless copy that convert("RGB") makes of a picture that is already RGB."""
 
 from . import pillow
 

@@ -1,7 +1,8 @@
 """Pillow's resize in two steps: blocks of pixels are averaged first, down to twice the requested size.
 
-For formats without draft mode: large PNG, WebP, TIFF. With draft mode nothing is left to average. The gap is the one
-that thumbnail() uses, and Pillow's documentation calls the result nearly as good as without.
+This helps with large pictures in formats without draft mode: PNG, WebP, TIFF. After draft mode the picture is too small
+for the first step. The gap, 2.0, is the one that thumbnail() uses. Pillow's documentation calls the result nearly as
+good as that of a plain resize.
 """
 
 from . import pillow

@@ -1,9 +1,10 @@
 """libvips' thumbnail on one thread: JPEG and WebP are decoded at a fraction of the size, then resized.
 
-Its kernel is Lanczos, whatever filter was requested; `thumbnail` has no other. Its cache is off: a cached picture would
-not be decoded again, and none repeats soon. `fail_on` makes an error of a picture that libvips would give in black,
-such as a TIFF whose compression it was built without. Its threads do not survive a fork: a process that has loaded a
-picture cannot fork workers that load some.
+The kernel is always Lanczos, because `thumbnail` has no other; the requested filter is ignored. The cache is off: in
+training the same picture does not come back soon, and a measurement must decode it again each time. `fail_on` turns a
+failed decoding into an error; otherwise libvips returns a black picture, for example of a TIFF whose compression it was
+built without. The threads of libvips do not survive a fork, so a process that has loaded a picture cannot fork workers
+that load pictures.
 """
 
 import os
@@ -48,10 +49,10 @@ def versions() -> Dict[str, str]:
 
 
 def trouble() -> str:
-    """Return why its library cannot be used; pyvips looks for it at import."""
+    """Return why libvips cannot be used; empty if it can. pyvips looks for it at import."""
     os.environ["VIPS_CONCURRENCY"] = "1"
     try:
-        import pyvips  # noqa: F401 (whether it is there)
-    except Exception as error:  # noqa: BLE001 (whatever it raises is the reason)
+        import pyvips  # noqa: F401 (only to see whether the import works)
+    except Exception as error:  # noqa: BLE001 (any exception is the reason)
         return "no libvips for pyvips: %s" % str(error).split("  ")[0]
     return ""

@@ -1,4 +1,4 @@
-"""simplejpeg: a thin binding with its own libjpeg-turbo; Pillow does the rest."""
+"""simplejpeg, a thin binding with its own libjpeg-turbo; Pillow resizes."""
 
 from . import pillow
 

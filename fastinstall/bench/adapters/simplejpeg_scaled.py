@@ -1,6 +1,7 @@
 """simplejpeg's scaled decoding: libjpeg-turbo decodes at a fraction of the size, the smallest that suffices.
 
-Not by factors below two: then decoding the complete picture is faster. Source: simplejpeg's documentation.
+It does not scale by factors below two, because decoding the complete picture is then faster. Source: simplejpeg's
+documentation.
 """
 
 from . import simplejpeg

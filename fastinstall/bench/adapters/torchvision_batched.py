@@ -1,7 +1,7 @@
 """torchvision decodes a list of JPEGs at once, on a GPU if there is one, else on one thread per CPU.
 
-On the CPU torchvision decodes a list one by one, so each thread gets a part of the batch; every call lets the
-other threads run.
+On the CPU torchvision decodes the images of a list one after the other, so each thread gets a part of the batch. The
+calls release Python's lock, so the threads run in parallel.
 """
 
 from . import torchvision_io

@@ -1,7 +1,7 @@
-"""torchvision's own decoders, and its resize with antialiasing; always tensors of channel, row, column.
+"""torchvision's own decoders, and its resize with antialiasing; its tensors have the order channel, row, column.
 
-Its wheels require torch, which takes gigabytes, so they are never fetched; most environments with torch have them.
-Lanczos for tensors came late: earlier versions report at the first picture that they lack it.
+torchvision requires torch, which takes gigabytes, so it is never fetched; most environments with torch have it. Old
+versions lack the Lanczos filter for tensors, and fail at the first picture.
 """
 
 TITLE = "torchvision.io, transforms.v2"
@@ -21,7 +21,7 @@ def finished(image):
         image = image[:, top : top + CROP, left : left + CROP]
     return image.permute(1, 2, 0).contiguous().cpu().numpy()
 """
-"""The end of a LOADER: what it does with a decoded tensor."""
+"""The end of a LOADER: resize and crop a decoded tensor."""
 LOADER = f"""
 import torch
 from torchvision.io import ImageReadMode, decode_image, read_file
@@ -37,10 +37,10 @@ def load(path):
 
 
 def trouble() -> str:
-    """Return why the installed one cannot be used."""
+    """Return why the installed torchvision cannot be used; empty if it can."""
     try:
-        from torchvision.io import decode_image  # noqa: F401 (whether it is there)
-        from torchvision.transforms.v2 import functional  # noqa: F401 (whether it is there)
-    except Exception as error:  # noqa: BLE001 (a torchvision made for another torch raises anything)
+        from torchvision.io import decode_image  # noqa: F401 (only to see whether it exists)
+        from torchvision.transforms.v2 import functional  # noqa: F401 (only to see whether it exists)
+    except Exception as error:  # noqa: BLE001 (a torchvision built for another torch raises anything)
         return "torchvision cannot be used: %s" % error
     return ""

@@ -1,7 +1,8 @@
-"""What is timed: every operation of PIL that pipelines for training and web services use, by name.
+"""Operations of PIL to be timed, by name: those that training pipelines and web services use.
 
-Runs inside a target, as a package of `_worker.py`: standard library only at import, Python 3.8 or later. A module here
-has functions from pictures of 1920 x 1080 and of 500 x 375, by mode, to operations: calls without arguments.
+`_worker.py` imports this package inside a target, on Python 3.8 or later; at import it needs only the standard library.
+Each module has a list of functions, `PARTS`. Such a function takes pictures of 1920 x 1080 and pictures of 500 x 375,
+both by mode, and returns operations: functions without arguments, by name.
 """
 
 from typing import Any, Callable, Dict

@@ -7,7 +7,7 @@ from . import Calls, Pictures
 
 
 def converting(big: Pictures, _small: Pictures) -> Calls:
-    """Return conversions between modes; a source is made when it is first used, as a palette takes seconds."""
+    """Return conversions between modes; source pictures are made at first use, because a palette takes seconds."""
     rgb = big["RGB"]
     made: Calls = {
         **{mode: partial(big.get, mode) for mode in big},
@@ -32,7 +32,7 @@ def converting(big: Pictures, _small: Pictures) -> Calls:
 
 
 def converted(source: Callable[[], Any], mode: str) -> Any:
-    """Convert what `source` returns."""
+    """Convert the picture that `source` returns."""
     return source().convert(mode)
 
 
@@ -72,7 +72,7 @@ def enhanced(enhancer: Any, picture: Any) -> Any:
 
 
 def shifted_hue(picture: Any) -> Any:
-    """Change the picture as colour jitter does."""
+    """Change the colours of a picture as torchvision's ColorJitter does."""
     from PIL import Image
 
     hue, saturation, value = picture.convert("HSV").split()

@@ -1,4 +1,4 @@
-"""Operations that decode and encode, to be timed."""
+"""Operations that decode and encode image files, to be timed."""
 
 import io
 from functools import lru_cache, partial
@@ -24,7 +24,7 @@ def coding(big: Pictures, small: Pictures) -> Calls:
 
 
 def other_codecs(big: Pictures, small: Pictures) -> Calls:
-    """Return what web services use beside plain JPEG and PNG; a missing codec answers with an error."""
+    """Return operations of web services other than plain JPEG and PNG; an operation fails if its codec is missing."""
     rgb, rgba = small["RGB"], small["RGBA"]
     sources: Dict[str, Callable[[], bytes]] = {
         "jpeg progressive": lambda: encoded(rgb, "JPEG", quality=85, progressive=True, optimize=True),
@@ -65,7 +65,7 @@ def draw_page() -> Any:
 
 
 def decode_made(make: Callable[[], bytes]) -> None:
-    """Decode a file that is made when it is asked for."""
+    """Decode the file that `make` returns."""
     decode(make())
 
 
@@ -86,7 +86,7 @@ def thumbnail(data: bytes) -> None:
 
 
 def encoded(picture: Any, form: str, **options: Any) -> bytes:
-    """Return a picture as the bytes of a file."""
+    """Encode a picture, and return the bytes of the file."""
     target = io.BytesIO()
     picture.save(target, form, **options)
     return target.getvalue()
@@ -100,7 +100,7 @@ def decode(data: bytes) -> None:
 
 
 def pipeline(data: bytes) -> Any:
-    """Do what an image classifier's loader does: decode, shorter side to 256, centre crop of 224."""
+    """Load as for an image classifier: decode, resize the shorter side to 256, crop the central 224 pixels."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""Operations on two pictures, drawing, frames and shared memory, to be timed."""
+"""Operations that combine pictures, move pixels, draw, or exchange memory with other libraries, to be timed."""
 
 from functools import partial
 
@@ -69,7 +69,7 @@ def drawing(big: Pictures, small: Pictures) -> Calls:
 
 
 def crossing(big: Pictures, small: Pictures) -> Calls:
-    """Return conversions from and to other libraries' memory; numpy's only if it is installed."""
+    """Return conversions from bytes and buffers, and from and to numpy arrays if numpy is installed."""
     from PIL import Image
 
     data, size = small["RGB"].tobytes(), small["RGB"].size

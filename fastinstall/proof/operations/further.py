@@ -1,4 +1,4 @@
-"""Other sizes and modes than those of photographs, and chains as training uses them, to be timed."""
+"""Operations on other sizes and modes than those of photos, and chains of operations from training, to be timed."""
 
 import random
 from functools import lru_cache, partial
@@ -12,7 +12,7 @@ MODES = ("LA", "I;16", "I", "F", "P")
 
 
 def sizing(big: Pictures, _small: Pictures) -> Calls:
-    """Return operations that resize, turn, filter and copy, at sizes other than the usual ones."""
+    """Return operations that resize, turn, filter and copy, at unusual sizes."""
     from PIL import ImageFilter
 
     blur, sharpen = ImageFilter.GaussianBlur(2), ImageFilter.SHARPEN
@@ -32,7 +32,7 @@ def sizing(big: Pictures, _small: Pictures) -> Calls:
 
 
 def other_modes(big: Pictures, _small: Pictures) -> Calls:
-    """Return operations on masks, depth maps, palettes and 16-bit greys, 640 x 480."""
+    """Return operations on masks, depth maps, palette images and 16-bit grey images, all 640 x 480."""
     gray = big["L"].resize(SIZES[0], 3)
     found: Calls = {}
     for mode in MODES:
@@ -48,7 +48,7 @@ def other_modes(big: Pictures, _small: Pictures) -> Calls:
 
 
 def ranking(big: Pictures, _small: Pictures) -> Calls:
-    """Return rank filters on 640 x 480 pixels: median, smallest, largest, most frequent."""
+    """Return rank filters on 640 x 480 pixels: median, minimum, maximum, mode."""
     from PIL import ImageFilter
 
     rgb = big["RGB"].resize(SIZES[0], 3)
@@ -58,13 +58,13 @@ def ranking(big: Pictures, _small: Pictures) -> Calls:
 
 
 def chaining(big: Pictures, _small: Pictures) -> Calls:
-    """Return augmentations as RandAugment and SimCLR do them, with the same random choices each time."""
+    """Return the augmentations of RandAugment and SimCLR, with the same random choices in every run."""
     from PIL import ImageEnhance, ImageFilter, ImageOps
 
     photo = big["RGB"].resize(SIZES[0], 3)
 
     def augment() -> None:
-        """Apply two of RandAugment's operations to each of four crops, at its middle magnitude."""
+        """Apply two of RandAugment's operations, at medium magnitude, to each of four crops."""
         kinds: Dict[str, Callable[[Any], Any]] = {
             "shear": lambda picture: picture.transform(picture.size, 0, (1, 0.15, 0, 0, 1, 0), 2),
             "rotate": lambda picture: picture.rotate(15, 2),
@@ -75,14 +75,14 @@ def chaining(big: Pictures, _small: Pictures) -> Calls:
             "autocontrast": ImageOps.autocontrast,
             "equalize": ImageOps.equalize,
         }
-        chosen = random.Random(7)  # noqa: S311 (the same choices each time)
+        chosen = random.Random(7)  # noqa: S311 (the same choices in every run)
         for _ in range(4):
             picture = photo.crop((80, 20, 560, 460)).resize((224, 224), 3)
             for name in chosen.sample(sorted(kinds), 2):
                 picture = kinds[name](picture)
 
     def contrast() -> None:
-        """Do SimCLR's crop, flip, colour jitter, grey and blur."""
+        """Apply SimCLR's crop, flip, colour jitter, grey and blur."""
         picture = photo.resize((224, 224), 3, (80.5, 20.25, 560, 460)).transpose(0)
         for enhancer in (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color):
             picture = enhancer(picture).enhance(1.3)

@@ -6,7 +6,7 @@ from . import FILTERS, Calls, Pictures
 
 
 def resizing(big: Pictures, small: Pictures) -> Calls:
-    """Return operations that resize by each filter, reduce, and make thumbnails."""
+    """Return operations that resize with each filter, reduce, and make thumbnails."""
     found: Calls = {}
     for mode in ("L", "RGB", "RGBA"):
         for name, number in FILTERS.items():
