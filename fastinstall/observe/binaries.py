@@ -24,7 +24,7 @@ _CORE, _DOCUMENT = "_imaging", "isa"
 def observe_binaries(
     interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings, *, cache: Path, scan: bool
 ) -> tuple[Linkage | None, tuple[IsaScan, ...]]:
-    """Return the results of `observe_linkage` (None without PIL) and `observe_isa`; see there for the arguments."""
+    """Return the results of `observe_linkage` (None without PIL) and `observe_isa`, which explain the arguments."""
     linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
     return linkage, observe_isa(stack, cache=cache, scan=scan)
 

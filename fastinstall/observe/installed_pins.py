@@ -78,7 +78,7 @@ def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
         yield f"{prefix / pip_pins.CONSTRAINTS} is missing or altered"
     elif not any(each.startswith(wheel) and each.endswith(".whl") for each in wheels):
         yield f"the wheel of {requirement} is missing from {prefix / pip_pins.WHEELS}"
-    with suppress(ValueError, KeyError, TypeError):  # a malformed receipt is reported elsewhere
+    with suppress(ValueError, KeyError, TypeError):  # the journal's reader reports a malformed receipt
         receipt = json_data(foreign.bytes_or_empty(prefix / RECEIPT))
         installed = pip_pins.requirement_of(receipt["distribution"], receipt["version"])
         if requirement and requirement != installed:

@@ -168,7 +168,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
 
 
 def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
-    """Return what this machine has to build a recipe: compiler, libraries and package manager."""
+    """Return the compiler, libraries and package manager with which this machine can build a recipe."""
     from fastinstall.compilers.flags import list_probed_flags
     from fastinstall.observe.toolchain import observe_toolchain
 

@@ -412,7 +412,7 @@ _LARGEST_MODULE = 1 << 16
 def observe_frameworks(
     site_packages: Path, distributions: Sequence[Distribution], packages: Sequence[CondaPackage] = ()
 ) -> tuple[FrameworkBuild, ...]:
-    """Return what an installed torch was built for; empty if there is none.
+    """Return the CUDA, ROCm or XPU version that an installed torch was built for; empty if torch is not installed.
 
     Args:
         distributions: every distribution in site-packages.

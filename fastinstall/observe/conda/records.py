@@ -6,10 +6,8 @@ files relevant to PIL: its own, libjpeg's and libtiff's.
 
 Only the description of the package is parsed. Nine tenths of a large record are files and hashes, which are skipped.
 This works because conda, mamba and py-rattler all indent their output. A line that starts with the first key's
-indentation and a quote therefore holds a key of the outermost object, whatever the strings contain. A record in
-another form is parsed completely.
-
-A record is therefore not validated as a whole.
+indentation and a quote therefore holds a key of the outermost object, whatever the strings contain. The skipped part of
+a record is not validated. A record in another form is parsed completely.
 """
 
 import re
