@@ -1,1 +1,1 @@
-"""What can be had, and how it is fetched: package indexes, wheelhouses, the store of downloads, pip."""
+"""Find and fetch files: package indexes, wheelhouses, the store of downloads, pip."""

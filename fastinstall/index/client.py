@@ -1,7 +1,7 @@
-"""The client of package indexes: it gets pages and files, with retries, a bounded wait and a bounded size.
+"""The client of package indexes: it gets pages and files, with retries, and with limits of time and size.
 
-What is raised names the URL without credentials. `ask_indexes` asks all places at once. This is neither a resolver nor
-a cache.
+Error messages show URLs without credentials. `ask_indexes` asks all indexes and `find-links` at the same time. This is
+neither a resolver nor a cache.
 """
 
 import logging
@@ -49,7 +49,7 @@ _PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
 _CONNECT_SECONDS = 5.0
 _CHUNK = 1 << 16
 _PAGE_LIMIT = 1 << 26  # bytes of a page, decoded; the largest of the public index have 10 to 20 million
-_FILE_LIMIT = 1 << 30  # bytes of a file of unknown size; the largest that are fetched, compilers, have 100 million
+_FILE_LIMIT = 1 << 30  # bytes of a file of unknown size; the largest files, compilers, have 100 million
 _LONGEST_PAUSE = 20.0  # seconds that a busy server may ask us to wait (RFC 9110, Retry-After)
 _INDEX, _SERVER = "the package index", "the server of a file"
 _FORBIDDEN = 403
@@ -59,18 +59,18 @@ _BUSY = (429, 500, 502, 503, 504, 520, 527)
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = (*HTML, JSON)
-logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
-_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # not of the decoded content
-_LASTING = (httpx2.InvalidURL, httpx2.TooManyRedirects, httpx2.DecodingError)  # the same at each attempt
+logging.getLogger("unearth").addHandler(logging.NullHandler())  # its problems are raised as errors
+_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # wrong for decoded content
+_LASTING = (httpx2.InvalidURL, httpx2.TooManyRedirects, httpx2.DecodingError)  # a retry would not help
 _ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
 
 class _BusyError(Exception):
-    """A server that may answer when asked again.
+    """The server is busy, but may answer a later attempt.
 
     Args:
-        status: what it answered, in words.
-        pause: seconds that it asks to wait before.
+        status: the status of its answer, for messages.
+        pause: seconds that the server asks to wait; 0 if it does not say.
     """
 
     def __init__(self, status: str, pause: float) -> None:
@@ -82,7 +82,7 @@ class Web:
     """A client for the indexes that pip's settings name; close it after use.
 
     Args:
-        settings: where credentials, certificates, proxy, trusted hosts and the time to wait come from.
+        settings: pip's settings, for credentials, certificates, proxy, trusted hosts and timeout.
     """
 
     def __init__(self, settings: PipSettings) -> None:
@@ -93,16 +93,16 @@ class Web:
         self.close = self._client.close
 
     def offers(self, url: str, *, page_of: str = "", forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
-        """Return what an index page offers, empty if the index lacks the page.
+        """Return the files that an index page lists; empty if the index does not have the page.
 
         Args:
-            url: of the page; may bear credentials.
+            url: URL of the page; may contain credentials.
             page_of: the distribution whose page it is; empty for a page of any files.
-            forbidden_is_absent: read "403 Forbidden" as "not there", as some stores of files mean it.
+            forbidden_is_absent: treat "403 Forbidden" as "404 Not Found": some file servers mean that by it.
 
         Raises:
-            FailedError: no answer, or none that is an index page.
-            RefusedError: the index is neither encrypted nor trusted, or leads on to a place that is not.
+            FailedError: the server does not answer, or not with an index page.
+            RefusedError: the index is neither encrypted nor trusted, or redirects to such a server or to a local file.
         """
         self._require_secure(url)
         response = self._retry(url, lambda: self._get(url))
@@ -115,17 +115,17 @@ class Web:
         return offered
 
     def download(self, url: str, path: Path, report: Callable[[int, int], None], size: int = 0) -> None:
-        """Write what a URL gives to a file, byte for byte as it is stored there.
+        """Download a file, byte for byte as the server stores it.
 
         Args:
-            url: of a file; credentials are taken from the settings.
-            path: of the file to write.
-            report: called with the bytes done, and all of them (0 if unknown).
-            size: of the file in bytes, as the index says; 0 if it does not.
+            url: URL of the file; credentials are taken from the settings.
+            path: path of the file to write.
+            report: called with the number of bytes received so far and in total (0 if unknown).
+            size: size of the file in bytes, as given by the index; 0 if unknown.
 
         Raises:
-            FailedError: no answer, a broken one, one that is larger than `size`, or a refusal.
-            RefusedError: the server is neither encrypted nor trusted, or leads on to a place that is not.
+            FailedError: the server does not answer or refuses, or its answer is incomplete or larger than `size`.
+            RefusedError: the server is neither encrypted nor trusted, or redirects to such a server or to a local file.
         """
         self._require_secure(url)
         self._retry(url, lambda: self._download(url, path, report, size), _SERVER)
@@ -149,13 +149,13 @@ class Web:
             )
 
     def _require_web(self, request: httpx2.Request) -> None:
-        """Ask servers alone, and those that may be asked: the client would read files of this machine as well."""
+        """Refuse a request to an insecure server or for a local file, which the HTTP client would read as well."""
         self._require_secure(str(request.url))
 
     def _require_secure_way(self, response: httpx2.Response) -> None:
-        """Follow no redirect to a file, or from an encrypted answer to one that anybody on the way may write.
+        """Refuse a redirect to a local file, or from HTTPS to plain HTTP, which anyone on the network could forge.
 
-        A host that pip's settings trust may be led to, as it may be asked.
+        A redirect to a host that pip's settings trust is allowed.
         """
         if not response.has_redirect_location:
             return
@@ -180,13 +180,13 @@ class Web:
             )
 
     def _get(self, url: str) -> httpx2.Response:
-        """Return an answer with its content, which may neither be endless nor come for ever."""
+        """Return a response with its content, within limits of size and time."""
         patience = _compute_patience(self._timeout)
         deadline = time.monotonic() + patience
         with self._client.get_stream(url, headers={"Accept": _ACCEPT}) as response:
             _require_not_busy(response)
             content = bytearray()
-            for chunk in response.iter_bytes():  # as they come: pieces of a size would wait for a slow one
+            for chunk in response.iter_bytes():  # of any size: waiting for a full chunk could exceed the deadline
                 content += chunk
                 if len(content) > _PAGE_LIMIT:
                     raise FailedError(
@@ -230,7 +230,7 @@ class Web:
 
 
 def _require_bounded(url: str, received: int, size: int) -> None:
-    """Raise if a file is larger than its index says, or than any file that is fetched."""
+    """Raise if a file is larger than its index says or, for unknown sizes, larger than the limit."""
     if received <= (size or _FILE_LIMIT):
         return
     limit = f"the {format_bytes(size)} that the index says" if size else format_bytes(_FILE_LIMIT)
@@ -304,16 +304,15 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
     page = IndexPage(Link(str(response.url)), response.content, response.encoding, content_type)
     if not content_type.lower().startswith(_PAGES):
         raise FailedError(f"{remove_credentials(url)}: expected an index page, got {content_type!r}", hint=OFFLINE_HINT)
-    # an index elsewhere has no say about files of this machine
+    # a remote index must not offer local files
     return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
 
 
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
-    """Return whether a page is not the index's, but of what stands before it, such as the login of a network.
+    """Return whether a page comes not from the index but from something in front of it, such as a network's login.
 
-    Such a page lists no file, and asks for something or is elsewhere.
-
-    A page that lists nothing alone is an index page of a distribution without files.
+    Such a page lists no files, and has a form, a script or a refresh, or a URL without the distribution's name. Without
+    these signs, an empty page is the index page of a distribution without files.
     """
     if not response.headers["Content-Type"].lower().startswith("text/html"):
         return False
@@ -353,16 +352,16 @@ def _describe_error(error: Exception) -> str:
 def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
     """Return the wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
 
-    Yanked files are left out: they are withdrawn.
+    Yanked (withdrawn) files are left out.
 
     Args:
-        settings: which places to ask.
-        names: of the distributions, normalised.
-        wanted: says by its name whether a file matters.
+        settings: pip's settings, with the indexes and `find-links`.
+        names: names of the distributions, normalised.
+        wanted: returns whether a file matters, given its name.
 
     Raises:
-        FailedError: a place cannot be reached. One that does not have the distribution is no failure.
-        RefusedError: a place is neither encrypted nor trusted.
+        FailedError: an index or a page cannot be reached. A missing distribution is no failure.
+        RefusedError: an index is neither encrypted nor trusted.
     """
     indexes = () if settings.no_index else settings.indexes
     pages = [
@@ -382,7 +381,7 @@ def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[s
 
 
 def _list_linked_files(places: Iterable[str], wanted: Callable[[str], bool]) -> Iterator[Artefact]:
-    """Yield the wanted files of those `find-links` that are directories."""
+    """Yield the wanted files in the `find-links` that are local directories."""
     for place in places:
         directory = local_path(place)
         if directory is not None and directory.is_dir():
@@ -432,9 +431,13 @@ def _describe(offer: OfferedFile, place: str) -> Artefact:
 
 
 def _run_concurrently(calls: Iterable[tuple[str, Callable[[], T]]], timeout: float) -> list[T]:
-    """Return the results of all calls, each named by its URL; raise the failure of the first one that fails.
+    """Make all calls in threads, and return their results in order; raise the error of the first call that failed.
 
     The threads are daemons, so that an interruption need not wait for a silent server.
+
+    Args:
+        calls: pairs of a URL, for messages, and a function.
+        timeout: seconds that one call waits for an answer.
     """
     futures: dict[Future[T], str] = {}
     for url, call in calls:
@@ -452,9 +455,9 @@ def _run_concurrently(calls: Iterable[tuple[str, Callable[[], T]]], timeout: flo
 
 
 def _compute_patience(timeout: float) -> float:
-    """Return the seconds after which an answer is given up, however slowly it comes.
+    """Return how many seconds to wait for a complete answer.
 
-    Each attempt may wait for a connection and for an answer.
+    Each attempt may wait for a connection, and then for an answer.
     """
     return 2 * ATTEMPTS * timeout + 1
 

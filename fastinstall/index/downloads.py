@@ -1,9 +1,10 @@
 """The store of downloaded files, each in a directory named by its hash.
 
-A file is stored whole or not at all. Beside it lies which indexes have offered it. Whoever knows a file's hash may take
-it; by its name it is found only where its index is configured.
+A file is stored completely or not at all. A note beside it lists the indexes that have offered it. By its hash, a file
+can always be found; by its name, only if pip is configured for one of these indexes.
 
-A file that somebody named for one run is not stored: it is copied to where this process alone has it.
+A file that the user named for one run is not stored: it is copied to a directory that this process removes when it
+ends.
 """
 
 import atexit
@@ -29,7 +30,7 @@ class CacheNotWritableError(FailedError):
 
 
 def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
-    """Return the file in the store; None if it is absent or has another hash than the artefact."""
+    """Return the path of an artefact's file in the store; None if it is absent or does not have the artefact's hash."""
     if not artefact.sha256:
         return None
     path = _place(directory, artefact, artefact.sha256)
@@ -37,16 +38,16 @@ def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
 
 
 def store_download(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Path:
-    """Put a file into the store once its hash is found right.
+    """Put a file into the store if its hash is right, and return its path.
 
     Args:
         cache: our cache directory, or the `private_space` of this process.
-        artefact: what the file is said to be, and which index says so.
-        write: writes the content to the path that it is given.
+        artefact: the expected name and hash of the file, and the index that offers it.
+        write: writes the file's content to the path that it is given.
 
     Raises:
-        FailedError: the hash is another, or the cache cannot be written.
-        RefusedError: the artefact's name or hash is none.
+        FailedError: the hash is wrong, or the cache cannot be written.
+        RefusedError: the artefact's file name or hash is malformed.
     """
     plain = PurePath(artefact.filename).name == artefact.filename and artefact.filename not in ("", ".", "..")
     if not plain or (artefact.sha256 and not _SHA256.fullmatch(artefact.sha256)):
@@ -75,7 +76,7 @@ def store_download(cache: Path, artefact: Artefact, write: Callable[[Path], None
 
 
 def copy_local_file(source: Path, target: Path) -> None:
-    """Write a file of this machine to another path as a copy, never as a link; a `write` for `store`."""
+    """Copy a local file, never as a link; serves as the argument `write` of `store_download`."""
     if not source.is_file():
         raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
     shutil.copyfile(source, target)
@@ -83,7 +84,7 @@ def copy_local_file(source: Path, target: Path) -> None:
 
 @cache
 def private_space(cache: Path) -> Path:
-    """Create a directory in our cache that goes away with this process; the same at each call.
+    """Return a directory in our cache that is created at the first call, and removed when this process ends.
 
     Raises:
         FailedError: the cache cannot be written.
@@ -91,7 +92,7 @@ def private_space(cache: Path) -> Path:
     held, process = ExitStack(), os.getpid()
 
     def leave() -> None:
-        if os.getpid() == process:  # and not a fork of it
+        if os.getpid() == process:  # not in a fork of this process
             held.close()
 
     atexit.register(leave)
@@ -104,8 +105,8 @@ class StoredFile:
     """A file in the store.
 
     Attributes:
-        path: of the file; its directory is named by the hash that it should have.
-        indexes: which have offered it, in the words of `PipSettings.places`; none where nobody knows.
+        path: path of the file; its directory is named by the hash that the file should have.
+        indexes: names of the indexes that have offered it, as in `PipSettings.places`; empty if unknown.
     """
 
     path: Path
@@ -113,25 +114,25 @@ class StoredFile:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has its hash."""
+        """Whether the file has the hash that its directory is named by."""
         return files.sha256(self.path) == self.path.parent.name
 
     def find_index(self, places: Collection[str]) -> str:
-        """Return the first of some places that has offered it; empty if none has."""
+        """Return the first of `places` that has offered the file; empty if none has."""
         return next((place for place in places if place in self.indexes), "")
 
 
 def list_offered_files(
     cache: Path, wanted: Callable[[str], bool], places: Collection[str]
 ) -> tuple[tuple[Path, str], ...]:
-    """List the wanted files in the store that one of some places has offered, in the order of the places.
+    """List the wanted files in the store that any of `places` has offered, in the order of `places`.
 
     Args:
-        wanted: says by its name whether a file matters.
-        places: names of indexes, as of `PipSettings.places`.
+        wanted: returns whether a file matters, given its name.
+        places: names of indexes, as in `PipSettings.places`.
 
     Returns:
-        Path and place of each; a file that lost its hash is left out.
+        Path and place of each file; files that do not have their hash are left out.
     """
     found = [(each, index) for each in list_stored_files(cache, wanted) if (index := each.find_index(places))]
     ranks = {place: rank for rank, place in enumerate(places)}
@@ -139,10 +140,10 @@ def list_offered_files(
 
 
 def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[StoredFile, ...]:
-    """List the wanted files in the store, by name; they are not opened.
+    """List the wanted files in the store, sorted by name; they are not opened.
 
     Args:
-        wanted: says by its name whether a file matters.
+        wanted: returns whether a file matters, given its name.
     """
     paths = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
     found = (StoredFile(path=path, indexes=_read_indexes(path)) for path in paths if wanted(path.name))
@@ -151,7 +152,7 @@ def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[Store
 
 @contextmanager
 def discarding_refused(path: Path) -> Iterator[None]:
-    """Discard a stored file that is refused in the block, with what was noted of it."""
+    """Remove a stored file and the note of its indexes if the block raises `FailedError`."""
     try:
         yield
     except FailedError:
@@ -162,16 +163,16 @@ def discarding_refused(path: Path) -> Iterator[None]:
 
 @immutable
 class _Offered:
-    """Which indexes have offered a file."""
+    """The note of the indexes that have offered a file."""
 
     indexes: tuple[str, ...]
 
 
 def record_offers(cache: Path, offered: Iterable[Artefact]) -> None:
-    """Note of the files in the store that an index offers them, by name and hash.
+    """Record which indexes offer files that are in the store with the same name and hash.
 
     Args:
-        offered: as an index has just answered.
+        offered: the files that indexes have just offered.
     """
     for artefact in offered:
         path = _place(cache, artefact, artefact.sha256)
@@ -183,7 +184,7 @@ def _record_index(path: Path, index: str) -> None:
     known = _read_indexes(path)
     if index and index not in known:
         text = codec.dump(codec.document("offered", _Offered(indexes=(*known, index))))
-        with suppress(OSError):  # a cache that is read-only serves all the same
+        with suppress(OSError):  # a read-only cache can still be used
             files.write_text(_locate_index_note(path), text, durable=False)
 
 
@@ -197,7 +198,7 @@ def _locate_index_note(path: Path) -> Path:
 
 
 def is_downloaded(cache: Path, sha256: str) -> bool:
-    """Return whether a cache has a file by its hash; nothing is opened."""
+    """Return whether a cache has a file with this hash; no file is opened."""
     return _directory(cache, sha256).is_dir()
 
 
@@ -211,7 +212,7 @@ def _directory(cache: Path, digest: str) -> Path:
 
 @contextmanager
 def writable(cache: Path) -> Iterator[None]:
-    """Explain what goes wrong with our cache directory in the block."""
+    """Turn an `OSError` in the block into a `CacheNotWritableError` that explains it."""
     try:
         yield
     except OSError as error:

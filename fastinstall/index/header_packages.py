@@ -1,6 +1,6 @@
-"""Packages of C headers that can be fetched on any distribution: their addresses, hashes, and what they describe.
+"""Packages of C headers that can be used on any Linux distribution: their addresses, hashes and libraries.
 
-They are data (`recipes/headers/packages.toml`). No index is asked for them, so they are the same everywhere.
+They are listed in `recipes/headers/packages.toml`, not looked up in an index, so they are the same everywhere.
 """
 
 from pathlib import PurePosixPath
@@ -18,12 +18,12 @@ class HeaderPackage:
     """A package of C headers.
 
     Attributes:
-        archive: its archive, by name.
-        path: where it is in the archive.
-        sha256: its hash, in hexadecimal digits.
-        size: of the package, in bytes.
-        bundled: how the file name of the library in an official wheel goes on behind ".so.", for these headers to
-            describe it ("6", "2.5"); empty for Python.
+        archive: name of the archive that has the package.
+        path: path of the package in the archive.
+        sha256: SHA-256 of the package, hexadecimal.
+        size: size of the package in bytes.
+        bundled: the version after ".so." in the file name of the library in an official wheel that these headers
+            describe ("6", "2.5"); empty for Python.
     """
 
     archive: str
@@ -35,12 +35,12 @@ class HeaderPackage:
 
 @immutable
 class HeaderPackages:
-    """All of them.
+    """All packages of C headers.
 
     Attributes:
-        schema: the version of the format, 1.
-        archives: addresses of each archive, in order.
-        packages: by the recipes' names of libraries, and by "python3.12" those of Python.
+        schema: version of the file's format: 1.
+        archives: addresses of each archive by name, the first one preferred, the others mirrors.
+        packages: by the library's name in recipes ("jpeg"), or "python3.12" for Python's headers.
     """
 
     schema: int
@@ -54,7 +54,7 @@ class HeaderPackages:
     def _describe(self, package: HeaderPackage) -> Artefact:
         filename = PurePosixPath(package.path).name
         name, version, _ = filename.split("_")
-        path = quote(package.path, safe="/+")  # archives name files by these as they stand
+        path = quote(package.path, safe="/+")  # archives do not escape these in file names
         url, *mirrors = (f"{archive}{path}" for archive in self.archives[package.archive])
         return Artefact(
             name=name,
@@ -71,7 +71,7 @@ def read_header_packages() -> HeaderPackages:
     """Return the packages that fastinstall knows.
 
     Raises:
-        DocumentError: their data are malformed.
+        DocumentError: their file is malformed.
     """
     path = recipes_directory() / "headers" / "packages.toml"
     return codec.decode(HeaderPackages, toml_data(foreign.read_text(path)), file=path)

@@ -1,7 +1,6 @@
-"""What the package index, a wheelhouse or the cache offers for a recipe, and the files themselves.
+"""Look up the files for a recipe in package indexes, a wheelhouse or the cache, and fetch them.
 
-An address of a wheel or package is resolved to its path on this machine. It is not a resolver: the planner chooses
-which offered version is built.
+This is not a resolver: the planner chooses which of the offered versions is built.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,22 +24,22 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 
 _MOST_BROUGHT = 4
-"""Of wheels of ours that indexes offer and that fit the target; older ones come by a wheelhouse."""
+"""How many wheels of ours are fetched from indexes at most, the newest first; a wheelhouse can supply older ones."""
 
 _FILL_HINT = "fill a wheelhouse on a machine with a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
 
 
 @immutable
 class PackageIndex:
-    """Where files come from.
+    """The places that files come from: indexes, a wheelhouse and our cache.
 
     Attributes:
-        settings: pip's, so that a company's mirror is honoured; or what finds them out, called only when
-            the network is asked.
-        wheelhouse: a directory of sdists and wheels; its files go before those of an index.
-        offline: ask no index; then the wheelhouse must do, and what `cache` has of the same indexes.
-        cache: our cache directory, whose downloads are on offer when offline: those that came from the indexes and
-            `find-links` of `settings`.
+        settings: pip's settings, so that a company's mirror is used; or a function that returns them, called only
+            when they are needed.
+        wheelhouse: a directory of sdists and wheels; its files are preferred to those of an index.
+        offline: ask no index; take files only from the wheelhouse and the cache.
+        cache: our cache directory. Offline, it offers the downloads that came from the indexes and `find-links` of
+            `settings`.
     """
 
     settings: PipSettings | Callable[[], PipSettings]
@@ -54,12 +53,12 @@ class PackageIndex:
         return self._read_settings().places
 
     def releases(self, recipe: Recipe, interpreter: Interpreter, builder: Interpreter | None = None) -> Releases:
-        """Return what there is to build from, and what is official, for a recipe and a target.
+        """Return the files that are offered for a recipe and a target: sources, official wheels, and our wheels.
 
         Args:
             recipe: it names the distributions.
-            interpreter: of the target.
-            builder: of the machine that builds, whose programs are looked up; None where that is the target.
+            interpreter: the target's Python.
+            builder: a Python of the building machine, for which compilers are looked up; None if that is the target.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
@@ -75,14 +74,14 @@ class PackageIndex:
     def releases_for(
         self, recipes: Sequence[Recipe], interpreter: Interpreter, builder: Interpreter | None = None
     ) -> dict[str, Releases]:
-        """Return what there is for each of several recipes, by their names; every distribution is looked up once.
+        """Return the files that are offered for each recipe, by the recipe's name; look up each distribution once.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
             RefusedError: an index is neither encrypted nor trusted.
         """
-        from fastinstall.index import selection  # noqa: PLC0415 (packaging, only when something is looked up)
+        from fastinstall.index import selection  # noqa: PLC0415 (slow to import, only for lookups)
 
         choice = selection.make_choice(recipes, interpreter, builder)
         wanted = choice.is_wanted
@@ -103,12 +102,13 @@ class PackageIndex:
         }
 
     def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
-        """Bring a file into our cache, unless it is there; its hash is verified either way.
+        """Return the path of a file in our cache; fetch it if it is absent, and verify its hash either way.
 
-        A file that no index offers was named for this run, and is in the cache no longer than this process runs.
+        A file that no index offers was named for this run only: its copy in the cache is removed when this process
+        ends.
 
         Raises:
-            FailedError: it cannot be had, its hash is wrong, or the cache cannot be written.
+            FailedError: the file cannot be fetched, its hash is wrong, or the cache cannot be written.
             RefusedError: its server is neither encrypted nor trusted.
         """
         return downloads.find_stored_file(cache, artefact) or self._bring(artefact, cache, emit)
@@ -134,7 +134,7 @@ class PackageIndex:
         raise failures[0]
 
     def _list_header_packages(self) -> dict[str, Artefact]:
-        """List the packages of C headers that can be had; offline, those in the cache or the wheelhouse."""
+        """List the packages of C headers that can be fetched; offline, those in the cache or the wheelhouse."""
         known = read_header_packages().artefacts()
         if not self.offline:
             return known
@@ -145,20 +145,20 @@ class PackageIndex:
         }
 
     def _find_address(self, artefact: Artefact) -> str:
-        """Return where a file is; an address that was saved without the token in it is looked up again."""
+        """Return the URL of a file; if it was saved with its token hidden, look it up again."""
         if HIDDEN not in artefact.url:
             return artefact.url
         found = self._ask((artefact.name,), artefact.filename.__eq__)
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _list_local_files(self, wanted: Callable[[str], bool]) -> Iterable[Artefact]:
-        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (for lookups only)
+        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
 
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
         if self.offline and self.cache is not None:
             for path, index in downloads.list_offered_files(self.cache, wanted, self.places):
-                yield replace(describe_file(path, path.parent.name), index=index)  # each lies where its sum says
+                yield replace(describe_file(path, path.parent.name), index=index)  # the directory is named by the hash
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
         from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
@@ -169,8 +169,8 @@ class PackageIndex:
         return offered
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
-        """Fetch the newest wheels of ours that an index offers: which recipe has made one stands inside it."""
-        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (like `releases_for`)
+        """Fetch and yield the newest wheels of ours that indexes offer: only their content names the recipe."""
+        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
 
         if self.cache is None:
             return
@@ -205,8 +205,8 @@ class PackageIndex:
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
-        """Return the error that names where was looked, and wheels that another recipe has built."""
-        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (like `releases_for`)
+        """Return the error with the places searched, and the wheels skipped because another recipe built them."""
+        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
 
         wanted = selection.make_choice((recipe,), interpreter).is_wanted
         local = [(each.filename, wheelhouse.recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
@@ -229,7 +229,7 @@ class PackageIndex:
         )
 
     def _explain_unoffered(self, wanted: Callable[[str], bool]) -> Iterator[str]:
-        """Explain why files of the cache that would do are not on offer when offline."""
+        """Yield the reasons why usable files in the cache are not offered when offline."""
         if not self.offline or self.cache is None:
             return
         for each in downloads.list_stored_files(self.cache, wanted):
@@ -243,8 +243,8 @@ class PackageIndex:
 
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
-    """Yield all files but the wheels of ours that another recipe has built: their labels may be the same."""
-    from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (like `releases_for`)
+    """Yield all files except wheels of ours that another recipe built: recipes may have the same label."""
+    from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (slow to import, only for lookups)
 
     for artefact in artefacts:
         if not _is_local(artefact) or recipe_of(local_path(artefact.url)) in ("", recipe.name):
@@ -252,5 +252,5 @@ def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[
 
 
 def _is_local(artefact: Artefact) -> bool:
-    """Return whether its version is a local one (PEP 440), which no official file has."""
+    """Return whether an artefact has a local version (PEP 440), which no official file has."""
     return "+" in artefact.version

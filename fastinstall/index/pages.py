@@ -1,7 +1,7 @@
 """Read a page of the simple repository API, in HTML (PEP 503) or JSON (PEP 691, 700).
 
-Only keys that decide which file is taken are read; of these, a value of another type than the API defines makes the
-page malformed. Does not fetch pages.
+Only the keys that affect the choice of a file are read. If one has a value of another type than the API defines, the
+page is malformed. Pages are not fetched here.
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ _HINT = "report it to the index's administrator; or use another index: PIP_INDEX
 
 @immutable
 class OfferedFile:
-    """A file that a page offers.
+    """A file that a page lists.
 
     Attributes:
-        link: to the file, with its hashes.
-        size: in bytes; 0 if the index does not say, as none does in HTML.
+        link: link to the file, with its hashes.
+        size: size in bytes; 0 if unknown, as always in HTML.
     """
 
     link: Link
@@ -36,10 +36,10 @@ class OfferedFile:
 
 
 def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
-    """Return what a page offers, in its order.
+    """Return the files that a page lists, in the page's order.
 
     Raises:
-        FailedError: it is malformed; names its URL and the key.
+        FailedError: the page is malformed; the message names its URL and the key.
     """
     is_json = page.content_type.lower().startswith(JSON)
     try:
@@ -59,7 +59,7 @@ def _read_html(page: IndexPage) -> Iterator[OfferedFile]:
     for anchor in parser.anchors:
         href = anchor.get("href")
         if href is not None:
-            # the attribute alone, without a value, withdraws a file as well (PEP 592)
+            # `data-yanked` withdraws a file even without a value (PEP 592)
             yanked = (anchor["data-yanked"] or "") if "data-yanked" in anchor else None
             yield OfferedFile(link=_make_link(base, href, "href", yanked, anchor.get("data-requires-python")))
 
@@ -71,7 +71,7 @@ _TYPES: dict[str, tuple[type | UnionType, str]] = {
     "yanked": (bool | str, "a boolean or a text"),
     "size": (int, "a number of bytes"),
 }
-"""The keys of a file that are read. Some servers leave out what they do not know, or write null."""
+"""The keys of a file that are read, with their types. Servers may leave out an unknown value, or send null."""
 
 
 def _read_json(page: IndexPage) -> Iterator[OfferedFile]:
@@ -107,7 +107,7 @@ def _make_link(
     requires_python: str | None = None,
     hashes: dict[str, str] | None = None,
 ) -> Link:
-    """Make a link whose URL can be split, which `Link` does only on demand."""
+    """Return a link after checking that its URL can be parsed; `Link` itself parses it only on demand."""
     try:
         link = Link(urljoin(base, url), base, yanked, requires_python, hashes=hashes)
         _ = link.parsed.port, link.filename, link.hash_option

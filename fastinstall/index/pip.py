@@ -1,8 +1,8 @@
-"""Start pip, always the tool's own and pointed at the target, so that a target without pip is served too.
+"""Run the tool's own pip on a target, so that the target needs no pip of its own.
 
-pip has no stable API, so it runs as a program and is not imported. A target too old for the tool's pip is served by its
-own. What pip would install is told by a dry run: it resolves against the index, fetches what that takes, and builds
-nothing.
+pip has no stable API, so it is run as a program and not imported. If the target is too old for the tool's pip, the
+target's own pip is run. A dry run reports what pip would install: it resolves against the index, fetches the files
+needed for that, and builds nothing.
 """
 
 import sys
@@ -28,17 +28,18 @@ _DROPPED = frozenset(
 _DRY = ("install", "--dry-run", "--quiet", "--report", "-", "--retries", "1", "--only-binary", ":all:")
 _TRIAL_SECONDS = 180.0
 _UNREACHED = "Retrying (Retry(total=0"
-"""Of the last attempt. Without an index pip takes what is installed for all there is, and says no more than this."""
+"""Part of pip's warning about the last attempt to reach an index. pip then uses only installed distributions, and
+reports no error."""
 _IMPOSSIBLE = ("ResolutionImpossible", "No matching distribution found", "Could not find a version")
 
 
 @immutable
 class PipForecast:
-    """What pip would do.
+    """What `pip install` would do.
 
     Attributes:
-        installs: normalised name to version, of what it would install.
-        impossible: its words, where it finds nothing that fits; empty if it does.
+        installs: the version of each distribution that pip would install, by normalised name.
+        impossible: pip's message if no versions fit the requirements; else empty.
     """
 
     installs: dict[str, str]
@@ -46,7 +47,7 @@ class PipForecast:
 
 
 def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
-    """Return the words that start pip for a target; a pip command follows.
+    """Return the first words of a command that runs pip on a target; pip's own arguments must follow them.
 
     Raises:
         RefusedError: the target is older than the tool's pip supports, and has no pip of its own.
@@ -59,12 +60,12 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
             f"{python}: too old for fastinstall's pip, and has no pip of its own",
             hint=f"{quote(python)} -m ensurepip, or use an environment with a later Python",
         )
-    # -I: never a directory named pip where the user happens to stand
+    # -I: never import a directory named pip from the working directory
     return (str(interpreter.executable), "-I", "-m", "pip")
 
 
 def pip_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a pip of ours: the user's, less what would lead it elsewhere."""
+    """Return the environment variables for running pip: the user's, without those that would misdirect it."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     ours = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "FASTINSTALL_GUARD": "0"}
     return {**kept, **ours, "PYTHONIOENCODING": "utf-8"}
@@ -76,13 +77,13 @@ def forecast_pip_install(
     """Find out what `pip install WORDS` would do; nothing is changed.
 
     Args:
-        words: of the command, options too.
-        settings: variables of pip's that hide those of its files; empty ones do not.
+        words: arguments and options of `pip install`.
+        settings: PIP_* variables that override pip's configuration; those with an empty value are ignored.
         variables: the environment variables of the shell.
 
     Raises:
-        UndeterminedError: pip could not tell: no index reached, no answer in time, or a pip of before dry runs.
-        RefusedError: no pip serves this target.
+        UndeterminedError: no index was reached, pip took too long, or it is too old for dry runs.
+        RefusedError: no pip supports this target.
     """
     environment = {**pip_environment(variables), **{name: value for name, value in settings.items() if value}}
     argv = (*argv_for(interpreter), *_DRY, *words)
@@ -102,9 +103,9 @@ def forecast_pip_install(
 
 
 def _is_supported(version: str) -> bool:
-    from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed for an install only)
+    from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed only for an installation)
 
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import, needed for an install only)
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import, needed only for an installation)
 
     return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
 

@@ -1,4 +1,4 @@
-"""One run that builds: the outside world, the recipe, and the index, cache and engine that it has opened."""
+"""One run that builds: its session and recipe, and the index, cache and engine that it has opened."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,12 +17,12 @@ class Run:
     """A run that builds, fetches and installs.
 
     Attributes:
-        session: the outside world.
-        recipe: what is built.
-        index: where files come from.
+        session: variables, directories, clock and events.
+        recipe: the recipe that is built.
+        index: the source of files.
         cache: root of our cache.
-        cpu: of this machine, or of the one that is built for.
-        engine: installs conda packages, or None if the plan has none.
+        cpu: the CPU of this machine, or of the machine that the build is for.
+        engine: installs conda packages; None if the plan has none.
     """
 
     session: Session
@@ -34,7 +34,7 @@ class Run:
 
     @property
     def emit(self) -> Emit:
-        """The listener."""
+        """The function that receives the events of the run."""
         return self.session.emit
 
     @property

@@ -1,7 +1,7 @@
 """Choose files of an index or a directory for a recipe and a target, by their names alone. Pure.
 
-A name says the distribution, its version and, of a wheel, the tags of what can install it (PEP 425). A `Choice` says
-which files matter at all, `select` what each of them is good for.
+A file's name contains the distribution, its version and, for a wheel, the tags of interpreters that can install it
+(PEP 425). A `Choice` decides which files matter at all; `select` sorts them by use.
 """
 
 import re
@@ -32,12 +32,12 @@ _FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
 
 @immutable
 class FileName:
-    """What the name of an sdist or a wheel says.
+    """The parsed name of an sdist or a wheel.
 
     Attributes:
-        name: of the distribution, normalised.
-        version: the version of the distribution.
-        tags: of a wheel; empty for an sdist.
+        name: name of the distribution, normalised.
+        version: version of the distribution.
+        tags: compatibility tags of a wheel; empty for an sdist.
     """
 
     name: str
@@ -51,7 +51,7 @@ class FileName:
 
 
 def parse_filename(filename: str) -> FileName | None:
-    """Parse the name of an sdist or a wheel; None for anything else.
+    """Parse the name of an sdist or a wheel; return None for any other file name.
 
     >>> name = parse_filename("pillow-13.0.0+simd.v3-cp311-cp311-manylinux_2_28_x86_64.whl")
     >>> name.name, str(name.version), name.is_wheel
@@ -72,7 +72,7 @@ def parse_filename(filename: str) -> FileName | None:
 def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
     """Return the wheel tags that a target can install, with their rank (0 is the best).
 
-    The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
+    The last tags ("linux_x86_64") are those of wheels that were built for this machine only.
     """
     python = list_leading_numbers(interpreter.version)[:2]
     architecture = interpreter.machine.replace("-", "_").replace(".", "_")
@@ -83,7 +83,7 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
 
 
 def is_installable(filename: str, interpreter: Interpreter) -> bool:
-    """Return whether a target can install a wheel: by its name, for its Python, machine and C library."""
+    """Return whether a target can install a wheel, judged by the Python, machine and C library in the wheel's name."""
     parsed = parse_filename(filename)
     return parsed is not None and not parsed.tags.isdisjoint(list_supported_tags(interpreter))
 
@@ -92,8 +92,8 @@ def list_libc_platforms(libc: str, newest: tuple[int, ...], architecture: str) -
     """Yield the platform tags that a C library accepts, the best first (PEP 600, PEP 656).
 
     Args:
-        libc: "glibc" or "musl"; another accepts none.
-        newest: its version, of which the first tag is.
+        libc: "glibc" or "musl"; any other accepts no tag.
+        newest: version of the C library; the first tag has this version.
     """
     family = _FAMILIES.get(libc)
     if family is None or len(newest) < 2 or newest[0] != _LEAST[family][0]:  # noqa: PLR2004 (major and minor)
@@ -110,13 +110,13 @@ _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
 
 @immutable
 class Choice:
-    """Which of the files of an index or a directory matter at all.
+    """The criteria for files of an index or a directory that matter at all.
 
     Attributes:
         sources: normalised names of distributions whose sdists are used.
         wheels: normalised names of distributions whose wheels are used.
-        tags: what the target can install, with the rank of each.
-        platforms: of the programs, compilers, that the machine can run which builds.
+        tags: the tags of wheels that the target can install, with their rank (0 is the best).
+        platforms: platform tags of the compilers that the building machine can run.
     """
 
     sources: frozenset[str]
@@ -125,7 +125,7 @@ class Choice:
     platforms: frozenset[str]
 
     def is_wanted(self, filename: str) -> bool:
-        """Return whether a file is by its name an sdist of use, or a wheel of use that the target can install."""
+        """Return whether a file name is that of a useful sdist, a useful and installable wheel, or a compiler."""
         compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
         if filename.endswith(".whl") and not (compiler or _may_fit(filename, self.tags)):
             return False
@@ -140,12 +140,12 @@ class Choice:
 
 
 def make_choice(recipes: Sequence[Recipe], interpreter: Interpreter, builder: Interpreter | None = None) -> Choice:
-    """Return which files some recipes can use.
+    """Return the criteria for files that the recipes can use.
 
     Args:
         recipes: they name the distributions.
-        interpreter: of the target.
-        builder: of the machine that builds; None where that is the target.
+        interpreter: the target's Python.
+        builder: a Python of the building machine; None if that is the target.
     """
     wheels = [name for each in recipes for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
     sources = [*wheels, *(name for each in recipes for name in ingredients_of(each))]
@@ -158,13 +158,13 @@ def make_choice(recipes: Sequence[Recipe], interpreter: Interpreter, builder: In
 
 
 def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
-    """Return the names of further distributions whose sdists go into a build, each once."""
+    """Return the names of the libraries' distributions whose sdists are used in a build, each once."""
     linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
     return tuple(dict.fromkeys(linked))
 
 
 def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
-    """Return whether a name is worth parsing, which most of the thousands in an index are not."""
+    """Return whether a file name is worth parsing; most of the thousands in an index are not."""
     best = next(iter(tags), None)
     if best is None or not (best.interpreter in filename or "abi3" in filename):
         return False
@@ -173,7 +173,7 @@ def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
 
 
 def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
-    """Select so many of the newest wheels whose local version begins with one of some labels, newest first."""
+    """Select up to `most` of the newest wheels whose local version begins with one of `labels`, newest first."""
     labelled = (
         (artefact, name)
         for artefact, name in _parse_unique(offered)
@@ -183,10 +183,10 @@ def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], 
 
 
 def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *, origin: str) -> Releases:
-    """Choose from what is offered; the first of two files with one name is taken.
+    """Sort the offered files by use; of two files with the same name, the first is taken.
 
-    Pre-releases are left out. A wheel with a local version is never an official one; it is ours
-    when its label begins with the recipe's.
+    Pre-releases are left out. A wheel with a local version is never an official one; it is ours if its local version
+    begins with the recipe's label.
     """
     files = _parse_unique(offered)
     stable = [(artefact, parsed) for artefact, parsed in files if not parsed.version.is_prerelease]
@@ -223,7 +223,7 @@ def _parse_unique(offered: Iterable[Artefact]) -> list[_Pair]:
 
 
 def _select_sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tuple[Artefact, ...]:
-    """Select the sdists of a distribution, newest first; a specifier says which versions will do."""
+    """Select the sdists of a distribution, newest first; `versions` is a specifier of the acceptable versions."""
     wanted, known = canonicalize_name(name), SpecifierSet(versions)
     return _sort_newest_first(
         pair for pair in pairs if pair[1].name == wanted and not pair[1].is_wheel and pair[1].version in known

@@ -1,7 +1,7 @@
-"""Which change of Pillow's version may be advised: none that an installed distribution forbids. Pure.
+"""Decide which change of Pillow's version may be advised: none that an installed distribution forbids. Pure.
 
-Every hint and remedy that changes Pillow's version asks here how much is allowed, which version would help against
-advisories, and what stands against it: the target's Python, an installed distribution, or a failed proof.
+All hints and remedies that change Pillow's version are based on this module: which versions are allowed, which ones
+fix advisories, and what prevents them: the target's Python, an installed distribution, or a failed proof.
 """
 
 import re
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _LEAST_PYTHONS = (("13.0.0", "3.11"),)
-"""From which Pillow on which Python is required (Requires-Python in its metadata, 2026-11-22)."""
+"""Pairs of a Pillow and the least Python that it and later versions require (their Requires-Python, 2026-11-22)."""
 _BOUNDING = frozenset({"<", "<=", "==", "!=", "~=", "==="})
 _FIXED_IN = re.compile(r"<(?!=)\s*(\d+(?:\.\d+)*)")
 
 
 @immutable
 class UpgradeForecast:
-    """What a later Pillow does about advisories.
+    """Whether a later Pillow fixes advisories, and what prevents it.
 
     Attributes:
-        fixed: the earliest version that the fewest of them concern; empty if no later one is known to help.
-        allowed: the same among those that the target's Python and its distributions take.
-        keepers: who keeps `fixed` out ("gradio 5.49.1 requires pillow<13").
-        python: the earliest Python that gets `fixed` ("3.11"); empty if the target's does.
+        fixed: the later version with the fewest of the advisories, the earliest of several; empty if none has fewer.
+        allowed: the same, among the versions that the target's Python and distributions allow; empty if none has fewer.
+        keepers: the requirements that forbid `fixed` ("gradio 5.49.1 requires pillow<13").
+        python: the earliest Python that `fixed` supports ("3.11"); empty if it supports the target's.
     """
 
     fixed: str = ""
@@ -42,12 +42,12 @@ class UpgradeForecast:
 
     @property
     def is_held(self) -> bool:
-        """Whether a later version would help, and none that does is allowed."""
+        """Whether later versions have fewer advisories, but none of those is allowed."""
         return bool(self.fixed) and not self.allowed
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Who or what keeps the fixes out, and what gets them."""
+        """Sentences for messages: what forbids `fixed`, and which Python it needs."""
         what = f"Pillow {self.fixed}"
         kept = f"{listing(self.keepers)}, which keeps {what} out; a later release of it may not"
         return (*((kept,) if self.keepers else ()), *((f"Python {self.python} gets {what}",) if self.python else ()))
@@ -56,11 +56,11 @@ class UpgradeForecast:
 def forecast_upgrade(
     affecting: Iterable[Advisory], version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
 ) -> UpgradeForecast:
-    """See which later version fewer advisories concern, and whether it may come.
+    """Find the later version with the fewest advisories, and whether it is allowed.
 
     Args:
-        affecting: the advisories that concern the version in question; those of libraries tell nothing here.
-        version: of Pillow, or of a fork that follows it.
+        affecting: the advisories that concern the current version; those of bundled libraries are ignored.
+        version: current version of Pillow, or of a fork with Pillow's version numbers.
         dependants: installed distributions that require Pillow.
     """
     own = tuple(advisory for advisory in affecting if not advisory.component)
@@ -78,12 +78,12 @@ def forecast_upgrade(
 
 
 def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str) -> str:
-    """Advise what to do instead of accepting a vulnerable version; empty if nothing is known.
+    """Return advice on what to do instead of accepting a vulnerable version; empty if nothing helps.
 
     Args:
-        view: of the advisories that are the risk.
-        recipe: that was asked for.
-        usual: the recipe that takes the newest Pillow.
+        view: the forecast for the advisories that make the version a risk.
+        recipe: name of the requested recipe.
+        usual: name of the recipe that takes the newest Pillow.
     """
     if view.allowed:
         return f"take today's Pillow: --recipe {usual}" if recipe != usual else ""
@@ -91,20 +91,21 @@ def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str) -> st
 
 
 def environment_command(python: str) -> str:
-    """Return the command that makes an environment with this Python."""
+    """Return the shell command that creates an environment with this Python."""
     return f"fastinstall setup --new-env ./fast-env --python python{python}"
 
 
 def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> str:
-    """Return what to ask an installer for, so that no dependant is left without what it requires: "pillow<13".
+    """Return a requirement for an installer that respects the upper bounds of all dependants: "pillow<13".
 
     Args:
         name: the name of the distribution.
-        dependants: installed distributions that require it; a lower bound of theirs is met by the newest anyway.
-        least: a version to ask for at least; empty for any.
+        dependants: installed distributions that require it. Their lower bounds are left out: the newest version meets
+            them.
+        least: the lowest version to accept; empty for any.
     """
     parsed = filter(None, (_parse_requirement(each.requirement) for each in dependants))
-    # Those that keep later versions out.
+    # Only clauses that exclude later versions.
     clauses = {str(clause) for each in parsed for clause in each.specifier if clause.operator in _BOUNDING}
     return name + ",".join(([f">={least}"] if least and clauses else []) + sorted(clauses))
 
@@ -119,7 +120,7 @@ def _parse_requirement(text: str) -> "Requirement | None":
 
 
 def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
-    """List later versions that fewer advisories concern: the one with the fewest first, of those the earliest."""
+    """List later versions that fewer advisories concern, sorted by the number of advisories, then by version."""
     bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
     left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
     better = (
@@ -131,7 +132,7 @@ def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple
 
 
 def _find_needed_python(version: str, interpreter: Interpreter) -> str:
-    """Return the Python that a version needs; empty if the target's will do."""
+    """Return the Python that a version of Pillow needs; empty if the target's Python is sufficient."""
     needed = [
         python for least, python in _LEAST_PYTHONS if parse_version_number(version) >= parse_version_number(least)
     ]
@@ -149,7 +150,7 @@ class Obstacle:
     Attributes:
         reason: a sentence for people.
         dependant: the installed distribution that forbids it, or None if something else does.
-        remedy: what to do where no version fits and no distribution is to blame.
+        remedy: advice if no version fits, and no distribution is the cause.
     """
 
     reason: str
@@ -164,11 +165,11 @@ def obstacles(
 
     Args:
         artefact: its `requires_python` counts, classifiers do not.
-        version: under which it would be installed, without a local label.
-        dependants: installed distributions that require what is replaced.
+        version: the version that it would be installed as, without a local label.
+        dependants: installed distributions that require the distribution to be replaced.
     """
     python = artefact.requires_python
-    # As pip has it, what cannot be read does not constrain.
+    # Like pip, ignore a malformed specifier.
     if python and is_specifier(python) and not contains(python, interpreter.version):
         needs = f"it needs Python {artefact.requires_python}, and this is {interpreter.version}"
         return (Obstacle(reason=needs),)
@@ -178,7 +179,7 @@ def obstacles(
 def list_forbidding_dependants(
     version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
 ) -> tuple[Obstacle, ...]:
-    """List the installed distributions whose requirements a version does not meet; arguments as of `obstacles`."""
+    """List the installed distributions whose requirements a version violates; see `obstacles` for the arguments."""
     return tuple(
         Obstacle(dependant=each.name, reason=each.sentence)
         for each in dependants
@@ -187,9 +188,9 @@ def list_forbidding_dependants(
 
 
 def _is_forbidden(dependant: Dependant, version: str, interpreter: Interpreter) -> bool:
-    """Judge by the order of versions that the dependant's own tool has."""
+    """Return whether a dependant forbids a version, by the version rules of its own ecosystem: conda or PEP 440."""
     if isinstance(dependant, CondaDependant):
-        from fastinstall.model.conda_versions import meets_conda_spec  # noqa: PLC0415 (only where conda is)
+        from fastinstall.model.conda_versions import meets_conda_spec  # noqa: PLC0415 (only for conda packages)
 
         return not meets_conda_spec(dependant.versions, version)
     parsed = _parse_requirement(dependant.requirement)

@@ -1,11 +1,11 @@
-"""A directory of sdists and wheels as a source: each file is checked before it is used.
+"""Read a directory of sdists and wheels; each file is checked before it is used.
 
-If a `SHA256SUMS` lies beside them (as `sha256sum` writes it), it decides; a wheel without one is checked against the
-sums inside it.
+A `SHA256SUMS` in the directory (as `sha256sum` writes it) gives the files' hashes. A wheel without a line in it is
+checked against the checksums inside the wheel.
 
-A wheel's structure and members have to be sound. To be installed, it must also bring what its RECORD lists, and of
-Pillow nothing but PIL. Source: the binary distribution format of packaging.python.org (PEP 427), "The .dist-info
-directory".
+A wheel's structure and members must be sound. To be installed, it must also match its RECORD, and contain nothing but
+PIL, its libraries and its metadata. Source: the binary distribution format of packaging.python.org (PEP 427), "The
+.dist-info directory".
 """
 
 import re
@@ -28,17 +28,17 @@ _PACKAGE = "PIL"
 
 
 _FOUND_SOUND: set[str] = set()
-"""SHA-256 of each wheel that was found to be PIL alone."""
+"""SHA-256 of each wheel that has passed `require_stack_alone`."""
 
 
 def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
     """Return the METADATA of a wheel whose structure, members and checksums are sound; empty if it has none.
 
     Args:
-        thorough: inflate all of it, which tells whether it is whole; unneeded where a sum of the file has told.
+        thorough: decompress all members to verify their checksums; unnecessary if the wheel's hash was verified.
 
     Raises:
-        ArchiveError: it is damaged.
+        ArchiveError: the wheel is damaged.
         OSError: it cannot be read.
     """
     with open_zip(wheel) as archive:
@@ -50,15 +50,15 @@ def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
 
 
 def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
-    """Refuse a wheel that brings anything into an environment beside PIL and its libraries.
+    """Refuse a wheel that would install anything but PIL, its libraries and its metadata.
 
-    The same bytes are found sound once in a process: inflating and hashing all of them takes 150 ms.
+    Each wheel is checked once per process, because decompressing and hashing its content takes 150 ms.
 
     Args:
-        ours: the sha256 of a wheel that we have packed; that one's content is as its RECORD says.
+        ours: SHA-256 of a wheel that we have packed; its content is known to match its RECORD.
 
     Raises:
-        ArchiveError: it does, or it is damaged.
+        ArchiveError: the wheel would install something else, or is damaged.
         OSError: it cannot be read.
     """
     digest = sha256(wheel)
@@ -85,7 +85,7 @@ _METADATA = re.compile(r"[^/]+\.dist-info")
 
 
 def metadata_of(names: Iterable[str]) -> str:
-    """Return the only `.dist-info` directory, or "" if there is not exactly one."""
+    """Return the name of the only `.dist-info` directory among paths, or "" if there is not exactly one."""
     found = {name.partition("/")[0] for name in names}
     metadata = [name for name in found if _METADATA.fullmatch(name)]
     return metadata[0] if len(metadata) == 1 else ""
@@ -104,10 +104,10 @@ def _require_record(wheel: Path, archive: ZipFile) -> None:
 
 
 def _refuse_foreign_members(wheel: Path, names: Iterable[str], metadata: str) -> None:
-    """Refuse members that a wheel of PIL has no business to bring.
+    """Refuse a wheel with members that do not belong to PIL, its libraries or its metadata.
 
-    What comes in is moved into site-packages by its top-level names; a module, a `.pth` file or a script that
-    stands beside PIL would run for every program there.
+    All top-level entries are moved into site-packages, where a module, a `.pth` file or a script beside PIL would run
+    for every program.
     """
     for name in names:
         top = name.partition("/")[0]
@@ -125,15 +125,15 @@ _PROVENANCE = r"[^/]+\.dist-info/fastinstall\.json"
 
 
 def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-    """Return the wanted files of a directory, found sound.
+    """Return the wanted files of a directory, after checking them.
 
     Args:
-        directory: where they lie; not its subdirectories.
-        wanted: says by its name whether a file matters; the others are not opened.
+        directory: the directory; its subdirectories are not searched.
+        wanted: returns whether a file matters, given its name; other files are not opened.
 
     Raises:
         DocumentError: a line of `SHA256SUMS` cannot be read.
-        FailedError: there is no such directory, or a wanted file is damaged.
+        FailedError: the directory does not exist, or a wanted file is damaged.
     """
     if not directory.is_dir():
         raise FailedError(
@@ -148,9 +148,9 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
     """Describe an sdist or a wheel on this machine as an artefact.
 
     Args:
-        path: of the file, absolute.
-        expected: the sha256 that `SHA256SUMS` or its place in our cache gives for it, if there is one; then a wheel is
-            not held against the sums inside it, and an sdist is read as far as its PKG-INFO.
+        path: absolute path of the file.
+        expected: the file's SHA-256 from `SHA256SUMS` or from its path in our cache, if known. With it, the checksums
+            inside a wheel are not verified, and an sdist is only read up to its PKG-INFO.
 
     Raises:
         FailedError: the file is damaged.
@@ -169,7 +169,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
     except OSError as error:
         raise FailedError(f"{path}: cannot be read: {error.strerror or error}", hint=again) from error
     headers = HeaderParser().parsestr(metadata)
-    # What is known against a version is looked up by the file's name, so that has to be what is in it.
+    # Advisories are looked up by the version in the file's name, so the metadata must have the same version.
     said = headers.get("Version", str(parsed.version)).strip()
     if not is_version(said) or parse_version_number(said) != parsed.version:
         raise FailedError(
@@ -188,7 +188,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
 
 
 def recipe_of(path: Path | None) -> str:
-    """Return the recipe that a wheel of ours was built by, as its own `fastinstall.json` says; empty if none does."""
+    """Return the recipe that built a wheel, from the `fastinstall.json` inside the wheel; empty if it has none."""
     if path is None or path.suffix != ".whl":
         return ""
     try:
@@ -214,10 +214,10 @@ def _is_information(name: str) -> bool:
 
 
 def read_sums(path: Path) -> dict[str, str]:
-    """Read a `SHA256SUMS`, by file name; return nothing if there is no such file.
+    """Return the hashes in a `SHA256SUMS`, by file name; empty if the file does not exist.
 
     Raises:
-        DocumentError: it, or a line of it, cannot be read.
+        DocumentError: the file cannot be read, or a line of it is malformed.
     """
     if not path.is_file():
         return {}

@@ -11,9 +11,9 @@ from types import ModuleType
 
 
 def main() -> None:
-    """Query NVML and print the result; `error` is empty if NVML answered."""
+    """Query NVML and print the result; its key "error" is empty if NVML answered."""
     sys.path.insert(0, sys.argv[1])
-    import pynvml as nvml  # noqa: PLC0415 (from the directory put there just now)
+    import pynvml as nvml  # noqa: PLC0415 (from the directory added above)
 
     try:
         nvml.nvmlInit()
@@ -44,7 +44,7 @@ def _describe_device(nvml: ModuleType, handle: object) -> dict[str, object]:
     }
 
 
-def _query_nvml(nvml: ModuleType, function: Callable[..., object], *arguments: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 (whatever NVML gives)
+def _query_nvml(nvml: ModuleType, function: Callable[..., object], *arguments: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 (the type depends on the query)
     """Return the answer to one query, or None if this device or driver does not support it."""
     try:
         answer = function(*arguments)

@@ -1,9 +1,9 @@
 """Print what an interpreter says about itself, as one line of JSON. Runs inside the target, never in the tool.
 
 Run as `PYTHON -I -S -B`: without `site` it starts in a fraction of the time, runs no `.pth` file and writes no
-bytecode. This script therefore does first what `site` does for a virtual environment (PEP 405). It also derives from
-files what programs have in front of site-packages (PYTHONPATH, the user site), because `-I` hides that. Standard
-library only, for Python 3.7 to 3.14, CPython and PyPy.
+bytecode. This script therefore first does what `site` does for a virtual environment (PEP 405). It also works out from
+variables and files which entries of sys.path precede site-packages in programs (PYTHONPATH, the user site), because
+`-I` hides them. Standard library only, for Python 3.7 to 3.14, CPython and PyPy.
 """
 
 # ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH117, PTH118, PTH120, PTH208 (importing pathlib takes longer)
@@ -62,7 +62,7 @@ def describe() -> dict[str, object]:
 
 
 def _stage() -> str:
-    """Return the pre-release part of the version: "rc1"."""
+    """Return the pre-release part of the version ("rc1"); empty for a final release."""
     level = {"alpha": "a", "beta": "b", "candidate": "rc"}.get(sys.version_info.releaselevel, "")
     return level + str(sys.version_info.serial) if level else ""
 
@@ -87,15 +87,15 @@ def _detect_libc() -> tuple[str, str]:
 
 
 def _find_marker(stdlib: str) -> str | None:
-    """Return the marker of PEP 668, which does not apply to virtual environments."""
+    """Return the path of PEP 668's marker file if it exists; it does not apply to virtual environments."""
     marker = os.path.join(stdlib, "EXTERNALLY-MANAGED")
     return marker if sys.prefix == sys.base_prefix and os.path.isfile(marker) else None
 
 
 def _find_site_packages(platlib: str, managed: str | None) -> str:
-    """Return where distributions go or, for a system Python, which nobody changes, where its PIL is installed.
+    """Return the directory into which distributions are installed; for a system's own Python, the one with its PIL.
 
-    Debian's Python has several such directories; pip installs into a different one from Debian's packages.
+    Debian's Python has several: pip and Debian's packages install into different ones.
     """
     if managed is None or os.path.isdir(os.path.join(platlib, "PIL")):
         return platlib
@@ -115,9 +115,9 @@ def _find_pip_version(*directories: str) -> str | None:
 
 
 def find_shadows(site_packages: str) -> list[dict[str, str]]:
-    """List each PIL that programs import instead of the one in site-packages, with what puts it in front.
+    """List each PIL that programs import instead of the one in site-packages, with the setting that puts it in front.
 
-    Nothing is imported: the import system's own finder is asked.
+    Nothing is imported: the import system's own finder looks for PIL.
 
     Returns:
         Fields of `fastinstall.model.facts.ShadowingPil`.
@@ -147,7 +147,7 @@ def get_location(spec: object) -> str:
 
 
 def list_entries_in_front() -> list[dict[str, str]]:
-    """List what comes before site-packages in a program's sys.path, as fields of a `ShadowingPil` without location.
+    """List the entries before site-packages in a program's sys.path, as fields of `ShadowingPil` without `location`.
 
     Source: Python's documentation of `sys.path`, of the module `site` and of its environment variables.
     """
@@ -188,7 +188,7 @@ def _list_user_site() -> list[dict[str, str]]:
 
 
 def _read_lines(path: str) -> list[str]:
-    """Return the lines of a file; none if it cannot be read, is no file, or is large."""
+    """Return the lines of a file; empty if it is unreadable, large, or not a regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -212,7 +212,7 @@ def _get_working_directory() -> str:
 
 
 def _may_have_pil(entry: str) -> bool:
-    """Return whether an entry of sys.path is an archive, or a directory with something that could be the module PIL."""
+    """Return whether an entry of sys.path is a file (an archive), or a directory with a name that could be PIL's."""
     import _imp  # noqa: PLC0415 (all of `importlib` would take a millisecond)
 
     names = ("PIL", "PIL.py", "PIL.pyc", *("PIL" + suffix for suffix in _imp.extension_suffixes()))

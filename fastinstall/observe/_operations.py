@@ -1,18 +1,18 @@
-"""Import PIL and do real work with it. Runs inside the target, never in the tool: what it imports may kill it.
+"""Import PIL and run real operations with it. Runs inside the target, never in the tool: PIL may crash its process.
 
-Prints one line of JSON before and after each operation, so that a death by signal names its operation, and
-which files are mapped. Standard library only, for Python 3.7 to 3.14. The operations avoid those where a known
-defect makes Pillow-SIMD compute something else than Pillow.
+Prints one line of JSON before and after each operation, so that the last line names the operation in which a signal
+killed the process. Other lines list the mapped files. Standard library only, for Python 3.7 to 3.14. Operations in
+which Pillow-SIMD is known to compute other results than Pillow are left out.
 
-Without `-I`, Python starts as it does for a program. Then it first reports which PIL a program finds. If that is not
-one of site-packages, it is not imported: an isolated interpreter takes over and uses the one in site-packages.
+Without `-I`, Python starts as it does for a user's program, and this script first reports which PIL a program finds. If
+that PIL is not in site-packages, it is not imported: the script starts again with `-I` and uses the one in
+site-packages.
 
     python _operations.py [--quick] [--stage DIR] [--pixels FILE]
 
 --quick: only a few operations, for a health check.
 --stage DIR: look for PIL in DIR first.
---pixels FILE: also write the pixels that each operation produced to a zip file with one member
-  "NAME/MODE" each.
+--pixels FILE: also write the resulting pixels to a zip file, with one member "NAME/MODE" for each operation.
 """
 
 # ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH118, PTH119, PTH120, PTH121, PTH123, PTH208 (importing pathlib is slow)
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-Image = Any  # of whichever Pillow is found
+Image = Any  # the class of whichever Pillow is found
 WIDTH, HEIGHT = 163, 117
 MODES = {"L": 1, "RGB": 3, "RGBA": 4}
 CONVERSIONS = (("RGB", "L"), ("RGBA", "L"), ("L", "RGB"), ("RGB", "YCbCr"), ("RGB", "CMYK"), ("RGBA", "RGBa"))
@@ -46,7 +46,7 @@ QUICK = frozenset(
 
 
 def main(arguments: list[str]) -> None:
-    """Run what the arguments ask for and report every step."""
+    """Run the script with its command-line arguments, and report every step."""
     if not sys.flags.isolated:
         _leave_to_isolated_if_foreign(arguments)
     stage, pixels = _get_option(arguments, "--stage"), _get_option(arguments, "--pixels")
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> None:
     try:
         package = _import_package(stage)
         _import_pil_module("Image")
-    except BaseException as error:  # noqa: BLE001 (whatever it is, it is the answer)
+    except BaseException as error:  # noqa: BLE001 (any error is the result of the import)
         report(event="failed", error=_describe(error))
         return
     report(event="imported", version=getattr(package, "__version__", ""), location=package.__file__ or "")
@@ -74,9 +74,9 @@ def main(arguments: list[str]) -> None:
 
 
 def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
-    """Report which PIL a program finds; unless it is one of site-packages, start again with `-I`."""
+    """Report which PIL a program finds; if it is not in site-packages, start this script again with `-I`."""
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # a program's directory, not ours
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # this script's own directory
     location = _locate_pil()
     import site  # noqa: PLC0415 (the interpreter imported it when it started)
 
@@ -118,7 +118,7 @@ def _list_startup_files() -> list[str]:
 
 
 def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
-    """Import PIL; with a stage, only from there: without `__init__.py`, an installed PIL would be imported."""
+    """Import PIL; with a stage, refuse any other PIL: without `__init__.py` in the stage, an installed one is found."""
     package = importlib.import_module("PIL")
     if stage and not (package.__file__ or "").startswith(stage + os.sep):
         raise ImportError(f"PIL comes from {package.__file__}, not from {stage}")
@@ -135,7 +135,7 @@ def mapped_files() -> list[str]:
     """List the program and its shared objects, each once, from the loader's list or else from the kernel's.
 
     Returns:
-        Paths as the loader names them, in its order, with `..` resolved if that names the same file. Without
+        Paths as the loader names them, in its order, without `..` if the file is the same. Without
         `dl_iterate_phdr(3)`: real paths, ordered by address. Empty if neither list can be read.
     """
     try:
@@ -152,7 +152,7 @@ def core_file(module: str) -> str:
         module: path of the module `PIL._imaging`, from its `__file__`.
 
     Returns:
-        Its real path; empty if unknown.
+        The real path of the file with the code; empty if unknown.
     """
     try:
         return _find_entry_file(module)
@@ -183,7 +183,7 @@ def _find_entry_file(module: str) -> str:
 
 
 def _list_loaded_objects() -> list[str]:
-    """Return the loader's list, without the program, which has no name there. Source: dl_iterate_phdr(3)."""
+    """Return the program, which the loader lists without a name, and its shared objects. Source: dl_iterate_phdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
     class Information(ctypes.Structure):
@@ -213,7 +213,7 @@ def _list_mapped_code() -> list[str]:
 
 
 def _tidy(name: str) -> str:
-    """Return an absolute path, without `..` if that names the same file."""
+    """Return an absolute path, without `..` if the shorter path leads to the same file."""
     name = name if name.startswith("/") else os.path.join(os.getcwd(), name)
     shorter = os.path.normpath(name)
     try:
@@ -223,7 +223,7 @@ def _tidy(name: str) -> str:
 
 
 def import_extensions() -> None:
-    """Import each extension module beside the core, each as one operation: its libraries may be missing."""
+    """Import the other extension modules, each as an operation of its own: its libraries may be missing."""
     directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
     suffixes = importlib.machinery.EXTENSION_SUFFIXES
     there = [
@@ -233,7 +233,7 @@ def import_extensions() -> None:
 
 
 def report_features() -> None:
-    """Report what `PIL.features` says was compiled in, with versions; tkinter is not Pillow's and left out."""
+    """Report the compiled-in features of `PIL.features`, with versions, except tkinter, which is not part of Pillow."""
     report(event="begin", name="features")
     features = _import_pil_module("features")
     names = (*features.modules, *features.codecs, *features.features)
@@ -248,7 +248,7 @@ def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str
         report(event="begin", name=name)
         try:
             made.append((name, operation()))
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is this operation's result)
+        except Exception as error:  # noqa: BLE001 (any error is this operation's result)
             report(event="end", name=name, error=_describe(error))
         else:
             report(event="end", name=name, error="")
@@ -256,7 +256,7 @@ def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str
 
 
 def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
-    """Write the samples of every result, uncompressed; the file is either complete or absent."""
+    """Write the pixels of every result to a zip file, uncompressed; the file is either complete or absent."""
     import zipfile  # noqa: PLC0415 (only where pixels are asked for)
 
     with zipfile.ZipFile(path + ".part", "w") as archive:
@@ -277,14 +277,14 @@ def operations() -> Iterator[tuple[str, Callable[[], Image]]]:
 
 
 def picture(mode: str) -> Image:
-    """Return an image with slopes, edges and noise, the same on every machine."""
+    """Return a test image with gradients, edges and noise, the same on every machine."""
     module = _import_pil_module("Image")
     bands = [module.frombytes("L", (WIDTH, HEIGHT), _make_samples(number)) for number in range(MODES[mode])]
     return module.merge(mode, bands) if len(bands) > 1 else bands[0]
 
 
 def _make_samples(number: int) -> bytes:
-    """Return slopes with edges on the left, noise on the right."""
+    """Return the pixels of one band: gradients with edges on the left, noise on the right."""
     half, step = WIDTH // 2, number + 2
     slope = bytes(value % 251 for value in range(251 + half * step))
     noise = hashlib.shake_128(b"fastinstall %d" % number).digest(WIDTH * HEIGHT)
@@ -306,7 +306,7 @@ def _list_resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], 
 
 
 def _list_resamplings(module: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 (whichever Pillow is found)
-    """Yield the filters of this Pillow. Before 9.1 they are constants of the module, not members of an enumeration."""
+    """Yield name and value of each resampling filter. Before Pillow 9.1, these are constants, not an enumeration."""
     if hasattr(module, "Resampling"):
         yield from ((name.lower(), int(member)) for name, member in module.Resampling.__members__.items())
     else:

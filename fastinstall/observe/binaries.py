@@ -24,7 +24,7 @@ _CORE, _DOCUMENT = "_imaging", "isa"
 def observe_binaries(
     interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings, *, cache: Path, scan: bool
 ) -> tuple[Linkage | None, tuple[IsaScan, ...]]:
-    """Return what `observe_linkage` and `observe_isa` find; arguments as there. No linkage without a PIL."""
+    """Return the results of `observe_linkage` (None without PIL) and `observe_isa`, which explain the arguments."""
     linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
     return linkage, observe_isa(stack, cache=cache, scan=scan)
 
@@ -38,7 +38,7 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: P
 
     Returns:
         A linkage with only a `problem` if the loader does not start this interpreter (a script, a static program)
-        or it cannot be read; one without modules if PIL is not installed.
+        or a file cannot be read; a linkage without modules if PIL is not installed.
     """
     modules = _list_extension_modules(stack.directory, interpreter.extension_suffix) if stack.directory else ()
     try:
@@ -48,7 +48,7 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: P
 
 
 def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple[Path, ...]:
-    """List the files that `import PIL.NAME` would load, by the order of the import system's suffixes."""
+    """List the files that `import PIL.NAME` would load, the core's first; the loop tries suffixes in import order."""
     found: dict[str, Path] = {}
     names = foreign.list_names(Path(directory))
     for suffix in (extension_suffix, ".abi3.so", ".so"):
@@ -65,13 +65,13 @@ def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tup
     Args:
         stack: PIL as installed in site-packages.
         cache: a directory for scans; None neither reads nor writes a cache.
-        scan: decode files without a cached scan; otherwise use their note alone.
+        scan: decode the code of files without a cached scan; otherwise, read only their ELF note.
     """
     return tuple(_scan(path, digest, cache, scan=scan) for path, digest in _list_scanned_modules(stack))
 
 
 def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
-    """Yield files with code for this interpreter, and their hashes if the stack has them."""
+    """Yield files with code for this interpreter, each with its SHA-256, or with "" if the stack does not have it."""
     core = stack.core
     if core is not None and core.readable:
         copies = [(Path(copy.path), copy.sha256) for copy in core.levels if not copy.problem]
@@ -86,8 +86,8 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
     """Return the cached scan of a file with this content, or a new one; a damaged entry is replaced."""
-    from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (while the subprocesses run)
-    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (while the subprocesses run)
+    from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (imported while the subprocesses run)
+    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (imported while the subprocesses run)
 
     with suppress(OSError):
         digest = digest or files.sha256(path)

@@ -1,7 +1,7 @@
-"""Find other programs that change packages of an environment, by /proc.
+"""Find other programs that are changing packages of an environment, from /proc.
 
-/proc shows the processes of this machine that the kernel lets us see: none in other containers or on other machines
-with the same filesystem, and only the command line of other users' processes.
+/proc shows only processes that the kernel lets us see: none in other containers or on other machines with the same
+filesystem, and only the command lines of other users' processes.
 """
 
 import os
@@ -18,11 +18,11 @@ _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> tuple[ConcurrentInstaller, ...]:
     """List programs that are changing packages of an environment: pip, uv, conda and the like.
 
-    Never this process, its ancestors or its children. A command that does not name the environment is not seen, such as
-    `uv sync` for a project's `.venv`; a setup then notices the changed files.
+    This process, its ancestors and its descendants are left out. A command that does not name the environment is not
+    found, such as `uv sync` for a project's `.venv`; a setup notices the changed files instead.
 
     Args:
-        processes: where the kernel lists them.
+        processes: the directory in which the kernel lists processes: /proc.
     """
     real = Path(os.path.realpath(prefix))
     installers = []
@@ -50,7 +50,7 @@ def _list_places(number: int, words: Sequence[str], processes: Path) -> Iterator
     process = processes / str(number)
     variables = dict(entry.partition("=")[::2] for entry in words_of(f"{process}/environ"))
     directory = Path("/")
-    with suppress(OSError):  # not readable for us
+    with suppress(OSError):  # this user may not read it
         directory = (process / "cwd").readlink()
     named = [word.rpartition("=")[2] for word in words if "/" in word]
     active = [variables[name] for name in _ACTIVE if variables.get(name)]
@@ -59,7 +59,7 @@ def _list_places(number: int, words: Sequence[str], processes: Path) -> Iterator
 
 
 def _find_environment(place: Path) -> Path | None:
-    """Return the innermost environment that a path is in, without links; None outside of any."""
+    """Return the innermost environment that contains a path, with links resolved; None if there is none."""
     for directory in (place, *place.parents):
         if any(os.path.exists(directory / mark) for mark in ("pyvenv.cfg", "conda-meta")):  # noqa: PTH110 (Path.exists raises where a directory is not readable)
             return Path(os.path.realpath(directory))

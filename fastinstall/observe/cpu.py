@@ -1,9 +1,9 @@
-"""What this machine gives to programs: the CPU level, its share of CPUs and memory, huge pages.
+"""Observe what this machine gives to programs: the CPU level, CPU and memory limits, huge pages.
 
-The level comes from the dynamic loader if possible, because the loader chooses between libraries of several levels and
-is right under an emulator too; otherwise from /proc/cpuinfo, or, where that shows the CPU that an emulator runs on,
-from what the kernel tells a program at its start. What limits loading images is observed only if a package that trains
-on images is installed. Such packages, and other image decoders, are known by name.
+The level comes from the dynamic loader if possible: the loader chooses between libraries of several levels, and is
+right under an emulator too. Otherwise it comes from /proc/cpuinfo or, if that file shows the emulator's host, from the
+auxiliary vector, which the kernel gives to each program. Facts on loading images are observed only if a training
+framework is installed. Frameworks and image decoders are known by name.
 """
 
 import os
@@ -31,9 +31,9 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
     """Observe the processor, in about 2 ms where /proc/cpuinfo exists.
 
     Args:
-        root: what stands for "/"; another directory holds the files of a captured machine.
-        allowed_cores: logical CPUs that this process may run on.
-        tunables: the variable GLIBC_TUNABLES, which can hide features from the loader.
+        root: the root directory: "/", or a directory with the files of a captured machine.
+        allowed_cores: number of logical CPUs that this process may run on.
+        tunables: value of GLIBC_TUNABLES, which can hide features from the loader.
     """
     text = foreign.text_or_empty(root / "proc/cpuinfo")
     seen = parse_cpuinfo(text) if text else _observe_without_proc(root)
@@ -52,7 +52,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 
 def _place_here(seen: Cpu, machine: str) -> Cpu:
-    """Return what was seen as the machine's CPU; of another one that is emulated, what the kernel tells a program."""
+    """Return the CPU with this machine's architecture; an emulated one gets its flags from the auxiliary vector."""
     emulated = architecture_of(machine)
     if seen.architecture in ("", machine) or not any(emulated.auxiliary):
         return replace(seen, architecture=machine)
@@ -84,7 +84,7 @@ def parse_cpuinfo(text: str) -> Cpu:
     architecture = next((each for each, key, word in signs if word in first.get(key, "").split()), architecture_of(""))
     vendor, name = first.get("vendor_id", ""), first.get("model name", "")
     if not vendor or not name:
-        from fastinstall.elf.processor_names import name_implementer, name_processors  # noqa: PLC0415 (x86 names its own)
+        from fastinstall.elf.processor_names import name_implementer, name_processors  # noqa: PLC0415 (only for CPUs without names)
 
         vendor, name = vendor or name_implementer(first), name or name_processors(blocks)
     return Cpu(
@@ -99,10 +99,10 @@ def parse_cpuinfo(text: str) -> Cpu:
 
 
 def _observe_without_proc(root: Path) -> Cpu:
-    """Return what the CPUID instruction reports, for a root directory in which /proc is not mounted."""
+    """Return the CPU that the CPUID instruction reports, for a system without /proc; unknown for a captured machine."""
     if root != Path("/"):
         return Cpu(architecture="")
-    from fastinstall.observe.cpuid import execute_cpuid  # noqa: PLC0415 (not where there is a /proc)
+    from fastinstall.observe.cpuid import execute_cpuid  # noqa: PLC0415 (needed only without /proc)
 
     flags = execute_cpuid(os.uname().machine) or ()
     return Cpu(architecture=os.uname().machine, flags=flags, level_source="CPUID" if flags else "")
@@ -137,9 +137,9 @@ def _find_level(root: Path, seen: Cpu, tunables: str) -> tuple[str | None, str]:
 
 
 def level_from_help(text: str) -> str | None:
-    """Return the level from `ld.so --help` (glibc 2.33 and later), or None if it names none.
+    """Return the level from the output of `ld.so --help` (glibc 2.33 and later), or None if it names no level.
 
-    A loader that names levels but supports none of them runs on the baseline.
+    If it names levels but supports none of them, the level is the baseline.
     """
     lines = re.findall(r"^\s+([\w-]+)\b(.*)$", text, re.MULTILINE)
     named = {level: rest for level, rest in lines if level in LEVELS}
@@ -169,8 +169,8 @@ def control_groups(root: Path, controller: str) -> list[Path]:
     """Return the directories of this process's control groups and those above them, in both versions.
 
     Args:
-        root: what stands for "/".
-        controller: the name of one: "cpu", "memory".
+        root: the root directory.
+        controller: name of the controller: "cpu", "memory".
     """
     mount = root / "sys/fs/cgroup"
     groups = []
@@ -194,10 +194,10 @@ def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], r
     """Return the machine's limits as the measured processes see them.
 
     Args:
-        cpu: as `probes.cpu` observed it.
-        libc_version: of glibc; empty otherwise.
+        cpu: as returned by `observe_cpu`.
+        libc_version: version of glibc; empty for another C library.
         variables: the environment variables of the processes.
-        root: what stands for "/"; another directory holds the files of a captured machine.
+        root: the root directory: "/", or a directory with the files of a captured machine.
     """
     return LoaderLimits(
         cpu=cpu.name or cpu.architecture,
@@ -224,7 +224,7 @@ def observe_loading(distributions: Sequence[Distribution], tunables: str) -> Loa
 
     Args:
         distributions: everything installed in the target.
-        tunables: the variable GLIBC_TUNABLES, as the target's programs receive it.
+        tunables: value of GLIBC_TUNABLES, as the target's programs receive it.
     """
     return LoadingFacts(huge_pages=huge_pages(), tunables=tunables) if frameworks_of(distributions) else None
 
@@ -240,12 +240,12 @@ DECODERS = frozenset(
 
 
 def frameworks_of(distributions: Iterable[Distribution]) -> tuple[str, ...]:
-    """Return the training frameworks, with their versions: "torch 2.13.0"."""
+    """Return the training frameworks among distributions, with their versions: "torch 2.13.0"."""
     return tuple(sorted(f"{each.name} {each.version}" for each in distributions if each.name in FRAMEWORKS))
 
 
 def decoders_of(distributions: Iterable[Distribution]) -> tuple[str, ...]:
-    """Return the image decoders, with their versions."""
+    """Return the image decoders among distributions, with their versions."""
     return tuple(sorted(f"{each.name} {each.version}" for each in distributions if each.name in DECODERS))
 
 
@@ -253,7 +253,7 @@ _TOTAL = re.compile(r"^MemTotal:\s+(\d+) kB$", re.MULTILINE)
 
 
 def memory_bytes(root: Path = Path("/")) -> int:
-    """Return the usable memory: the machine's, or less if a control group of this process limits it.
+    """Return the usable memory in bytes: the machine's, or less if a control group limits this process; 0 if unknown.
 
     Source: Documentation/admin-guide/cgroup-v2.rst (`memory.max`) and cgroup-v1/memory.rst
     (`memory.limit_in_bytes`, which without a limit is larger than any memory).

@@ -1,7 +1,7 @@
-"""A second opinion on the processor: its CPUID instruction, executed by py-cpuinfo in a process of its own.
+"""Get a second opinion on the processor from its CPUID instruction, which py-cpuinfo executes in its own process.
 
-/proc/cpuinfo shows what the kernel lets programs use. The instruction answers for itself, so a difference shows that
-the kernel hides features, or that an emulator runs programs on another CPU than the kernel's.
+/proc/cpuinfo shows the features that the kernel lets programs use. The instruction does not depend on the kernel, so a
+difference shows that the kernel hides features, or that an emulator runs programs on another CPU than the kernel's.
 """
 
 import sys
@@ -25,15 +25,15 @@ print(json.dumps(sorted(asked.get_flags(asked.get_max_extension_support()))))
 
 
 def execute_cpuid(architecture: str, command: Sequence[str | Path] = (sys.executable, "-I")) -> tuple[str, ...] | None:
-    """Return the features that the CPUID instruction reports, of those that a CPU level above the first requires.
+    """Return the features that the CPUID instruction reports, limited to those that CPU levels above the first require.
 
     Args:
-        architecture: of this machine, as the kernel names it.
-        command: a Python that has py-cpuinfo, as it is started.
+        architecture: architecture of this machine, as in `uname -m`.
+        command: the command that starts a Python with py-cpuinfo.
 
     Returns:
-        Their names in /proc/cpuinfo; None if the architecture has no such instruction, or it could not be executed:
-        a hardened kernel allows no code in writable memory.
+        Names of features, as in /proc/cpuinfo. None if the architecture has no such instruction, or if it could not be
+        executed: a hardened kernel allows no code in writable memory.
     """
     known = architecture_of(architecture)
     if not known.has_cpuid:

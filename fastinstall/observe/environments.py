@@ -1,8 +1,9 @@
-"""Find environments: the one to work on, those nearby, and those of this user that tools list.
+"""Find environments: the target, those nearby, and those that this user's tools have created.
 
-The one to work on is what the user named, or what the shell says is active. Whether it may be changed (PEP 668, frozen)
-is not judged here: the plan decides that from the facts. Other environments are known by place and by file names alone:
-this neither searches the disk nor asks interpreters. Listed environments that are gone are skipped. Sources:
+The target is the environment that the user names, or else the one that is active in the shell. Whether it may be
+changed (PEP 668, frozen) is not judged here: the plan decides that from the facts. Other environments are found in the
+lists and directories below, by file names alone: no disk is searched, no interpreter is run. Listed environments that
+no longer exist are skipped.
 
 - fastinstall: `environments.txt` in its state directory, one line for each environment that was set up, written here
   for `doctor --all`.
@@ -78,9 +79,9 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
 
 
 def make_absolute(path: Path) -> Path:
-    """Return an absolute path without `..`, as interpreters name their prefix.
+    """Return an absolute path without `..`, the form in which interpreters report their prefix.
 
-    Links are kept, except where a `..` follows a link to a directory: it leads to the parent of the link's target.
+    Symbolic links are kept, except a link to a directory with `..` after it: `..` is the parent of the link's target.
     """
     absolute = path.absolute()
     if ".." not in absolute.parts:
@@ -144,7 +145,7 @@ def _observe_prefix(prefix: Path) -> Environment:
             raise UndeterminedError(f"{prefix}: no such directory", hint=f"{_NAME_ONE}, or create one: {new}")
         python = next((prefix / name for name in _NAMES if _is_there(prefix / name)), None)
     if python is None and is_journaled(prefix):
-        python = prefix / _NAMES[0]  # its Python is gone; rollback needs none, and everything else reports it
+        python = prefix / _NAMES[0]  # its Python is gone: rollback needs none, and other commands report that
     if python is None:
         raise UndeterminedError(
             f"{prefix}: not a Python environment: it has neither bin/python nor bin/python3",
@@ -154,7 +155,7 @@ def _observe_prefix(prefix: Path) -> Environment:
 
 
 def _is_there(file: Path) -> bool:
-    """Return whether a file is there, and raise where the kernel does not tell."""
+    """Return whether a file exists; raise OSError if this user may not look."""
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -167,14 +168,14 @@ def _explain_unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        from fastinstall.core.refused_writes import advice, reason  # noqa: PLC0415 (only where something is refused)
+        from fastinstall.core.refused_writes import advice, reason  # noqa: PLC0415 (only for an error)
 
         hint = f"{advice(error, path)}; or {_NAME_ONE}"
         raise UndeterminedError(reason(error, path), hint=hint) from error
 
 
 def _observe_interpreter_environment(python: Path) -> Environment:
-    """Return the environment of an interpreter; a `pyvenv.cfg` beside it answers without running it."""
+    """Return the environment of an interpreter, which is run only if its prefix has no `pyvenv.cfg`."""
     prefix = python.parent.parent
     with _explain_unreadable(python):
         if python.is_file() and (prefix / "pyvenv.cfg").is_file():
@@ -203,13 +204,13 @@ def _is_same_path(one: Path, other: Path) -> bool:
 
 @immutable
 class NamedTarget:
-    """What the user named.
+    """The target as named on the command line.
 
     Attributes:
         prefix: an environment's directory; None if none is named.
         python: an interpreter; None if none is named.
         new: a directory for a new virtual environment, created with `python` or the tool's own base interpreter.
-        machine: the machines that a wheel is for, as their kernels name them; empty for this one's.
+        machine: the architecture that a wheel is built for, as in `uname -m`; empty for this machine's.
     """
 
     prefix: Path | None = None
@@ -219,11 +220,11 @@ class NamedTarget:
 
 
 def find_environment(session: Session, target: NamedTarget) -> Environment:
-    """Return the existing environment that the user means.
+    """Return the existing environment that the user has named or activated.
 
     Raises:
-        RefusedError: there is none, two disagree, or it is the tool's own.
-        UndeterminedError: it is not an environment.
+        RefusedError: no environment is named or active, two active ones disagree, or it is the tool's own.
+        UndeterminedError: the named directory is not an environment.
     """
     found = locate(target.prefix, target.python, session.variables, session.tool_prefix)
     base = find_base_below(session.variables)
@@ -235,7 +236,7 @@ def find_environment(session: Session, target: NamedTarget) -> Environment:
 def is_active_elsewhere(session: Session) -> bool:
     """Return whether the shell has activated an environment other than the tool's own.
 
-    If not, a build without installation is for `base_python`.
+    If not, a build that installs nothing is made for `base_python`.
     """
     own = os.path.realpath(session.tool_prefix)
     return any(os.path.realpath(prefix) != own for prefix in active_prefixes(session.variables).values())
@@ -251,10 +252,11 @@ LIST = "environments.txt"
 
 
 def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:
-    """Return the known prefixes, sorted, each once even if several paths lead to it.
+    """Return the prefixes of all known environments, sorted, each once even if several paths lead to it.
 
     Args:
-        variables: environment variables; HOME, and those that move the tools' directories.
+        variables: environment variables: HOME, and those that set the tools' directories.
+        state: fastinstall's state directory.
     """
     listed = [*read_list(state / LIST), *read_list(find_home(variables) / ".conda" / LIST)]
     listed += [Path(variables[name]) for name in _ACTIVE if variables.get(name, "").startswith("/")]
@@ -275,7 +277,7 @@ def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
     home = find_home(variables)
 
     def find(name: str, usual: Path) -> Path:
-        """Return the absolute path from a variable, else the usual place."""
+        """Return the path in a variable if it is absolute, else the usual place."""
         told = variables.get(name, "")
         return Path(told) if told.startswith("/") else usual
 
@@ -323,7 +325,7 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
 
 
 def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
-    """Yield the directory, and those above it up to the project's."""
+    """Yield the directory, and the project's root above it if there is one."""
     yield directory
     above = [each for each in directory.parents if each not in (home, home.parent, Path("/"))][:_ABOVE]
     root = next((each for each in above if any((each / name).exists() for name in _PROJECT_FILES)), None)
@@ -332,7 +334,7 @@ def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
 
 
 def _list_entries(place: Path) -> list[Path]:
-    """List directories inside, sorted; in a huge place, the first that the kernel names."""
+    """List the subdirectories among the first 300 entries of a directory, sorted."""
     try:
         with os.scandir(place) as entries:
             some = [Path(entry.path) for entry, _ in zip(entries, range(_ENTRIES), strict=False) if entry.is_dir()]
@@ -342,7 +344,7 @@ def _list_entries(place: Path) -> list[Path]:
 
 
 def has_pillow(prefix: Path) -> bool:
-    """Return whether PIL is in an environment, from its directories alone."""
+    """Return whether an environment has PIL, from directory names alone."""
     return any(True for lib in ("lib", "lib64") for _ in prefix.glob(f"{lib}/p*/site-packages/PIL"))
 
 
@@ -353,13 +355,13 @@ _SITE = ("lib/python*/site-packages", "lib64/python*/site-packages")
 
 @immutable
 class EnvironmentSummary:
-    """An environment, seen from outside.
+    """A summary of an environment, from its file names and our receipt.
 
     Attributes:
         kind: who manages it: conda, `venv` or the system.
         python: version of its interpreter; empty if unknown.
         pillow: distributions that say they are Pillow ("pillow 13.0.0"), sorted; empty if none.
-        ours: what fastinstall set up there ("pillow 13.0.0+simd.v2.v3"); empty if nothing.
+        ours: the distribution that fastinstall installed ("pillow 13.0.0+simd.v2.v3"); empty if none.
     """
 
     prefix: Path
@@ -370,7 +372,7 @@ class EnvironmentSummary:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether something else replaced what fastinstall set up."""
+        """Whether another Pillow has replaced the one that fastinstall installed."""
         return bool(self.ours) and self.ours not in self.pillow
 
 
@@ -378,7 +380,8 @@ def scan_environment(prefix: Path) -> EnvironmentSummary:
     """Return a summary of an environment; unreadable parts are left empty."""
     lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
-    told = pairs.get("version") or pairs.get("version_info", "")  # from `venv`; from virtualenv and uv
+    # `venv` writes the key "version"; virtualenv and uv write "version_info".
+    told = pairs.get("version") or pairs.get("version_info", "")
     records = filter(None, map(_CONDA_PYTHON.fullmatch, foreign.list_names(prefix / "conda-meta")))
     sites = [site for pattern in _SITE for site in prefix.glob(pattern)]
     owners = [found for site in sites for found in map(_OWNER.fullmatch, foreign.list_names(site)) if found]

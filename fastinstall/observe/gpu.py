@@ -35,7 +35,7 @@ _ROOT = Path("/")
 
 
 def join_gpu_facts(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu | None:
-    """Combine both, or return None if there is neither a GPU nor a framework that could use one."""
+    """Add frameworks to the hardware; return None if there is neither a GPU nor a framework that could use one."""
     return replace(hardware, frameworks=frameworks) if hardware.present or frameworks else None
 
 
@@ -45,13 +45,13 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     Args:
         nvml: whether NVML may be asked.
         library_path: the value of LD_LIBRARY_PATH; empty if unset.
-        root: what stands for "/"; another directory holds the files of a captured machine.
+        root: the root directory: "/", or a directory with the files of a captured machine.
     """
     wsl = (root / "dev/dxg").exists() and (root / _WSL).exists()
     board = foreign.text_or_empty(root / "proc/device-tree/compatible")
     tegra = (root / "etc/nv_tegra_release").exists() or "nvidia,tegra" in board
     nodes = wsl or any((root / name).exists() for name in _NODES)
-    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # both kernel modules write it
+    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # the open and the closed module write it
     version = _VERSION.search(text)
     driver = version[1] if version else foreign.text_or_empty(root / "sys/module/nvidia/version").strip()
     container = any((root / name).exists() for name in _CONTAINER)
@@ -104,8 +104,8 @@ _DIRECTORIES = (
 
 
 def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
-    """Search where the loader does: LD_LIBRARY_PATH, its cache, the usual directories (man ld.so)."""
-    from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (only where a GPU is)
+    """Find a library where the loader searches: LD_LIBRARY_PATH, its cache, the usual directories (ld.so(8))."""
+    from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (needed only if there is a GPU)
 
     places = [root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/")]
     cached = read_loader_cache(root / "etc/ld.so.cache").find(name, os.uname().machine, ())
@@ -116,7 +116,7 @@ def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Pat
 
 
 def _parse_library_version(path: Path | None) -> str:
-    """Return the version in the name of the file behind all links."""
+    """Return the version in the file name of a library, with links resolved; empty if it has none."""
     found = _NUMBERED.search(path.resolve().name) if path is not None else None
     return found[1] if found else ""
 
@@ -129,11 +129,11 @@ _STATES = {12: Nvml.NO_LIBRARY, 18: Nvml.MISMATCH}
 
 
 def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
-    """Add NVML's answers to the facts from files; `problem` says why NVML gave none.
+    """Add NVML's answers to the facts from files; if NVML does not answer, `problem` gives the reason.
 
     Args:
-        seen: the GPUs from /proc.
-        seconds: how long it may take.
+        seen: the facts from files.
+        seconds: the time limit.
     """
     package = find_spec("pynvml")
     if package is None or package.origin is None:

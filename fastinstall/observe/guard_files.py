@@ -1,6 +1,6 @@
 """Inspect and describe the start-up guard's files in site-packages.
 
-The guard's `state` file describes PIL as it was when the guard was installed, in lines that a start-up hook can split.
+The guard's `state` file describes PIL as it was when the guard was installed, in lines that the guard splits at blanks.
 Paths in it are relative to site-packages, so the guard still works when an environment is moved or copied.
 
 The other files are copies from `hooks/`.
@@ -22,7 +22,7 @@ from fastinstall.model.receipt import BuiltCore
 STATE_FORMAT = "1"
 VERSION_FILE = "PIL/_version.py"
 PREFIX = "../../.."
-"""Of an environment, relative to its `lib/pythonX.Y/site-packages`."""
+"""Path from an environment's `lib/pythonX.Y/site-packages` to its prefix."""
 
 _HEADER = """\
 # Put here by fastinstall: PIL as installed. The guard compares it each time Python starts.
@@ -38,13 +38,14 @@ _STATE = re.compile(
 
 
 def render_state(tree: Path, core: BuiltCore, stack_version: str, program: str = PROGRAM) -> str:
-    """Return the text of the `state` file for the PIL in `tree` (site-packages, or a stage for it).
+    """Return the text of the `state` file for the PIL in `tree` (site-packages, or a staging directory for it).
 
     Args:
         tree: the directory that contains PIL.
         core: Pillow's C extension; the warning names its SIMD kernels if it has some.
         stack_version: the version in `PIL/_version.py`.
-        program: how fastinstall is called, for the warning's hint. The guard names `fastinstall` if it is gone by then.
+        program: command that runs fastinstall, for the warning's hint. If it no longer exists when the guard warns, the
+            hint shows plain `fastinstall`.
 
     Raises:
         OSError: `PIL/_version.py` is missing.
@@ -65,12 +66,12 @@ def _add_header(body: str) -> str:
 
 
 def _fits_state(program: str) -> bool:
-    """Whether shells that split the line at blanks get this text back."""
+    """Return whether a command is short, printable, and unchanged by splitting it at blanks and joining it again."""
     return len(program) <= _LONGEST_PROGRAM and program.isprintable() and program == " ".join(program.split())
 
 
 def parse_state(text: str) -> tuple[str, str] | None:
-    """Return the core of a `state` file and its hash, or None if the file is not as `render_state` wrote it."""
+    """Return path and SHA-256 of the core in a `state` file, or None if `render_state` did not write that text."""
     body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
     found = _STATE.fullmatch(body)
     if found is None or text != _add_header(body):
@@ -84,26 +85,26 @@ GUARD_VERSION = "3"
 GUARD_PACKAGE = "_fastinstall_guard"
 
 _LINE, _ENTRY_POINT = ("fastinstall_guard.pth",), ("_fastinstall_start.py", "fastinstall_guard.start")
-"""What starts the guard: a line that Python runs, or from 3.18 on an entry point (PEP 829).
+"""Files that start the guard: one with a line that Python runs, or, from 3.18 on, two for an entry point (PEP 829).
 
-The line costs nothing; an entry point has Python import 29 modules more (11 ms of CPU a start with 3.15.2).
+The line costs nothing. For an entry point, Python imports 29 more modules (11 ms of CPU per start with 3.15.2).
 """
 _FIRST_WITHOUT_LINES = (3, 18)
 
 GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, *_LINE, *_ENTRY_POINT)
-"""Top-level names in site-packages of any guard, in the order of installation. Remove them in reverse, so that no hook
-ever names a missing package (Python 3.15 complains about that at each start, PEP 829)."""
+"""All names in site-packages that a guard may have, in the order of installation. They must be removed in reverse, so
+that no hook ever names a missing package (Python 3.15 reports that at each start, PEP 829)."""
 
 _PACKAGE_SOURCES = tuple(f"{GUARD_PACKAGE}/{name}.py" for name in ("__init__", "telling", "tree"))
 
 
 def list_entries(version: str) -> tuple[str, ...]:
-    """Return those of `GUARD_ENTRIES` that the guard of a Python of this version has."""
+    """Return the `GUARD_ENTRIES` that a guard for this version of Python has."""
     return (GUARD_PACKAGE, *_list_starters(version))
 
 
 def list_sources(version: str) -> tuple[str, ...]:
-    """Return the files that are copied from `hooks/` for a Python of this version, relative to site-packages."""
+    """Return the files that are copied from `hooks/` for this version of Python, relative to site-packages."""
     return (*_PACKAGE_SOURCES, *_list_starters(version))
 
 
@@ -119,8 +120,8 @@ def observe_guard(site_packages: Path, version: str, core: ImagingCore | None) -
     """Compare the installed guard with the one that this fastinstall would install.
 
     Args:
-        site_packages: the directory to look in.
-        version: of the Python that it belongs to, such as "3.12.4".
+        site_packages: site-packages of the environment.
+        version: version of the environment's Python, such as "3.12.4".
         core: the installed C extension of Pillow, or None if there is none.
     """
     present = entries_present(site_packages)
@@ -174,7 +175,7 @@ def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple
 
 
 def _is_compiled(module: Path) -> bool:
-    """Return whether some interpreter's bytecode is valid for a module, by the header that PEP 552 describes."""
+    """Return whether a module has valid bytecode of any interpreter, judged by the header that PEP 552 describes."""
     status = module.stat()
     valid = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
     return any(

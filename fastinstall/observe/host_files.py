@@ -1,4 +1,4 @@
-"""Descriptions of other machines, which a build is to run on: a file about the processor of each."""
+"""Read files that describe the processors of other machines, on which a build will run."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ _SCHEMA = "fastinstall.facts/1"
 
 @immutable
 class _Facts:
-    """The parts of `model.facts.Facts` read here."""
+    """The part of `model.facts.Facts` that is read here."""
 
     cpu: Cpu
 
@@ -41,7 +41,7 @@ _HINT = (
 
 
 def read_host(path: Path) -> Host:
-    """Read a machine's description; its name is the file's.
+    """Read the description of a machine, and name the machine after the file.
 
     The file is a document of `fastinstall inspect --json`, redacted or not, a copy of /proc/cpuinfo, or a list of
     kernel flag names separated by white space, with comments after `#`.
@@ -86,8 +86,8 @@ def _read_cpuinfo(path: Path, text: str) -> Cpu:
 def _is_cut(text: str) -> bool:
     """Return whether a copy of /proc/cpuinfo ends within a list of features.
 
-    A complete list ends with a line break. After it come further lines of the same processor or an empty line, unless
-    the file consists of such lists alone and no line gives a processor's number.
+    A complete list ends with a line break, and is followed by further lines of its processor or by an empty line. It
+    may be the last line only in a file without lines "processor", such as an excerpt of such lists.
     """
     last = re.split(r"\n\s*\n", text)[-1]
     lines = last.splitlines()

@@ -1,10 +1,10 @@
-"""The pins of fastinstall in an environment, and the line that stops conda's solvers from replacing the stack.
+"""Observe fastinstall's pins in an environment; edit the line that stops conda's solvers from replacing the stack.
 
-Observing reads a few tiny files and runs no tool. It includes the project's pin. `refuse_unpinnable` decides from
-facts whether a pin is possible. Pins for pip are in `pip_pins`.
+Observation reads a few tiny files and runs no program. The project's pin is observed too. `refuse_unpinnable` decides
+from facts whether a pin is possible. The texts of pins for pip are in `pip_pins`.
 
-A pin is made only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
-vulnerability. docs/how-to/pin.md says which solver obeys it, and when.
+A pin is set only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
+vulnerability. docs/how-to/pin.md says which solvers obey it, and when.
 """
 
 import re
@@ -30,7 +30,7 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
     """Return the pins of an environment and of its project (0.1 ms).
 
     Args:
-        conda: conda's facts, or None if it is not a conda environment.
+        conda: facts of a conda environment; None for any other.
     """
     line = pin_in("\n".join(conda.pins)) if conda is not None else ""
     of_conda = (PinState(kind=PinKind.CONDA, file=prefix / PINS, requirement=line),) if line else ()
@@ -70,7 +70,7 @@ def _find_unheeded_lines(prefix: Path, content: bytes, said: dict[str, str]) -> 
 
 
 def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
-    """Yield problems of constraints and wheel; file contents are arbitrary, so they never become a pattern."""
+    """Yield problems of the constraints file and the wheel; file contents are arbitrary, so never used as a pattern."""
     name, _, version = requirement.partition("==")
     wheel = f"{name.replace('-', '_')}-{version}-"
     wheels = foreign.list_names(prefix / pip_pins.WHEELS)
@@ -78,7 +78,7 @@ def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
         yield f"{prefix / pip_pins.CONSTRAINTS} is missing or altered"
     elif not any(each.startswith(wheel) and each.endswith(".whl") for each in wheels):
         yield f"the wheel of {requirement} is missing from {prefix / pip_pins.WHEELS}"
-    with suppress(ValueError, KeyError, TypeError):  # reading the receipt itself reports its problems
+    with suppress(ValueError, KeyError, TypeError):  # the journal's reader reports a malformed receipt
         receipt = json_data(foreign.bytes_or_empty(prefix / RECEIPT))
         installed = pip_pins.requirement_of(receipt["distribution"], receipt["version"])
         if requirement and requirement != installed:
@@ -86,9 +86,9 @@ def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
 
 
 PIN = "pillow * simd_*"
-"""Our line, for a stack with the usual name and label. Every solver reads this spelling; py-rattler refuses
-"pillow *=simd_*". It has neither a comment nor a blank line beside it, because mamba and micromamba fail on both
-(https://github.com/mamba-org/mamba/issues/3374). It is recognised by its spelling."""
+"""Our line in the file `PINS`, for a stack with the usual name and label. Every solver reads this spelling; py-rattler
+refuses "pillow *=simd_*". The line has neither a comment nor a blank line beside it, because mamba and micromamba fail
+on both (https://github.com/mamba-org/mamba/issues/3374). It is recognised by its spelling."""
 
 NAME = "pillow"
 """The only distribution name that can be pinned: others require it, so a constraint on another name has no effect."""
@@ -99,11 +99,11 @@ _OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
 
 
 def add_pin_line(existing: str, line: str = PIN) -> str:
-    """Return the text of the file `PINS` with our pin at its end; unchanged if it is there.
+    """Return the text of the file `PINS` with our pin at its end; unchanged if it already has one.
 
     Args:
-        existing: the file's text; empty if there is none.
-        line: the pin, as `conda_packages.pin_line` writes it.
+        existing: the file's text; empty if the file does not exist.
+        line: the pin, as returned by `dependants.pin_line`.
     """
     if pin_in(existing):
         return existing
@@ -125,15 +125,16 @@ def refuse_unpinnable(facts: Facts) -> None:
     """Raise if a pin would have no effect, or would make a solver fail.
 
     Args:
-        facts: of an environment with the stack installed.
+        facts: facts of an environment in which the stack is installed.
 
     Raises:
-        RefusedError: the environment is neither conda nor virtual; it belongs to pixi, which reads no pins; the stack
-            is not a conda package there, or not a wheel named pillow elsewhere; or another pin of Pillow exists.
+        RefusedError: the environment is neither conda nor virtual; it belongs to pixi, which reads no pins; its stack
+            is not a conda package (in a conda environment) or not a wheel named pillow (in a virtual one); or another
+            pin of Pillow exists.
     """
     prefix, conda = facts.environment.prefix, facts.conda
     if facts.environment.kind is EnvironmentKind.VENV:
-        # a constraint applies to a distribution of that name, and pip must find its wheel
+        # the constraint applies to the name pillow alone, and pip must find the wheel
         owners = [owner.distribution for owner in facts.stack.owners]
         if len(owners) != 1 or owners[0].name != NAME or "+" not in owners[0].version:
             told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"
@@ -161,11 +162,11 @@ def is_of_pixi(prefix: PurePath) -> bool:
 
 
 def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
-    """Return the lines for environment.yml.
+    """Return the lines of an environment.yml that pin the stack.
 
     Args:
-        channel: URL of a channel with the package, outside the environment.
-        line: the pin, as `conda_packages.pin_line` writes it.
+        channel: URL of a channel that has the package, outside the environment.
+        line: the pin, as returned by `dependants.pin_line`.
     """
     return ("channels:", f"  - {channel}", "  - conda-forge", "dependencies:", f"  - {'='.join(line.split())}")
 

@@ -1,7 +1,7 @@
 """Ask an interpreter about itself, without running its `site`; find one that a wheel could be built with.
 
-The slowest question can start before the rest of the program is imported, because doctor must feel instant. Nothing is
-imported in the target.
+Asking takes the longest, so the subprocess can be started before the rest of fastinstall is imported: doctor must feel
+instant. No third-party module is imported in the target.
 """
 
 import os
@@ -34,7 +34,7 @@ def observe_interpreter(python: Path, variables: Mapping[str, str] | None = None
     """Return what the interpreter `python` says about itself (about 20 ms).
 
     Args:
-        python: its path; do not resolve a virtual environment's symlink.
+        python: path of the interpreter; do not resolve a virtual environment's symbolic link.
         variables: environment variables of the user's programs; None for those of this process.
 
     Raises:
@@ -46,7 +46,7 @@ def observe_interpreter(python: Path, variables: Mapping[str, str] | None = None
         raise _make_error(python, absent)
     _check_settings(python)
     completed = _ask(python, "-I", "-S", "-B", str(_INSIDE), variables=variables)
-    with suppress(ValueError):  # the output is not an answer of Python
+    with suppress(ValueError):  # the output is not our script's JSON
         document = json_data(completed.stdout.strip().rpartition("\n")[2])
         answer = document.get("interpreter") if isinstance(document, dict) else None
         if isinstance(answer, dict) and document.get("schema") == _SCHEMA:
@@ -87,7 +87,7 @@ def _check_settings(python: Path) -> None:
 
 
 def _format_hint(python: Path) -> str:
-    """Return the hint; rollback needs no interpreter."""
+    """Return the hint of an error; for an environment that fastinstall has changed, it offers a rollback."""
     prefix = python.parent.parent
     if not is_journaled(prefix):
         return _HINT
@@ -143,7 +143,8 @@ def interpreter_with(
         abi: the ABI tag of its extension modules: "cp311".
         python: its minor version: "3.11".
         first: interpreters to ask before all others.
-        variables: to find those on PATH, then those of pyenv and uv (PYENV_ROOT, XDG_DATA_HOME, HOME).
+        variables: environment variables: interpreters are searched on PATH, then among those of pyenv and uv
+            (PYENV_ROOT, XDG_DATA_HOME, HOME).
     """
     from fastinstall.core.foreign_code import find_stranger  # noqa: PLC0415 (only where a wheel is built)
 
@@ -164,7 +165,7 @@ def interpreter_with(
 
 
 def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
-    """Yield programs, not scripts that start one and may refuse: pyenv's shims do."""
+    """Yield interpreters that are ELF files: scripts that start one, such as pyenv's shims, may refuse to."""
     home = Path(variables.get("HOME", "/"))
     candidates = [Path(place, name) for place in variables.get("PATH", "").split(os.pathsep) if place]
     versions = Path(variables.get("PYENV_ROOT") or home / ".pyenv", "versions")

@@ -37,7 +37,7 @@ from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.recipes import read_recorded_recipe
 from fastinstall.observe.session import Session
 
-# ruff: noqa: PLC0415 (for that reason)
+# ruff: noqa: PLC0415 (probes are imported late, for the reason above)
 
 
 class Binaries(Enum):
@@ -54,8 +54,8 @@ class ObservationRequest:
     """What to observe.
 
     Attributes:
-        recipe: the names, symbols, flags and libraries to look for.
-        runtime: also import and use PIL, in a subprocess of the target.
+        recipe: names the distributions, symbols, flags and libraries to look for.
+        runtime: also import and use PIL, in a subprocess that runs the target's interpreter.
         started: that subprocess, if it is already running.
         binaries: how deeply to examine PIL's extension modules.
         toolchain: also look for compiler, libraries and package manager.
@@ -77,7 +77,7 @@ class ObservationRequest:
 
 
 def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
-    """Return everything that a decision or a check may read; decoded code is cached.
+    """Return all facts that decisions and checks may use; the results of decoding code are cached.
 
     Raises:
         UndeterminedError: the target's interpreter does not answer.
@@ -168,7 +168,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
 
 
 def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
-    """Return the means to build a recipe here: compiler, libraries and package manager."""
+    """Return the compiler, libraries and package manager with which this machine can build a recipe."""
     from fastinstall.compilers.flags import list_probed_flags
     from fastinstall.observe.toolchain import observe_toolchain
 
@@ -184,7 +184,7 @@ def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]
 
 
 def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
-    """List the distributions that provide what the recipe provides, its own included."""
+    """List the names of all distributions that provide PIL, the recipe's own included, normalised."""
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
@@ -203,7 +203,7 @@ def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
 
 
 def _is_writable(directory: Path) -> bool:
-    """Return whether this user may write there, or to the nearest existing ancestor."""
+    """Return whether this user may write to a directory, or to its nearest existing ancestor."""
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     return os.access(existing, os.W_OK | os.X_OK)
 
@@ -213,14 +213,23 @@ SCANS = "isa"
 
 
 def recorded_facts(session: Session, environment: Environment, receipt: Receipt | None) -> Facts:
-    """Return all facts of an environment, observed with its receipt's recipe; errors as of both functions."""
+    """Return all facts of an environment, observed with its receipt's recipe.
+
+    Raises:
+        UndeterminedError: the target's interpreter does not answer.
+        DocumentError: the receipt names a missing recipe, or the recipe is malformed.
+    """
     return facts_of(
         session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
     )
 
 
 def receipt_of(environment: Environment) -> Receipt | None:
-    """Return the receipt of an earlier setup."""
+    """Return the receipt of an earlier setup, or None if there was none.
+
+    Raises:
+        DocumentError: the receipt cannot be read.
+    """
     return read_receipt(environment.prefix)
 
 
@@ -233,7 +242,7 @@ def read_earlier_receipt(environment: Environment) -> Receipt | None:
 
 
 def observe_committed(seen: Facts) -> Facts:
-    """Return facts from an open transaction as they will be once it is closed; only reads files."""
+    """Return facts that were observed within a transaction, updated to the state after its end; only reads files."""
     prefix = seen.environment.prefix
     history = read_environment_history(prefix, sized=True)
     return replace(

@@ -1,4 +1,4 @@
-"""Find what would stop the renames of a setup, before anything is downloaded: links, mounts, rights, flags of files."""
+"""Find obstacles to the renames of a setup, before anything is downloaded: links, mounts, permissions, file flags."""
 
 import array
 import fcntl
@@ -19,12 +19,12 @@ _FIXED = 0x10 | 0x20
 
 
 def find_obstacles(prefix: Path, site_packages: Path, names: Iterable[str]) -> tuple[SetupObstacle, ...]:
-    """Find obstacles to a setup; site-packages that this user cannot write to are not among them.
+    """Find obstacles to a setup, except an unwritable site-packages, which `Facts.writable` reports.
 
     Args:
-        prefix: of the environment.
-        site_packages: where PIL lies, or will lie.
-        names: entries there that a setup replaces.
+        prefix: root of the environment.
+        site_packages: the directory that has or will have PIL.
+        names: entries of site-packages that a setup replaces.
     """
     own = [prefix / path for path in (SHARE, ROOT, TRANSACTIONS)]
     entries = [path for path in dict.fromkeys(site_packages / name for name in names) if os.path.lexists(path)]
@@ -59,7 +59,7 @@ def _find_mounts(entries: Iterable[Path]) -> Iterator[SetupObstacle]:
 
 
 def _find_unwritable(own: Iterable[Path], entries: Iterable[Path]) -> Iterator[SetupObstacle]:
-    """Find directories of ours that cannot be made, and directories that cannot be moved to another one: rename(2)."""
+    """Find directories of ours that cannot be created, and unwritable directories, which rename(2) cannot move."""
     innermost = tuple(own)[-1]
     nearest = next(path for path in (innermost, *innermost.parents) if path.is_dir())
     directories = (path for path in entries if path.is_dir() and not path.is_symlink())

@@ -1,7 +1,8 @@
-"""Notice changes to the files that a setup replaces.
+"""Detect changes to the files that a setup replaces.
 
-Files are compared by inode, size and time. That is cheap, because no content is read, and exact, because installers
-never write into an existing file: pip and conda replace it, and uv links one. Other observations judge the content.
+Files are compared by inode, size, time and mode. That is cheap, because no content is read, and exact, because
+installers never write into an existing file: pip and conda replace it, and uv links another. Content is checked
+by other modules.
 """
 
 import os
@@ -14,7 +15,7 @@ from fastinstall.core import foreign
 from fastinstall.model.recipe import PROVIDERS
 
 _STACK = re.compile(rf"(?:{'|'.join(PROVIDERS).replace('-', '[-_.]')})(?:[-.].*)?|~.*", re.IGNORECASE)
-"""Top-level names of PIL and its distributions, and of what pip moves aside."""
+"""Names in site-packages of PIL and its distributions, and of directories that pip has moved aside."""
 
 
 _BYTECODE = (".pyc", ".pyo")
@@ -24,14 +25,14 @@ _RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
 
 
 PilSnapshot = dict[str, str]
-"""Paths, relative to the prefix, with what distinguishes a file from its replacement."""
+"""Inode, size, time and mode of each file as one text, by path relative to the prefix."""
 
 
 def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> PilSnapshot:
-    """Return everything of PIL in an environment, and of further entries of its site-packages, without bytecode.
+    """Return a snapshot of PIL's files in an environment, and of further entries of site-packages, without bytecode.
 
     Args:
-        names: more top-level names to include; absent ones are left out.
+        names: further entries to include; absent ones are left out.
     """
     found = (name for name in foreign.list_names(site_packages) if name in names or _STACK.fullmatch(name))
     entries = [site_packages / name for name in found]
@@ -58,7 +59,7 @@ def _list_file_states(path: str) -> Iterator[tuple[str, str]]:
             return
         with os.scandir(path) as entries:
             inside = [entry.path for entry in entries]
-    except OSError:  # it is changing right now: the next observation will differ
+    except OSError:  # the path is changing right now: the next snapshot will differ
         return
     for each in inside:
         if not each.endswith(_BYTECODE):

@@ -1,8 +1,8 @@
-"""The pin of a virtual environment: files that hold pip and uv to the stack. Pure functions on texts.
+"""The texts of a virtual environment's pin: files that make pip and uv keep the installed Pillow. Pure.
 
-A constraint alone does harm: a resolver that does not find the wheel picks ancient versions of packages that require
-Pillow, until one requires none. So wheel and constraint always go together. Source of the formats: pip's
-"Configuration" and "Constraints Files", uv's "Environment variables".
+A constraint alone does harm: if a resolver does not find the wheel, it tries ever older versions of the packages that
+require Pillow, until it finds one that does not. So a pin always has both constraint and wheel. Source of the formats:
+pip's "Configuration" and "Constraints Files", uv's "Environment variables".
 """
 
 import re
@@ -15,14 +15,14 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
 DIRECTORY = "share/fastinstall/pin"
-"""The directory of everything but the lines in pip's configuration, relative to the prefix, like the names below."""
+"""Directory of the pin's files except pip's configuration; relative to the prefix, like the names below."""
 
 WHEELS = f"{DIRECTORY}/wheels"
 CONSTRAINTS = f"{DIRECTORY}/constraints.txt"
 ENVIRONMENT = f"{DIRECTORY}/environment.sh"
 CONFIGURATION = "pip.conf"
 SECTION = "install"
-"""Of `pip install` alone: `pip download` and `pip wheel` fetch for other environments."""
+"""Section that only `pip install` reads: `pip download` and `pip wheel` fetch for other environments."""
 
 LINKS, CONSTRAINT = "find-links", "constraint"
 
@@ -37,10 +37,10 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./+@=~-]+")
 
 @immutable
 class Insertion:
-    """Text to insert into a file that people write.
+    """Text to insert into a file that people edit.
 
     Attributes:
-        place: its offset in bytes.
+        place: offset in the file, in bytes.
     """
 
     text: str
@@ -53,7 +53,7 @@ def requirement_of(distribution: str, version: str) -> str:
 
 
 def location(path: PurePath) -> str:
-    """Return a path for pip's and uv's lists, which split at blanks; an unusual path becomes a URL."""
+    """Return a path as text for pip's and uv's lists, which are split at blanks; an unusual path becomes a URL."""
     text = str(path)
     if _PLAIN.fullmatch(text):
         return text
@@ -61,10 +61,10 @@ def location(path: PurePath) -> str:
 
 
 def settings(prefix: PurePath, links: Sequence[str] = ()) -> dict[str, str]:
-    """Return the settings that pip's configuration needs.
+    """Return the pin's settings for pip's configuration, by key.
 
     Args:
-        links: further places of wheels, which the pin would otherwise hide.
+        links: other values of `find-links`, which the pin would otherwise hide.
     """
     return {LINKS: " ".join((*links, location(prefix / WHEELS))), CONSTRAINT: location(prefix / CONSTRAINTS)}
 
@@ -72,12 +72,13 @@ def settings(prefix: PurePath, links: Sequence[str] = ()) -> dict[str, str]:
 def constraints_text(requirement: str, wheel: str) -> str:
     """Return the text of the constraints file.
 
-    It has the marker of the wheel's platform: uv also locks projects for other systems. Where a constraint cannot be
-    met, uv picks ancient versions of packages that require Pillow (measured 2026-11-21 with uv 0.13.8).
+    The constraint has a marker for the wheel's platform, because uv also locks projects for other platforms. Where a
+    constraint cannot be met, uv picks ancient versions of packages that require Pillow (measured 2026-11-21 with uv
+    0.13.8).
 
     Args:
-        requirement: one build, as `requirement_of` writes it.
-        wheel: the wheel's file name, which tells its platform.
+        requirement: the requirement for one build, as returned by `requirement_of`.
+        wheel: the wheel's file name, from which its platform is read.
     """
     from fastinstall.pins.tool import parse_pinned_build  # noqa: PLC0415 (only where a pin is written)
 
@@ -90,13 +91,13 @@ def constraints_text(requirement: str, wheel: str) -> str:
 
 
 def constraint_in(text: str) -> str:
-    """Return the requirement that our constraints file pins, without its marker; empty if there is none."""
+    """Return the requirement in the text of our constraints file, without its marker; empty if there is none."""
     lines = (line.strip() for line in text.splitlines())
     return next((line.partition(";")[0].strip() for line in lines if line and not line.startswith("#")), "")
 
 
 def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
-    """Return lines for a POSIX shell; exported values stay and come first. Arguments as of `settings`."""
+    """Return lines for a POSIX shell that add the pin to exported values; arguments are those of `settings`."""
     wheels, constraints = location(prefix / WHEELS), location(prefix / CONSTRAINTS)
     return "\n".join(
         (
@@ -113,7 +114,7 @@ def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
 
 
 def describe_pin_for_uv(prefix: PurePath) -> str:
-    """Return what a shell has to read before uv obeys the pin: uv has no settings of a single environment."""
+    """Return a sentence with the shell command that makes uv obey the pin; uv has no settings per environment."""
     return f"uv does not read pip.conf; before uv pip: . {quote(prefix / ENVIRONMENT)}"
 
 
@@ -121,11 +122,11 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
     """Return our lines for pip's configuration of an environment, and where they go.
 
     Args:
-        content: of the file; empty if there is none.
-        links: further places of wheels, as in `settings`.
+        content: content of the file; empty if the file does not exist.
+        links: other values of `find-links`, as in `settings`.
 
     Raises:
-        RefusedError: pip cannot read the file, or would read it differently.
+        RefusedError: pip cannot read the file, or our lines would change the meaning of its other lines.
     """
     lines = [f"{key} = {value}" for key, value in settings(prefix, links).items()]
     header = re.search(rb"(?m)^\[install\][^\n]*(\n|\Z)", content)
@@ -139,27 +140,27 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
 
 
 def block_in(content: bytes) -> tuple[str, ...]:
-    """Return our lines with their marks, or empty if absent."""
+    """Return our lines in pip's configuration, with the comments that mark them; empty if absent."""
     ours = b"".join(content[start:end] for start, end in _find_spans(content))
     return tuple(ours.decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
 
 
 def read_pinned_settings(content: bytes) -> dict[str, str]:
-    """Return our lines by key, or empty if absent."""
+    """Return the settings in our lines of pip's configuration, by key; empty if absent."""
     pairs = (line.partition("=") for line in block_in(content) if not line.startswith(("#", "[")))
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool:
-    """Return whether `pip install` takes the settings of a pin from a configuration that contains them.
+    """Return whether `pip install` uses the pin's settings that a configuration file contains.
 
     Args:
-        content: the text of the configuration, in bytes.
-        pinned: what has to be heeded, as in `settings`.
-        file: its path, for a message.
+        content: the content of pip's configuration file.
+        pinned: the pin's settings, by key.
+        file: path of the configuration file, only for the error message.
 
     Raises:
-        RefusedError: pip cannot read it.
+        RefusedError: pip cannot read the file.
     """
     said = parse_pip_config(content, file)
     heeded = {**said.get("global", {}), **said.get(SECTION, {})}
@@ -167,7 +168,7 @@ def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool
 
 
 def remove_pin_block(content: bytes) -> bytes:
-    """Return the file without our lines; a header of ours stays if others' settings follow it."""
+    """Return pip's configuration without our lines; our section header stays if other settings follow it."""
     spans = _find_spans(content)
     end = max((end for _, end in spans), default=0)
     header, following = f"[{SECTION}]", (line.strip() for line in content[end:].split(b"\n"))
@@ -179,12 +180,12 @@ def remove_pin_block(content: bytes) -> bytes:
 
 
 def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]]:
-    """Parse sections and settings, with pip's own reader.
+    """Return the settings of pip's configuration by section, with the parser that pip uses.
 
     Raises:
-        RefusedError: pip cannot read it.
+        RefusedError: pip cannot read the file.
     """
-    import configparser  # noqa: PLC0415 (3 ms that only a pin pays)
+    import configparser  # noqa: PLC0415 (takes 3 ms, needed only for a pin)
 
     parser = configparser.RawConfigParser()
     try:
@@ -197,7 +198,7 @@ def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]
 
 
 def _find_spans(content: bytes) -> tuple[tuple[int, int], ...]:
-    """Return where our lines start and end: between their marks, or each, where `pip config set` wrote no comments."""
+    """Return start and end of our block, or of each of our lines if `pip config set` has removed the comments."""
     opening = re.search(rb"(?m)^# >>> fastinstall pin", content)
     if opening is None:
         return tuple(line.span() for line in _BARE.finditer(content))
@@ -208,14 +209,14 @@ def _find_spans(content: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _export(name: str, value: str, separator: str) -> str:
-    """Append a value to a variable, once."""
+    """Return shell code that appends a value to a variable, unless it is already in it, and exports the variable."""
     known = f'"{separator}${{{name}:-}}{separator}"'
     added = f'{name}="${{{name}:+${name}{separator}}}{value}"'
     return f"case {known} in *{quote(f'{separator}{value}{separator}')}*) ;; *) {added} ;; esac; export {name}"
 
 
 def _refuse_misread(content: bytes, made: Insertion, prefix: PurePath) -> None:
-    """Raise if our lines would change what the file said before."""
+    """Raise `RefusedError` if our lines would change the meaning of the file's other lines."""
     file = prefix / CONFIGURATION
     before = parse_pip_config(content, file)
     after = parse_pip_config(content[: made.place] + made.text.encode() + content[made.place :], file)

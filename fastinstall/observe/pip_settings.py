@@ -1,8 +1,8 @@
-"""List pip's settings for a target with their origin, from files alone, and which of them conflict with a pin.
+"""List pip's settings for a target with their origin, and find those that conflict with a pin. pip is not run.
 
-Source: pip's "Configuration". For one key in one section the last file wins: global, user's, the environment's, the one
-that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a variable before both. pip is
-not run.
+Source: pip's "Configuration". For one key in one section the last file wins: global, the user's, the environment's, the
+one that PIP_CONFIG_FILE names. For `pip install`, [install] outranks [global], and an environment variable outranks
+both.
 """
 
 import os
@@ -20,7 +20,7 @@ from fastinstall.observe import pip_pins
 from fastinstall.observe.pip_pins import parse_pip_config, remove_pin_block
 
 VARIABLES = ":env:"
-"""The section of a setting that a variable makes, as `pip config debug` writes it."""
+"""Section of settings that come from environment variables, as `pip config debug` prints it."""
 
 
 @immutable
@@ -29,10 +29,10 @@ class PipSetting:
 
     Attributes:
         origin: the file, or the name of the variable.
-        section: of the file; ":env:" for a variable.
-        key: as in a file ("find-links").
+        section: section in the file; ":env:" for a variable.
+        key: name as in a file ("find-links").
         value: several values are separated by blanks.
-        later: whether its file is the environment's own, or one that pip reads after it.
+        later: whether it comes from the environment's own file, or from one that pip reads after that.
     """
 
     origin: str
@@ -43,7 +43,7 @@ class PipSetting:
 
     @property
     def told(self) -> str:
-        """The setting for a sentence, without passwords."""
+        """The setting as it appears in messages, without passwords."""
         value = redact_text(self.value)
         if self.section == VARIABLES:
             return f"{self.origin}={quote(value)}"
@@ -68,7 +68,7 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
 
 
 def list_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
-    """Return all settings of `pip install`, in rising order of precedence; arguments likewise.
+    """Return all settings that `pip install` reads, in rising order of precedence.
 
     Raises:
         RefusedError: pip cannot read one of its files.
@@ -96,7 +96,7 @@ def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, 
 
 def _read_file_settings(file: Path, *, later: bool) -> Iterator[PipSetting]:
     content = foreign.bytes_or_empty(file)
-    if not content:  # the parser takes longer to import than all of this
+    if not content:  # importing the parser takes longer than reading all files
         return
     for section, values in parse_pip_config(remove_pin_block(content), file).items():
         for key, value in values.items():
@@ -114,9 +114,10 @@ def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting
 
 
 def list_constraint_files(prefix: Path, variables: Mapping[str, str]) -> tuple[tuple[str, Path], ...]:
-    """Return the files of constraints that pip and uv obey there, each with the variable or file that names it.
+    """Return the constraints files that pip and uv obey in an environment.
 
-    Those of a pin of ours are left out, and addresses of other machines.
+    Each is a pair: the variable or file that names the constraints file, and its path. The constraints file of our own
+    pin and remote URLs are left out.
 
     Args:
         variables: environment variables of the shell; UV_CONSTRAINT counts too.
@@ -124,7 +125,7 @@ def list_constraint_files(prefix: Path, variables: Mapping[str, str]) -> tuple[t
     found: dict[Path, str] = {}
     try:
         settings = [each for each in list_pip_settings(prefix, variables) if each.key == pip_pins.CONSTRAINT]
-    except RefusedError:  # pip cannot read its own settings, and says so
+    except RefusedError:  # pip itself reports that it cannot read its settings
         settings = []
     named = [(each.origin, each.value) for each in settings[-1:]]
     for origin, value in (*named, ("UV_CONSTRAINT", variables.get("UV_CONSTRAINT", ""))):
@@ -139,16 +140,16 @@ _TRUE = ("1", "true", "yes", "on", "y", "t")
 
 
 def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: bool = True) -> tuple[str, ...]:
-    """Return the wheel directories configured elsewhere: the pin repeats them, because it would hide them.
+    """Return the values of `find-links` in other files. The pin must repeat them, because it would hide them.
 
     Args:
         found: pip's settings, in rising order of precedence, without the pin's own lines.
-        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so only the pin's own
-            file can conflict.
+        used_by_pip: whether pip installs into the environment. uv, poetry and pdm do not read pip's settings; for
+            them, only settings with `later` can conflict.
 
     Raises:
-        RefusedError: a setting and the pin would hide one another; or it has a password, which must not go
-            into a file that others may read.
+        RefusedError: a setting and the pin would hide each other, or a `find-links` contains a password, which must
+            not be copied into a file that others may read.
     """
     for setting in found:
         if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
@@ -163,7 +164,7 @@ def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: 
 
 
 def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return what pip uses instead of a pin that is in place, one sentence each; arguments as of `links_beside`."""
+    """Return a sentence for each setting that pip uses instead of an installed pin; see `links_beside` for `found`."""
     own = str(prefix / pip_pins.CONFIGURATION)
     return tuple(
         f"pip does not obey the pin in this shell, because of {setting.told}"
@@ -177,7 +178,7 @@ def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
     ours = {pip_pins.LINKS: pip_pins.WHEELS, pip_pins.CONSTRAINT: pip_pins.CONSTRAINTS}.get(setting.key)
     is_variable = setting.section == VARIABLES
-    if ours is not None and is_variable:  # environment.sh exports it
+    if ours is not None and is_variable:  # environment.sh exports the variable with the pin in it
         return pip_pins.location(prefix / ours) not in setting.value.split()
     if setting.key == pip_pins.LINKS:
         return setting.section == pip_pins.SECTION and setting.later

@@ -1,4 +1,4 @@
-"""Recipes and their shared advisories, from directories; the first directory with a name wins."""
+"""Load recipes and their shared advisories from directories; for each name, the first directory that has it wins."""
 
 from dataclasses import replace
 from functools import cache
@@ -22,8 +22,8 @@ def recipe_named(session: Session, name: str) -> Recipe:
     """Return the recipe of that name.
 
     Raises:
-        UsageError: there is none.
-        DocumentError: it is malformed.
+        UsageError: no recipe has this name.
+        DocumentError: the recipe is malformed.
     """
     return load_recipe(name, session.recipe_directories)
 
@@ -46,7 +46,7 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
     """Return every recipe of the directories, by name.
 
     Args:
-        directories: with `NAME.toml` files; the first one with a name wins.
+        directories: directories of `NAME.toml` files; for each name, the first directory that has it wins.
 
     Raises:
         DocumentError: a malformed recipe.
@@ -59,8 +59,8 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
     """Return the recipe of that name; the others are not read.
 
     Raises:
-        UsageError: there is none of that name; the hint lists the known ones.
-        DocumentError: it is malformed.
+        UsageError: no recipe has this name; the hint lists the known names.
+        DocumentError: the recipe is malformed.
     """
     files = _list_recipe_files(directories)
     if name not in files:
@@ -75,11 +75,11 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
 
 
 def load_recipe_file(file: Path) -> Recipe:
-    """Return the recipe of one file, anywhere; shared advisories come from beside it, then from ours.
+    """Return the recipe in a file, wherever it is. Shared advisories are searched beside the file, then among ours.
 
     Raises:
-        UsageError: it cannot be read.
-        DocumentError: it is malformed.
+        UsageError: the file cannot be read.
+        DocumentError: the recipe is malformed.
     """
     return _read(file, (file.parent, recipes_directory()))
 
@@ -95,7 +95,7 @@ def _list_recipe_files(directories: tuple[Path, ...]) -> dict[str, Path]:
     return found
 
 
-@cache  # a setup asks for its recipe three times, 20 ms each
+@cache  # a setup reads its recipe three times, 20 ms each
 def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
     try:
         recipe = parse_recipe(_read_recipe_text(file), file)

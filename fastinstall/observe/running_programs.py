@@ -1,8 +1,8 @@
-"""Find running programs that hold files of a replaced Pillow, and need a restart.
+"""Find running programs that still use files of a replaced Pillow, and need a restart.
 
-A program that imported the earlier Pillow keeps its modules and libraries. What it imports later comes from the new
-one, and the two may not fit. The kernel shows which files a process has mapped, by their present names: those that were
-moved aside, and those that are deleted (proc_pid_maps(5)).
+A program that imported the earlier Pillow keeps its modules and libraries. Later imports come from the new Pillow, and
+may not fit them. The kernel lists the files that a process has mapped by their current names, which show that a file
+was moved aside or deleted (proc_pid_maps(5)).
 """
 
 import os
@@ -25,15 +25,15 @@ def find_outdated_programs(
 
     Args:
         prefix: root of the environment.
-        processes: where the kernel lists processes.
-        seconds: of CPU time, after which the search ends, with what was found by then.
+        processes: the directory in which the kernel lists processes: /proc.
+        seconds: CPU time in seconds after which the search ends; the programs found until then are returned.
     """
     within = os.fsencode(os.path.realpath(prefix)) + b"/"
     return tuple(sorted(_search(within, processes, time.thread_time() + seconds), key=lambda each: each.pid))
 
 
 def _search(within: bytes, processes: Path, end: float) -> Iterator[OutdatedProgram]:
-    for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (a path object each is dear)
+    for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (creating paths is slow)
         if time.thread_time() > end:
             return
         if not name.isdigit() or int(name) == os.getpid():
@@ -43,12 +43,12 @@ def _search(within: bytes, processes: Path, end: float) -> Iterator[OutdatedProg
             if within in maps and any(_is_outdated(line, within) for line in maps.splitlines()):
                 program = Path(processes, name, "comm").read_bytes().decode("utf-8", "replace").strip()
                 yield OutdatedProgram(pid=int(name), name=program)
-        except OSError:  # it has ended, or is not for us to see
+        except OSError:  # the process has ended, or this user may not see it
             continue
 
 
 def _is_outdated(line: bytes, within: bytes) -> bool:
-    """Whether a line of the map shows a file of Pillow that was moved into our directory, or deleted."""
+    """Return whether a line of the map shows a file of Pillow that was moved into our directory, or deleted."""
     start = line.find(within)
     path = line[start + len(within) :] if start >= 0 else b""
     is_pillow = b"/PIL/" in path or b"illow.libs/" in path or b"illow_simd.libs/" in path

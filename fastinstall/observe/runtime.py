@@ -1,4 +1,4 @@
-"""Use PIL in a subprocess of the target's interpreter: a crash stays there and is explained."""
+"""Import and use PIL in a subprocess with the target's interpreter: a crash ends only that process, and is reported."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
@@ -27,9 +27,9 @@ def observe_runtime(
     """Import PIL and run real operations with the target's interpreter.
 
     Args:
-        stage: a directory to search for PIL first, before it is installed.
+        stage: a directory with a PIL that is not installed yet, to search first.
         pixels: a file for every operation's pixels, for `compare_pixels`.
-        environment: variables of the subprocess.
+        environment: environment variables of the subprocess.
         quick: run only a few operations, in about 100 ms.
 
     Returns:
@@ -42,15 +42,15 @@ def observe_runtime(
 
 
 def observe_programs_pil(python: Path, variables: Mapping[str, str]) -> Runtime:
-    """Import PIL as a program would, and run a few operations; a PIL that hides the installed one is only named.
+    """Import PIL as a program would, and run a few operations; a PIL that hides the installed one is not imported.
 
     Args:
         python: the target's interpreter.
-        variables: of the user's programs.
+        variables: environment variables of the user's programs.
 
     Returns:
-        As `observe_runtime`. Where root must not run what precedes site-packages, and where the start of a program
-        fails before PIL is looked for, the interpreter is an isolated one.
+        As `observe_runtime`. The interpreter is isolated (`-I`) if root must not run the code that precedes
+        site-packages, or if Python fails to start as it does for a program.
     """
     if may_start_as_program(variables):
         seen = _run((python, "-B", _OPERATIONS, "--quick"), variables, _QUICK_TIMEOUT)
@@ -104,7 +104,7 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
 
 
 def _make_shadow(located: Mapping[str, Any]) -> ShadowingPil:
-    """Return the PIL that a program finds, and the file with code that puts it in front, if one names its place."""
+    """Return the PIL that a program finds, and the first start-up file with its path, which puts it in front."""
     location = PurePath(located["location"])
     package = location.parent if location.name.startswith("__init__.") else location
     entry = str(package.parent)
@@ -116,7 +116,7 @@ def _make_shadow(located: Mapping[str, Any]) -> ShadowingPil:
 
 
 def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
-    """Yield the events of our script; other output is skipped."""
+    """Yield the events that `_operations.py` printed; other output is skipped."""
     for line in stdout.splitlines():
         try:
             event = json_data(line)

@@ -1,4 +1,4 @@
-"""Everything that a verb needs from the outside world, in one value."""
+"""Everything that a command takes from the outside world, in one value."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -28,11 +28,13 @@ class Session:
     """The outside world of one run.
 
     Attributes:
-        recipe_directories: directories of recipes, the first one wins.
+        variables: the environment variables.
+        recipe_directories: directories of recipes; for each name, the first directory that has it wins.
         tool_prefix: `sys.prefix` of fastinstall itself.
         tool_python: the interpreter that runs fastinstall.
-        now: the clock; gives the time in UTC.
-        program: how this program was called, as a shell takes it.
+        emit: receives the events of the run.
+        now: the clock; returns the time in UTC.
+        program: shell command that runs this program.
     """
 
     variables: Mapping[str, str]
@@ -45,14 +47,14 @@ class Session:
 
     @property
     def directories(self) -> Directories:
-        """Our cache, state and settings directories; computed on demand: `doctor --quick` does not need them."""
+        """Our directories of cache, state and settings, computed on demand: `doctor --quick` does not need them."""
         return user_directories(self.variables)
 
     def own_cache(self) -> Path:
-        """Open our cache directory, for writing and execution.
+        """Return our cache directory, created if missing, after checking that it can be used.
 
         Raises:
-            RefusedError: others could put files there that would be installed, or the user has no home directory.
+            RefusedError: other users could put files there that would be installed, or this user has no home directory.
         """
         from fastinstall.core.cache_directory import open_cache  # noqa: PLC0415 (doctor needs no cache)
 
@@ -60,7 +62,7 @@ class Session:
         return open_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":
-        """Return the same session with another listener."""
+        """Return the same session with another receiver of events."""
         return replace(self, emit=emit)
 
 

@@ -1,6 +1,6 @@
-"""A PIL that programs import instead of the one in site-packages: its version, and whether its code may run here.
+"""Examine a PIL that programs import instead of the one in site-packages: its version, and whether it may run here.
 
-Where it is comes from the target's interpreter (`_inside.py`, `_operations.py`).
+The target's interpreter has reported its location (`_inside.py`, `_operations.py`).
 """
 
 import os
@@ -16,19 +16,19 @@ from fastinstall.observe.stack import list_distributions_with, read_pil_version
 
 
 def complete_shadow(shadow: ShadowingPil) -> ShadowingPil:
-    """Return a PIL with its version and its distribution, from the files beside it."""
+    """Return the shadowing PIL with its version and distribution added, from the files beside it."""
     version, origin = read_pil_version(Path(shadow.package)) or "", Path(shadow.origin)
-    # A `.pth` file belongs to a distribution that is installed from a checkout.
+    # A `.pth` file is listed in the RECORD of the distribution that is installed from a checkout.
     place, recorded = (origin.parent, origin.name) if shadow.origin else (Path(shadow.entry), "PIL/")
     names = list_distributions_with(place, recorded)
     return replace(shadow, version=version, distribution=next(iter(names), ""))
 
 
 def may_start_as_program(variables: Mapping[str, str]) -> bool:
-    """Return whether an interpreter may run what these variables put in front of site-packages.
+    """Return whether an interpreter may run the code that these variables put in front of site-packages.
 
-    The user's own programs run it anyway. Root's might not: with another user's HOME or a world-writable directory in
-    PYTHONPATH, only those files would be taken that root owns.
+    The user's own programs run that code anyway. For root, all of it must belong to root: HOME may be another user's,
+    and PYTHONPATH may name a world-writable directory.
 
     Args:
         variables: HOME, PYTHONUSERBASE and PYTHONPATH count.

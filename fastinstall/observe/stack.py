@@ -3,13 +3,13 @@
 - Which distributions are installed, from the names of their `.dist-info` directories. The relevant installers neither
   create nor remove older formats.
 - Which of them claim files of PIL, and whether those files still match their RECORD.
-- Which require a distribution that we would replace. A requirement is parsed only if its line starts with one of the
-  names. The `packaging` library is loaded only if such a line has a marker, because it would double doctor's time.
-- What an installed torch was built for. Its build writes `torch/version.py`, with the versions of CUDA, ROCm and XPU,
-  or None, which is parsed. If it is missing, the version's local label, the required `nvidia-cuda-runtime` and the
-  build string of a conda package serve instead.
+- Which require a distribution that we would replace. A requirement is parsed only if its line starts with the name of
+  such a distribution. The `packaging` library is loaded only if that line has a marker: it would double doctor's time.
+- What an installed torch was built for: `torch/version.py` gives the versions of CUDA, ROCm and XPU, or None. If that
+  file is missing, the version's local label, the required `nvidia-cuda-runtime` and the build string of a conda package
+  are used instead.
 
-Source: PyPA "Recording installed projects"; REQUESTED is PEP 376's.
+Sources: PyPA, "Recording installed projects"; PEP 376 for REQUESTED.
 """
 
 import ast
@@ -61,13 +61,13 @@ def observe_stack(
 
     Args:
         replaces: names of distributions that provide PIL, normalised.
-        symbols: symbols that identify SIMD kernels, looked for in the core.
-        distributions: everything that is installed there.
+        symbols: symbols to look for in the core; they identify SIMD kernels.
+        distributions: every distribution in site-packages.
         settings: inputs of the dynamic loader's search, with the interpreter as its program.
-        thorough: as of `observe_owners`: whether every file is read.
+        thorough: read every file; see `observe_owners`.
 
     Raises:
-        UndeterminedError: this user may not look into PIL.
+        UndeterminedError: this user has no permission to read the directory `PIL`.
     """
     site_packages = interpreter.site_packages
     directory = site_packages / _PACKAGE
@@ -82,7 +82,7 @@ def observe_stack(
         )
     version = read_pil_version(directory)
     cores = [name for name in foreign.list_names(directory) if _CORE.fullmatch(name)]
-    # the file that `import PIL._imaging` would take, by the order of the import system's suffixes
+    # the file that `import PIL._imaging` would load: the import system tries the suffixes in this order
     suffixes = (interpreter.extension_suffix, ".abi3.so", ".so")
     core = next((f"_imaging{suffix}" for suffix in suffixes if f"_imaging{suffix}" in cores), None)
     seen = None
@@ -117,7 +117,7 @@ def read_pil_version(directory: Path) -> str | None:
 
 
 def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
-    """List what an interrupted pip leaves: directories under other names, and metadata directories without a file.
+    """List what an interrupted pip leaves: renamed directories, and metadata directories without files.
 
     pip moves a directory aside under its own name with the first letters replaced: "~IL", "~-llow.libs".
     Source: pip's AdjacentTempDirectory.
@@ -152,9 +152,9 @@ def observe_owners(
 
     Args:
         replaces: names of distributions that provide PIL, normalised.
-        distributions: everything that is installed there.
-        thorough: read every file. Otherwise, a file of the recorded size that has not changed since its RECORD was
-            written, by its modification and status times, counts as recorded.
+        distributions: every distribution in site-packages.
+        thorough: read every file. Otherwise, a file counts as unaltered if it has the recorded size, and neither its
+            mtime nor its ctime is later than the mtime of its RECORD.
     """
     digests: dict[tuple[str, str], str] = {}
     return tuple(
@@ -167,12 +167,12 @@ def observe_owners(
 
 
 def _is_empty_metadata(metadata: Path) -> bool:
-    """Return whether a metadata directory is empty, as an interrupted removal leaves it: no installer lists it."""
+    """Return whether a metadata directory is empty. An interrupted removal leaves one; installers do not list it."""
     return not foreign.list_names(metadata) and os.access(metadata, os.R_OK)
 
 
 def _read_checkout(metadata: Path) -> PurePath | None:
-    """Return the directory of which a distribution is an editable installation (PEP 610), or None if it is none."""
+    """Return the source directory of an editable installation (PEP 610), or None for any other distribution."""
     text = foreign.text_or_empty(metadata / "direct_url.json")
     if '"editable"' not in text:
         return None
@@ -189,7 +189,7 @@ def _read_checkout(metadata: Path) -> PurePath | None:
 
 
 def list_distributions_with(site_packages: Path, start: str) -> tuple[str, ...]:
-    """Return the names of the distributions whose RECORD lists a path that starts so."""
+    """Return the names of the distributions whose RECORD lists a path that begins with `start`."""
     return tuple(
         distribution.name
         for distribution in observe_distributions(site_packages)
@@ -228,7 +228,7 @@ def _read_record(site_packages: Path, distribution: Distribution) -> bytes | Non
 
 @lru_cache(maxsize=2)
 def read_rows(record: bytes) -> tuple[tuple[str, str, str], ...]:
-    """Return path, digest and size of the files of a RECORD, without bytecode, which is recreated when needed."""
+    """Return path, digest and size of each file in a RECORD, without bytecode, which is recreated when needed."""
     text = record.decode("utf-8", "surrogateescape")
     try:
         lines = list(csv.reader(io.StringIO(text, newline="")))
@@ -272,18 +272,18 @@ def _make_owner(
 
 
 def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
-    """Return whether a file differs from its RECORD; an unreadable file does.
+    """Return whether a file differs from its row in RECORD; an unreadable file counts as different.
 
     Args:
         root: the path of site-packages.
         row: path, digest and size, from the RECORD.
-        since: a file unchanged since then, by its times in nanoseconds, counts as recorded.
-        digests: of files read already, each once even if several RECORDs list it.
+        since: a time in nanoseconds: a file of the recorded size that has not changed since then is not read.
+        digests: cache of digests by path and algorithm, so that a file in several RECORDs is read once.
     """
     path, told, size = row
     algorithm, _, digest = told.partition("=")
     try:
-        status = os.stat(f"{root}/{path}")  # noqa: PTH116 (a thousand objects would cost too much time)
+        status = os.stat(f"{root}/{path}")  # noqa: PTH116 (a thousand Path objects would take too long)
         if not stat.S_ISREG(status.st_mode) or (size.isdigit() and int(size) != status.st_size):
             return True
         if not digest or max(status.st_mtime_ns, status.st_ctime_ns) <= since:
@@ -291,7 +291,7 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
         if (path, algorithm) not in digests:
             digests[path, algorithm] = encode_digest(digest_file(f"{root}/{path}", algorithm))
         return digests[path, algorithm] != digest
-    except (OSError, ValueError, TypeError):  # its hash algorithm has no fixed length
+    except (OSError, ValueError, TypeError):  # TypeError: a hash algorithm without a fixed length
         return True
 
 
@@ -305,18 +305,18 @@ def decode_digest(recorded: str) -> str:
 
 
 def encode_digest(digest: bytes) -> str:
-    """Encode a digest as RECORD has it: in base64 for URLs, without padding."""
+    """Encode a digest as in RECORD: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _read_installation_time(metadata: Path) -> str:
-    """Return when the metadata was written: the time of the file that installers write last."""
+    """Return when a distribution was installed, by the metadata file written last (ISO 8601, UTC); empty if unknown."""
     path = next((metadata / name for name in _WRITTEN_LAST if (metadata / name).exists()), None)
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds") if path is not None else ""
 
 
 def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
-    """Return everything installed there, sorted by name (about 22 us each)."""
+    """Return every distribution in site-packages, sorted by name (about 22 us each)."""
     names = (name for name in foreign.list_names(site_packages) if name.endswith(".dist-info"))
     found = (_parse_distribution(site_packages / name) for name in names if not name.startswith("~"))
     return tuple(sorted(found, key=lambda distribution: (distribution.name, distribution.version)))
@@ -331,7 +331,7 @@ def read_head(metadata: Path) -> bytes:
 
 
 def _parse_distribution(metadata: Path) -> Distribution:
-    """Parse one distribution by the name of its directory, in which installers escape hyphens (PyPA)."""
+    """Describe a distribution from its metadata directory, in whose name installers escape hyphens (PyPA)."""
     name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
     return Distribution(
         name=normalise_distribution_name(name or version),
@@ -348,12 +348,12 @@ _EXTRA_ONLY = re.compile(r"""\(?\s*extra\s*==\s*(['"])[^'"]*\1\s*\)?""")
 def observe_dependants(
     interpreter: Interpreter, replaces: tuple[str, ...], distributions: tuple[Distribution, ...]
 ) -> tuple[Dependant, ...]:
-    """Return the distributions that require one of `replaces` on this interpreter, without extras.
+    """Return the distributions that require one of `replaces` on this interpreter; requirements of extras do not count.
 
     Args:
         interpreter: the target's Python, for the environment markers.
         replaces: names of distributions, normalised.
-        distributions: everything that is installed there.
+        distributions: every distribution in site-packages.
     """
     spellings = "|".join(r"[-_.]+".join(map(re.escape, name.split("-"))) for name in replaces)
     text = rf"^Requires-Dist:[ \t]*((?:{spellings})(?![A-Za-z0-9._-]).*?)[ \t\r]*$"
@@ -372,12 +372,13 @@ def observe_dependants(
 def observe_constraints(
     interpreter: Interpreter, replaces: tuple[str, ...], files: Sequence[tuple[str, Path]]
 ) -> tuple[Dependant, ...]:
-    """Return what files of constraints require of one of `replaces`.
+    """Return the constraints on any of `replaces`, from constraints files.
 
     Args:
         interpreter: the target's Python, for the environment markers.
         replaces: names of distributions, normalised.
-        files: each with the variable or file that names it, which stands for a distribution's name.
+        files: pairs of an origin and a constraints file. The origin is the variable or file that names the constraints
+            file; it becomes the dependant's name.
     """
     found = []
     for origin, file in files:
@@ -393,7 +394,7 @@ def observe_constraints(
 
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
-    """Return whether a marker holds for the target; a malformed one counts as true, to hide nothing."""
+    """Return whether a marker holds for the target; a malformed one counts as true, so as to hide no requirement."""
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
 
     try:
@@ -411,11 +412,11 @@ _LARGEST_MODULE = 1 << 16
 def observe_frameworks(
     site_packages: Path, distributions: Sequence[Distribution], packages: Sequence[CondaPackage] = ()
 ) -> tuple[FrameworkBuild, ...]:
-    """Return what an installed torch was built for; empty if there is none.
+    """Return the CUDA, ROCm or XPU version that an installed torch was built for; empty if torch is not installed.
 
     Args:
-        distributions: everything that is installed there.
-        packages: conda's, in a conda environment.
+        distributions: every distribution in site-packages.
+        packages: the installed conda packages; empty outside conda environments.
     """
     distribution = next((each for each in distributions if each.name == "torch"), None)
     path = site_packages / "torch/version.py"
@@ -444,7 +445,7 @@ def observe_frameworks(
 
 
 def _describe_conda_build(package: CondaPackage) -> FrameworkBuild:
-    """Parse the build string: "py3.11_cuda12.1_cudnn8.9.2_0", "cuda126_generic_py311_h1234567_200", "cpu_generic_"."""
+    """Describe conda's torch by its build string, such as "py3.11_cuda12.1_cudnn8.9.2_0" or "cuda126_generic_py311"."""
     found = _CUDA_BUILD.search(package.build)
     cuda = (f"{found[1]}.{found[2]}" if found[2] else _insert_dot(found[1])) if found else None
     known = cuda is not None or "cpu" in package.build
@@ -452,7 +453,7 @@ def _describe_conda_build(package: CondaPackage) -> FrameworkBuild:
 
 
 def _read_assigned_constants(path: Path) -> dict[str, str | None]:
-    """Return names that a module assigns texts or None to, at its top level; empty if it cannot be read or parsed."""
+    """Return the strings and Nones that a module assigns at its top level, by name; empty if it cannot be parsed."""
     try:
         with foreign.open_foreign_file(path) as stream, warnings.catch_warnings(action="ignore"):
             statements = ast.parse(stream.read(_LARGEST_MODULE)).body
@@ -468,5 +469,5 @@ def _read_assigned_constants(path: Path) -> dict[str, str | None]:
 
 
 def _insert_dot(digits: str) -> str:
-    """Put the dot before the last digit: 126 is 12.6, 92 is 9.2, 120 is 12.0."""
+    """Put a dot before the last digit: "126" becomes "12.6", "92" becomes "9.2"."""
     return f"{digits[:-1]}.{digits[-1]}"

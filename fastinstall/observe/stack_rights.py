@@ -13,7 +13,7 @@ _OF_OTHERS = stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
 
 
 def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """Find entries that other users may not read although they may read the other packages.
+    """Find entries of site-packages that other users may not read, although they may read the other packages.
 
     A file's group counts only if it is the group of site-packages. Members of other groups are not known.
 
@@ -29,13 +29,13 @@ def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str,
     except OSError:
         return ()
     granted = stat.S_IMODE(status.st_mode) & _OF_OTHERS & _find_granted_elsewhere(site_packages, frozenset(chosen))
-    if not granted or _has_default_list(site_packages):  # an access list says more than the bits
+    if not granted or _has_default_list(site_packages):  # an access control list overrides the bits
         return ()
     return tuple(name for name in chosen if _is_hidden(site_packages / name, granted, status.st_gid))
 
 
 def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """Find entries that the owner of site-packages can neither replace nor remove, because they belong to another user.
+    """Find entries that the owner of site-packages cannot replace or remove, because they belong to another user.
 
     Args:
         names: top-level entries of site-packages.
@@ -50,7 +50,7 @@ def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[s
 
 
 def _find_granted_elsewhere(site_packages: Path, names: frozenset[str]) -> int:
-    """Return the bits that at least one directory of another package has; all of them if there is no other package."""
+    """Return the permission bits that some directory of another package has; all bits if there is no other package."""
     found = None
     for name in foreign.list_names(site_packages):
         if name in names or name == "__pycache__":
@@ -76,12 +76,12 @@ def _lacks(status: os.stat_result, granted: int, group: int) -> bool:
 
 
 def _find_owner(path: Path, owner: int) -> int:
-    """Return the owner of a path, or the first other one below it."""
+    """Return the first owner other than `owner` of a path or of anything below it; `owner` if there is none."""
     return next((status.st_uid for status in _walk(path) if status.st_uid != owner), owner)
 
 
 def _walk(path: Path) -> Iterator[os.stat_result]:
-    """Yield the status of a path and of what is below it; links, and what is not there, are left out."""
+    """Yield the status of a path and of everything below it, except symbolic links; nothing for a missing path."""
     with suppress(OSError):
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):

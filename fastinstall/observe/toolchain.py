@@ -1,4 +1,4 @@
-"""This machine's means to build: compiler, native libraries with headers, package manager, conda's channels."""
+"""Find what a build needs on this machine: compiler, libraries and their headers, package manager, conda's channels."""
 
 import importlib.util
 import os
@@ -19,7 +19,7 @@ from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
 DRIVEN_MANAGERS = ("apt", "dnf")
-"""Those that `--with-system-deps` can use."""
+"""Package managers that `--with-system-deps` can use."""
 
 
 def observe_toolchain(
@@ -29,7 +29,7 @@ def observe_toolchain(
 
     Args:
         recipe_libraries: the native libraries that the recipe names.
-        flags: flags of compiler and linker that a build might use, to try.
+        flags: compiler and linker flags to try, because a build might use them.
         variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
     """
     search = SearchPath.of_system()
@@ -67,11 +67,11 @@ _IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
 
 @immutable
 class SearchPath:
-    """Where compiler and linker search, in their order.
+    """The directories that compiler and linker search, in their order.
 
     Attributes:
-        include: where headers are searched.
-        library: where libraries are searched.
+        include: directories of headers.
+        library: directories of libraries.
     """
 
     include: tuple[Path, ...]
@@ -79,7 +79,7 @@ class SearchPath:
 
     @classmethod
     def of_system(cls) -> "SearchPath":
-        """Return the system's directories."""
+        """Return the directories that compilers search by default."""
         triplet = architecture_of(os.uname().machine).target
         include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
         usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
@@ -98,7 +98,7 @@ def observe_library(
     """
 
     def ask(question: str) -> str:
-        """Return pkg-config's answer, asked only if files alone do not suffice."""
+        """Return what pkg-config prints for one option; empty if it is missing or does not know the library."""
         program = find_program("pkg-config", variables) if requirement.pkgconfig else None
         if program is None:
             return ""
@@ -127,7 +127,7 @@ def observe_library(
 
 
 def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
-    """Return the include directory with the header; the pattern up to its last wildcard belongs to the directory."""
+    """Return the include directory that has a header; the pattern's parts up to its last wildcard are part of it."""
     parts = PurePosixPath(header).parts
     inner = next((index for index in range(len(parts) - 2, -1, -1) if "*" in parts[index]), -1)
     for directory in directories:
@@ -162,14 +162,14 @@ _MANAGERS = {
     "pacman": ("pacman",),
     "apk": ("apk",),
 }
-"""The programs by which a package manager is told."""
+"""Programs by which each package manager is recognised: all of them must be on PATH."""
 
 
 def find_package_manager(variables: Mapping[str, str]) -> str | None:
     """Return this machine's package manager: "apt", "dnf", "zypper", "pacman", "apk" or None.
 
     Args:
-        variables: the environment; PATH is read.
+        variables: environment variables; PATH is read.
     """
     path = variables.get("PATH", os.defpath)
     for manager, programs in _MANAGERS.items():

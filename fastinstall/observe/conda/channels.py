@@ -1,11 +1,11 @@
-"""The channels that conda is configured to use, from its files and variables, and the addresses that names stand for.
+"""Read which channels conda is configured to use, and resolve channel names to addresses, from files and variables.
 
-conda is not run. A bare name that exists on a private server must never be looked up on a public one, where anybody may
-have registered it. The configuration of names decides: `channel_alias`, `custom_channels`, `custom_multichannels`,
+A bare name that exists on a private server must never be looked up on a public one, where anybody may have registered
+it. These settings give names an address: `channel_alias`, `custom_channels`, `custom_multichannels`,
 `default_channels`, and mamba's `mirrored_channels`. Any other name belongs to the public host, as in conda.
 
-Running conda would take longer than everything else together. Flags in comments of its files ("#!final", "#!top") are
-not heeded. A key with an unexpected value counts as missing; conda itself reports it.
+conda is not run: that would take longer than everything else together. Flags in comments of its files ("#!final",
+"#!top") are ignored. A key with an unexpected value counts as missing; conda itself reports it.
 
 Sources: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its `common/configuration.py`;
 `models/channel.py` and `base/context.py` of conda 24.7.1, with which the tests compare.
@@ -38,9 +38,9 @@ class CondaSettings:
 
     Args:
         files: in rising order of rank.
-        names: of the keys that will be asked for; a file with none of them is not parsed.
-        variables: for references in words ("$NAME").
-        overrides: variables; one named after a key ("CONDA_CHANNELS") outranks all files.
+        names: the keys that will be read; a file that contains none of them is not parsed.
+        variables: environment variables that values may refer to ("$NAME").
+        overrides: environment variables; one named after a key ("CONDA_CHANNELS") outranks all files.
         strict: whether an unreadable file is an error; otherwise it counts as empty.
 
     Raises:
@@ -71,18 +71,18 @@ class CondaSettings:
                 self._files += [data] if isinstance(data, dict) else []
 
     def read_word(self, *names: str) -> str:
-        """Return the word of a key that takes one; empty if there is none."""
+        """Return the value of a key that holds one string; empty if it is not set."""
         words = [words[0] for value in self._find(names, str) if (words := self._read_words(value))]
         return self._get_override(names) or (words[0] if words else "")
 
     def read_list(self, *names: str) -> tuple[str, ...]:
-        """Return the words of a key that takes a list, the highest first; empty if there are none."""
+        """Return the values of a key that holds a list, the highest rank first; empty if it is not set."""
         override = [word.strip() for word in self._get_override(names).split(",") if word.strip()]
         lists = (self._read_words(value) for value in self._find(names, list))
         return tuple(dict.fromkeys(chain(override, *lists)))
 
     def read_table(self, *names: str) -> dict[str, tuple[str, ...]]:
-        """Return the words of each name in a key that takes a mapping, the highest first."""
+        """Return the values of a key that holds a mapping, by name, the highest rank first."""
         found: dict[str, tuple[str, ...]] = {}
         for table in self._find(names, dict):
             for name, value in table.items():
@@ -94,7 +94,7 @@ class CondaSettings:
         return next((value for name in names if (value := self._overrides.get(f"CONDA_{name.upper()}"))), "")
 
     def _find(self, names: tuple[str, ...], kind: type) -> list[Any]:
-        """Return the files' values of a key, the highest first, under the first of its names in each, if of a kind."""
+        """Return a key's values of type `kind`, one per file, highest rank first; `names`: the key and its aliases."""
         values = (next((data[name] for name in names if name in data), None) for data in reversed(self._files))
         return [value for value in values if isinstance(value, kind)]
 
@@ -108,15 +108,15 @@ class CondaSettings:
 
 
 def _load(text: str) -> object:
-    """Read YAML, every scalar as the text that it is.
+    """Parse YAML, and keep every scalar as text.
 
     Raises:
-        ValueError: it is no YAML.
+        ValueError: the text is not YAML.
     """
     import yaml  # noqa: PLC0415 (slow, and rarely needed)
 
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 (makes texts alone)
+        return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 (creates only texts)
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"not YAML: {' '.join(str(error).split())}") from None
 
@@ -124,10 +124,10 @@ def _load(text: str) -> object:
 def read_settings(
     names: tuple[str, ...], variables: Mapping[str, str], prefix: Path, root: Path | None, *, strict: bool = False
 ) -> CondaSettings:
-    """Read the keys of that name for an environment; variables outrank files. Other arguments as of `search_path`.
+    """Read the keys `names` for an environment; variables outrank files. `search_path` describes the other arguments.
 
     Raises:
-        DocumentError: strict, and a file cannot be read, or is not YAML.
+        DocumentError: with `strict`, a file cannot be read, or is not YAML.
     """
     return CondaSettings(search_path(variables, prefix, root), names, variables, variables, strict=strict)
 
@@ -159,7 +159,7 @@ def environment_files(directory: Path) -> tuple[Path, ...]:
 
 
 DEFAULTS, NO_DEFAULTS, LOCAL = "defaults", "nodefaults", "local"
-"""Names with a meaning of their own: what conda has built in; that this is not meant; what conda-build has made."""
+"""Special channel names: conda's built-in channels; their exclusion; the packages that conda-build has built here."""
 
 
 _BUILT_IN = "pkgs/"
@@ -173,13 +173,13 @@ class ChannelSettings:
     """Conda's configuration of channels, with its credentials: never stored, never shown.
 
     Attributes:
-        alias: the address below which bare names are found; empty for conda's own.
-        custom: names, and the address below which each is found.
-        multiple: names that stand for several channels.
-        default: what "defaults" stands for, or None if nothing is configured.
-        mirrored: names, and the address of a mirror of each.
-        allowed: the only channels that may be asked; empty for all.
-        denied: channels that must not be asked.
+        alias: base address of bare names; empty for conda's own.
+        custom: base address of each custom channel, by name.
+        multiple: channels of each multichannel, by name.
+        default: the channels that "defaults" stands for, or None if not configured.
+        mirrored: address of a mirror, by channel name.
+        allowed: the only channels that may be used; empty for all.
+        denied: channels that must not be used.
         configured: the channels in use, as written.
     """
 
@@ -200,7 +200,7 @@ def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[st
         channels: names, addresses and paths, as a person or a plan gives them, without credentials.
 
     Returns:
-        Addresses with the configured credentials, and paths; a bare name belongs to the public host.
+        Addresses with the configured credentials, paths, and bare names of channels on the public host.
 
     Raises:
         RefusedError: a name that only conda can resolve.
@@ -211,7 +211,8 @@ def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[st
 def add_credentials(url: str, settings: ChannelSettings) -> str:
     """Return the address of a channel or of a file in one, with the credentials configured for that place.
 
-    An address keeps credentials that it has; none are added if the place is configured with another scheme.
+    An address that already has credentials is returned unchanged. None are added if the configured address has another
+    scheme.
     """
     if public_text(url) != url:
         return url
@@ -244,7 +245,7 @@ def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
 
 
 def _find_address(name: str, settings: ChannelSettings) -> str:
-    """Return the address of a name; empty if only conda knows it."""
+    """Return the address of a channel name; empty if only conda can resolve it."""
     if name in settings.mirrored:
         return settings.mirrored[name].rstrip("/")
     members = {_get_member_name(each, settings): _resolve_member(each, settings) for each in _list_members(settings)}
@@ -259,7 +260,7 @@ def _find_address(name: str, settings: ChannelSettings) -> str:
 
 
 def _list_members(settings: ChannelSettings) -> tuple[str, ...]:
-    """List the channels that belong to a multichannel."""
+    """List the channels that belong to "defaults" or to a multichannel."""
     return (*(settings.default or ()), *chain(*settings.multiple.values()))
 
 
@@ -269,7 +270,7 @@ def _resolve_member(channel: str, settings: ChannelSettings) -> str:
 
 
 def _get_member_name(channel: str, settings: ChannelSettings) -> str:
-    """Return the name that a member also has on its own: its path."""
+    """Return the name by which a multichannel's member can also be used alone: its path below the alias or the host."""
     alias, public = public_text(settings.alias).rstrip("/"), public_text(_resolve_member(channel, settings))
     below = public.removeprefix(f"{alias}/") if alias else public
     return below.partition("://")[2].partition("/")[2] if "://" in below else below
@@ -285,7 +286,7 @@ def _join_below(address: str, name: str) -> str:
 
 
 def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
-    """Yield addresses that have credentials configured: without them, and with them."""
+    """Yield each address that is configured with credentials, as a pair: without them and with them."""
     whole = (*settings.configured, *_list_members(settings), *settings.mirrored.values())
     named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):
@@ -317,7 +318,7 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
 
 
 def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """Return what "defaults" stands for in these channels; empty if conda's own defaults apply."""
+    """Return the channels that "defaults" stands for; empty if conda's own defaults apply."""
     return _publish(read_settings(_DEFAULT, variables, prefix, root).read_list(*_DEFAULT))
 
 
@@ -329,7 +330,7 @@ def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple
 def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
     """Return the channels that conda uses for every environment, from its configuration files, the highest first.
 
-    Leaves out a channel whose name holds credentials: none of it goes elsewhere.
+    A channel whose address contains credentials is left out completely.
     """
     own = environment_files(prefix)
     files = [file for file in search_path(variables, prefix, root) if file not in own]
@@ -345,7 +346,7 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
         root: the prefix that conda itself is installed in, or None if unknown.
 
     Raises:
-        DocumentError: an unreadable file, which might assign a name to a private channel.
+        DocumentError: a file cannot be read; it might assign a name to a private channel.
     """
     try:
         settings = read_settings(_ALL, variables, prefix, root, strict=True)

@@ -1,8 +1,7 @@
-"""Which packages claim PIL's files in a conda environment, and whose content a file with two claimants has.
+"""Find which packages claim PIL's files in a conda environment, and which claimant a shared file comes from.
 
-Claims come from the records of conda packages and from the RECORD of pip's distributions, in one form. Source of the
-RECORD format: PyPA "Recording installed projects". Files are compared by size, by hash, and by the targets of symbolic
-links.
+Claims come from the records of conda packages and from the RECORD of pip's distributions (source: PyPA, "Recording
+installed projects"). Files are compared by size, by hash, and by the targets of symbolic links.
 """
 
 import hashlib
@@ -24,20 +23,20 @@ from fastinstall.observe.stack import decode_digest, digest_file, read_rows
 
 _BYTECODE = (".pyc", ".pyo")
 TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
-_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
+_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # SHA-256 of no bytes: a dangling link
 
 
 @immutable
 class ClaimedFile:
-    """A file as a package claims it.
+    """A file that a package claims, as recorded.
 
     Attributes:
-        path: where it is, relative to the prefix.
-        wanted: where the package wants it; differs if py-rattler moved it aside for another package's file.
+        path: its path, relative to the prefix.
+        wanted: the path in the package; differs from `path` if py-rattler moved the file aside for another package's.
         size: in bytes; None if unknown, or if conda wrote the prefix into the file.
-        sha256: of its content, hexadecimal; empty if unknown.
+        sha256: SHA-256 of its content, hexadecimal; empty if unknown.
         link: whether it is a symbolic link.
-        link_sha256: of the link's text, if py-rattler recorded it; else empty.
+        link_sha256: SHA-256 of the link's text, if py-rattler recorded it; else empty.
     """
 
     path: str
@@ -49,12 +48,12 @@ class ClaimedFile:
 
 
 def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[ClaimedFile, ...]:
-    """List what a record claims in the environment, without bytecode and directories; malformed entries are skipped.
+    """List the files that a record claims, without bytecode and directories; malformed entries are skipped.
 
     Args:
         record: all fields of the record, parsed.
         site: the environment's site-packages, relative to the prefix; records of noarch packages do not name it.
-        everything: include files that matter neither to PIL nor to finding a distribution's installer.
+        everything: list all files; otherwise, only those that are relevant to PIL or show a distribution's installer.
     """
 
     def counts(path: str) -> bool:
@@ -74,12 +73,12 @@ def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[
 
 
 def _is_inside(path: str) -> bool:
-    """Return whether a path can only lead into the environment: what a record says is arbitrary."""
+    """Return whether a path stays within the environment; a record may contain arbitrary paths."""
     return not path.startswith("/") and ".." not in path.split("/")
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
-    """Return where a file of a noarch package is; conda records the path that the package meant."""
+    """Return the path of a noarch package's file below the prefix; conda records its path within the package."""
     for place, target in (("site-packages/", f"{site}/"), ("python-scripts/", "bin/")):
         if path.startswith(place):
             return target + path.removeprefix(place)
@@ -110,17 +109,17 @@ class FilesOfPrefix:
         self._digests: dict[str, str] = {}
 
     def is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Return whether a file, wherever it is, matches its record; an unreadable file does not.
+        """Return whether the file at `path` is the one that an entry records; an unreadable file is not.
 
         Args:
-            path: of the file, relative to the prefix.
-            own: all files that the package claims.
+            path: path of the file, relative to the prefix.
+            own: paths of all files that the package claims.
         """
         place = f"{self._prefix}/{path}"
         try:
-            if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred objects would cost too much time)
+            if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred Path objects would take too long)
                 return self._is_own_link(entry, path, own)
-            status = os.stat(place)  # noqa: PTH116 (a hundred objects would cost too much time)
+            status = os.stat(place)  # noqa: PTH116 (a hundred Path objects would take too long)
             if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
                 return False
             return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
@@ -128,8 +127,8 @@ class FilesOfPrefix:
             return False
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Return whether a symbolic link is the package's, by its text, its target, and the target's content."""
-        target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (a path object would cost time)
+        """Return whether a symbolic link is the recorded one, judged by its text, its target or the target's hash."""
+        target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (a Path object would take longer)
         if entry.link_sha256:
             return hashlib.sha256(os.fsencode(target)).hexdigest() == entry.link_sha256
         if os.path.normpath(f"./{path.rpartition('/')[0]}/{target}") in own:
@@ -149,9 +148,9 @@ class Claims:
     """The result of `observe_claims`.
 
     Attributes:
-        claims: of each package, sorted by `dist`.
+        claims: one for each package with relevant files, sorted by `dist`.
         clashes: files that several packages claim, sorted by path.
-        unreadable: records whose paths cannot be read, by file name, with the problem.
+        unreadable: the problem of each record that cannot be read, by file name.
     """
 
     claims: tuple[CondaClaim, ...]
@@ -164,9 +163,9 @@ class _Claimant:
     """A package or a pip distribution, and its claims.
 
     Attributes:
-        name: as clashes name it.
-        entries: the files that it claims and that matter to PIL.
-        telling: files that show who installed a distribution, if the package has one.
+        name: name in reports of clashes.
+        entries: its claimed files that are relevant to PIL.
+        telling: its claimed files that show who installed a distribution, if it contains one.
         since: when its record was written, in nanoseconds since the epoch.
     """
 
@@ -177,7 +176,7 @@ class _Claimant:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The paths of its files."""
+        """The paths of `entries`."""
         return frozenset(entry.path for entry in self.entries)
 
 
@@ -190,13 +189,13 @@ def observe_claims(
     *,
     thorough: bool = True,
 ) -> Claims:
-    """Compare every relevant claimed file with its records.
+    """Compare the claimed files that are relevant to PIL with the records that claim them.
 
     Args:
         records: the packages of the environment.
         replaced: names of packages that provide PIL.
-        site: the site-packages of its Python, relative to the prefix.
-        distributions: those that claim files of PIL, whoever installed them.
+        site: the environment's site-packages, relative to the prefix.
+        distributions: the distributions that claim files of PIL, from any installer.
         thorough: read every file. Otherwise, a file with one claimant that has not changed since its record was
             written counts as recorded.
     """
@@ -224,7 +223,7 @@ def observe_claims(
 
 
 def _make_claim(package: _Claimant, prefix: Path, files: FilesOfPrefix, compared: Collection[str]) -> CondaClaim:
-    """Return a package's files and their condition.
+    """Return a package's claim: its relevant files, and which of them are missing or altered.
 
     Args:
         compared: paths to compare even if they have not changed since the record was written.
@@ -248,7 +247,7 @@ def _make_claim(package: _Claimant, prefix: Path, files: FilesOfPrefix, compared
 def _read_claimants(
     prefix: Path, records: CondaRecords, replaced: tuple[str, ...], site: str
 ) -> tuple[list[_Claimant], dict[str, str]]:
-    """Return the packages with relevant files, by name, and the unreadable records."""
+    """Return the packages with relevant files, sorted by name, and the problems of unreadable records by file name."""
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
     for package in records.packages:
@@ -270,7 +269,7 @@ def _read_claimants(
 
 
 def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
-    """Return the claimants of each path, in order."""
+    """Return the claimants of each path with their entries, in the order of `claimants`."""
     found: dict[str, list[tuple[_Claimant, ClaimedFile]]] = {}
     for claimant in claimants:
         for entry in claimant.entries:
@@ -279,13 +278,13 @@ def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Clai
 
 
 def _is_owner_of_metadata(package: _Claimant, metadata: str, files: FilesOfPrefix) -> bool:
-    """Return whether a distribution's metadata belongs to a package: it alone claims the files."""
+    """Return whether a conda package installed this metadata directory: it claims the files, and all are unaltered."""
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     return bool(telling) and all(files.is_as_recorded(entry, entry.path, package.own) for entry in telling)
 
 
 def _read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
-    """List a RECORD's files without bytecode, relative to the prefix; none if it cannot be read."""
+    """List the files of a RECORD without bytecode, relative to the prefix; empty if RECORD cannot be read."""
     found = []
     for path, digest, size in read_rows(foreign.bytes_or_empty(record)):
         place = os.path.normpath(f"{site_packages}/{path}")

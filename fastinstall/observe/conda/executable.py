@@ -1,4 +1,4 @@
-"""Find the user's conda, and its version and solver, without running it, which would take longer than all else."""
+"""Find the user's conda, its version and its solver, without running it: that would take longer than all the rest."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
         None if no conda can be started; mamba and micromamba do not count.
 
     Raises:
-        RefusedError: a variable or PATH names one that anybody could have put there.
+        RefusedError: a variable or PATH names a conda that another user could have put there.
     """
     for command, found_by in _list_conda_candidates(variables, prefix):
         try:
@@ -57,7 +57,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
         except RefusedError:
             if found_by != _SUGGESTED:
                 raise
-            continue  # a history may name a place that is free by now, and nobody asked for that conda
+            continue  # the user did not choose this path, so try the next one
         root = _find_root(command, variables)
         version = _find_conda_version(root)
         solver = read_settings(_SOLVER, variables, prefix or root, root).read_word(*_SOLVER)
@@ -83,7 +83,7 @@ def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) ->
 
 
 def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
-    """Yield places of the conda that may have created an environment: above its directory, in its history, in it."""
+    """Yield paths of condas that may have created a prefix: above `envs`, from the prefix's history, in the prefix."""
     if prefix.parent.name == "envs":
         yield prefix.parent.parent / "bin/conda"
     history = foreign.text_or_empty(prefix / "conda-meta/history")
@@ -114,7 +114,7 @@ def _read_shebang(script: Path) -> str | None:
 
 
 def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
-    """Return the prefix that conda is installed in: its Python's, else the one that contains the file."""
+    """Return the prefix that conda is installed in: that of its Python, else that of its executable."""
     script = Path(os.path.realpath(command[0]))
     pythons = (command[0] if len(command) > 1 else _read_shebang(script), variables.get("CONDA_PYTHON_EXE"))
     for python in pythons:
@@ -129,7 +129,7 @@ def _find_conda_module(root: Path) -> Path | None:
 
 
 def _find_conda_version(root: Path) -> str:
-    """Return conda's version from its record; without a record, from conda itself; empty if unknown."""
+    """Return conda's version from its record in `conda-meta`, else from its `_version.py`; empty if unknown."""
     names = foreign.list_names(root / "conda-meta")
     recorded = [found[1] for name in names if (found := _RECORD.fullmatch(name))]
     if recorded:

@@ -1,4 +1,4 @@
-"""A conda environment from its files alone: its past, its pins, and what belongs to nothing that is installed.
+"""Observe a conda environment from its files alone: its packages, claims, history, pins and leftovers.
 
 conda is neither run nor imported. This module is imported for conda environments only. Malformed lines of
 `conda-meta/history` and `conda-meta/pinned` are skipped, because both files only serve as hints here. Source: conda's
@@ -29,14 +29,14 @@ def observe_conda(
     distributions: tuple[Distribution, ...],
     thorough: bool = True,
 ) -> Conda:
-    """Return conda's knowledge of an environment, from its files.
+    """Return conda's facts about an environment, from its files.
 
     Args:
         replaced: names of distributions that provide PIL, normalised.
         variables: the shell's environment variables.
-        distributions: those that claim files of PIL.
+        distributions: the distributions that claim files of PIL.
         thorough: read every relevant file. Otherwise, a file with one claimant that has not changed since its
-            record was written, by its times, counts as recorded.
+            record was written, judged by its times, counts as recorded.
     """
     conda_meta, site = prefix / "conda-meta", _relativize(interpreter.site_packages, prefix)
     records = read_records(conda_meta)
@@ -61,7 +61,7 @@ def observe_conda(
 
 
 def _relativize(site_packages: PurePath, prefix: Path) -> str:
-    """Return where site-packages is in the environment, however either path is spelled."""
+    """Return site-packages relative to the prefix, even if the two paths lead through different symbolic links."""
     relative = os.path.relpath(site_packages, prefix)
     if not relative.startswith(".."):
         return relative
@@ -75,10 +75,10 @@ _PLACES = ("", "conda-meta", "bin", "lib", "include")
 
 
 def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
-    """Return the `site-packages` of other Python versions that still hold distributions, relative to the prefix.
+    """Return the `site-packages` of other Python versions that still contain distributions, relative to the prefix.
 
     Args:
-        site: the site-packages of its Python, relative to the prefix.
+        site: the environment's site-packages, relative to the prefix.
     """
     found = []
     for name in foreign.list_names(prefix / "lib"):
@@ -90,13 +90,14 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
 
 
 def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what a killed transaction leaves beside PIL, records and libraries, relative to the prefix.
+    """Return the files that a killed transaction left beside PIL, records and libraries, relative to the prefix.
 
-    conda renames every file that it removes to "NAME.c~" until the end, and to "NAME.conda_trash" if it may not remove
-    it; py-rattler moves such a file into ".trash". Source: conda's `UnlinkPathAction` and `unlink_or_rename_to_trash`.
+    Until a transaction ends, conda keeps each removed file as "NAME.c~". A file that cannot be removed becomes
+    "NAME.conda_trash"; py-rattler moves it into ".trash". Source: conda's `UnlinkPathAction` and
+    `unlink_or_rename_to_trash`.
 
     Args:
-        site: the site-packages of its Python, relative to the prefix.
+        site: the environment's site-packages, relative to the prefix.
         replaced: names of distributions that provide PIL.
     """
     names = foreign.list_names(prefix / site)
@@ -165,7 +166,7 @@ def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> Con
 
 
 def _parse_dists(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the names without their channels."""
+    """Return the packages in lines of the history as "NAME-VERSION-BUILD", without their channels."""
     found = []
     for line in lines:  # "https://host/channel/linux-64::NAME-VERSION-BUILD"
         dist = line.rpartition("::")[2]

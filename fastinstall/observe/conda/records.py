@@ -6,10 +6,8 @@ files relevant to PIL: its own, libjpeg's and libtiff's.
 
 Only the description of the package is parsed. Nine tenths of a large record are files and hashes, which are skipped.
 This works because conda, mamba and py-rattler all indent their output. A line that starts with the first key's
-indentation and a quote therefore holds a key of the outermost object, whatever the strings contain. A record in
-another form is parsed completely.
-
-This does not validate the record: the text from its list of files to its end is not parsed.
+indentation and a quote therefore holds a key of the outermost object, whatever the strings contain. The skipped part of
+a record is not validated. A record in another form is parsed completely.
 """
 
 import re
@@ -46,7 +44,7 @@ _TELLING = (
     *(b'"include/jconfig.h', b'"include/jmorecfg.h', b'"include/jerror.h', b'"include/tiff'),
     b'"__clobbers__/',  # py-rattler moves files here if another package has the same path
 )
-"""Byte strings in a record that names such a file; occasionally in another one."""
+"""A record that lists a relevant file contains one of these; occasionally, another record does too."""
 
 
 class UnreadableRecordError(ValueError):
@@ -58,8 +56,8 @@ class CondaRecords:
     """The contents of `conda-meta`.
 
     Attributes:
-        packages: of every record that can be read, sorted by name.
-        unreadable: the other records, by file name, with the problem.
+        packages: one for every readable record, sorted by the record's file name.
+        unreadable: the problem of each other record, by file name.
         claiming: `dist` of the packages that may claim files relevant to PIL.
     """
 
@@ -78,7 +76,7 @@ def read_records(conda_meta: Path) -> CondaRecords:
     unreadable: dict[str, str] = {}
     claiming: set[str] = set()
     for name in foreign.list_names(conda_meta):
-        if not name.endswith(".json") or name.startswith("._"):  # macOS keeps these on foreign file systems
+        if not name.endswith(".json") or name.startswith("._"):  # macOS writes "._" files on foreign file systems
             continue
         try:
             package, listed = _read(conda_meta / name)
@@ -101,7 +99,7 @@ def read_all_fields(path: Path) -> Fields:
 
 
 def parse_fields(content: bytes) -> Fields:
-    """Parse the text of a record; raises as `read_all_fields`."""
+    """Parse the content of a record; raises `UnreadableRecordError` like `read_all_fields`."""
     try:
         document = json_data(content, any_text=True)
     except ValueError as error:
@@ -137,13 +135,13 @@ def matters(path: str) -> bool:
 
 
 def public_channel(text: str, subdir: str = "") -> str:
-    """Return a channel's name or URL, without passwords, tokens and the subdirectory in conda's records."""
+    """Return a channel's name or URL, without passwords, tokens and the platform that conda's records append."""
     channel = public_text(text).rstrip("/")
     return channel.removesuffix(f"/{subdir}") if subdir else channel
 
 
 def _read(path: Path) -> tuple[CondaPackage, bytes]:
-    """Return a package, and the text that names its files."""
+    """Return the package that a record describes, and the part of the record that lists its files."""
     if path.name.count("-") < _DASHES:
         raise UnreadableRecordError("its name is not NAME-VERSION-BUILD.json")
     content = _read_content(path)
@@ -163,7 +161,7 @@ def _read_content(path: Path) -> bytes:
 
 
 def _parse_in_pieces(content: bytes) -> tuple[Fields, bytes] | None:
-    """Return the package's description and the text that names its files; None if laid out differently."""
+    """Return the package's fields and the part that lists its files; None if the record has another layout."""
     opening = _OPENING.match(content)
     if opening is None:
         return None
