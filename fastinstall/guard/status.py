@@ -34,7 +34,7 @@ class Guards:
         installed_by: the fastinstall that set the stack up ("fastinstall 0.6.0"); empty if nothing is set up.
         installed_at: time of that setup, ISO 8601, UTC; empty if nothing is set up.
         package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not installed.
-        pins: our pins of the environment and of its project.
+        pins: fastinstall's pins of the environment and of its project.
         events: reports of the start-up guard, newest first.
     """
 

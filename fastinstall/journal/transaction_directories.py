@@ -181,7 +181,7 @@ def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
                 store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")
             )
         )
-    remembered_directories.restore(store.prefix, remembered)  # except the directory of the loose journal, which changes below
+    remembered_directories.restore(store.prefix, remembered)  # not yet of the loose journal's directory
     files.discard(loose.file)
     if _is_the_last(store):
         remembered_directories.remove_empty(store.prefix, (ROOT,))  # the loose journal may have been in it
