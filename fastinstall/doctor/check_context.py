@@ -1,4 +1,4 @@
-"""The input of a check: facts, receipt, recipe, and the day."""
+"""The input of a check: facts, receipt, recipe, and today's date."""
 
 from datetime import date
 

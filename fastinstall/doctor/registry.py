@@ -136,7 +136,7 @@ def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
     try:
         for finding in check.module.check(context):
             yield finding.by(check.name)
-    except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
+    except Exception as error:  # noqa: BLE001 (after any exception, the other checks must still run)
         text = "this is a defect of fastinstall; report it with the facts"
         yield Finding.of(
             Status.CRASHED,

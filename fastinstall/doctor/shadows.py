@@ -34,7 +34,7 @@ def warn_about_shadows(facts: Facts) -> tuple[str, ...]:
     return tuple(
         f"{shadow.sentence}; {remedy.text}" + (f": {remedy.command}" if remedy.command else "")
         for shadow, remedy in remedies
-        if shadow.source is not ImportSource.WORKING_DIRECTORY  # a matter of this shell, not of the environment
+        if shadow.source is not ImportSource.WORKING_DIRECTORY  # depends on this shell, not on the environment
     )
 
 

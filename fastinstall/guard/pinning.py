@@ -171,7 +171,7 @@ def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *,
 
 
 def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
-    """Return the pin of the project in directory `named`; empty if it has none or the pin is among the known ones."""
+    """Return the pin of the project in directory `named`; empty if the project has none or the pin is in `known`."""
     if named is None:
         return ()
     project_of(prefix, named)  # raises if the directory is not a project
@@ -210,7 +210,7 @@ def refuse_unwritable(prefix: Path) -> None:
     """Raise if an environment's pip configuration exists and is not a regular file.
 
     Raises:
-        RefusedError: it is not; through a link, another file would be written.
+        RefusedError: the configuration is a link or special file; through a link, another file would be written.
     """
     file = prefix / pip_pins.CONFIGURATION
     if file.is_symlink() or (file.exists() and not file.is_file()):

@@ -70,7 +70,7 @@ def remove_addition(content: bytes, adding: Adding) -> bytes:
 
 
 def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
-    """Return a file's content without our text, or None if we created the file and it is to be removed."""
+    """Return a file's content without our text, or None if we created the file and nothing else is left in it."""
     rest = content if _is_as_before(content, adding) else remove_addition(content, adding)
     return rest if rest or adding.size >= 0 else None
 

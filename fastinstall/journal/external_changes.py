@@ -133,14 +133,15 @@ def is_as_before(copied: Copied, prefix: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path exists and is not a directory; a symbolic link is never one."""
+    """Return whether a path exists and is not a directory; a symbolic link counts as a file."""
     return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
 
 
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
-    """Yield paths that undo has to restore or clear, but that now hold content of neither the copies nor the program.
+    """Yield paths that undo has to restore or clear and whose present content is foreign.
 
-    If the process died during the change, the program's files are not known, and any file counts as the program's.
+    Content is foreign if it is neither the previous one nor the program's. If the process died during the change, the
+    program's files are not recorded, and any file counts as the program's.
     """
     if item.is_over:
         return

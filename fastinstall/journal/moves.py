@@ -59,7 +59,7 @@ def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = Fal
 def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMove, ...]:
     """Return the moves of a batch with their absolute paths, and whether the journal proves that each was done.
 
-    In a transaction that did not commit, a move may be undone although the journal lacks that: the disk was full.
+    If a transaction did not commit, a move may be undone without a record in the journal, because the disk was full.
     """
     items = locate_moves(moving, prefix, work, certain=log.happened(moving))
     if log.committed:
@@ -143,7 +143,7 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
 
 
 def make_plain_arrival(item: LocatedMove) -> LocatedMove:
-    """Turn an exchange into a move in, whose undo removes our entry and does not restore the previous one."""
+    """Return an exchange as a `MoveKind.IN`, whose undo removes our entry and does not restore the previous one."""
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 
 

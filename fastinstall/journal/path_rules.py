@@ -55,19 +55,19 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
 
 
 def refuse_ways_out(prefix: Path, log: Log) -> None:
-    """Raise if undoing a journal would touch a path that a symbolic link leads out of the environment.
+    """Raise if an undo would touch a path that leads out of the environment through a symbolic link.
 
     Raises:
-        RefusedError: one does; the message names the directory and its real path. Nothing has been touched.
+        RefusedError: a path does; the message names the directory and its real path. Nothing has been touched.
     """
     refuse_outside(prefix, _list_touched_directories(prefix, log))
 
 
 def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
-    """Raise if a symbolic link leads one of some directories, relative to the prefix, out of the environment.
+    """Raise if a directory, relative to the prefix, leads out of the environment through a symbolic link.
 
     Raises:
-        RefusedError: one is outside; the message names the directory and its real path. Nothing has been touched.
+        RefusedError: a directory does; the message names it and its real path. Nothing has been touched.
     """
     home = os.path.realpath(prefix)
     for directory in dict.fromkeys(directories):
@@ -132,7 +132,7 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
     for entry in log.entries:
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
-                continue  # files in a tree that moves as a whole; its target may have been a link before
+                continue  # files inside a moved tree are only read; their directory may have been a link before
             whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, MovingTree)
             yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):

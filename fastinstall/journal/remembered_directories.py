@@ -11,7 +11,7 @@ from fastinstall.core import files
 from fastinstall.core.values import immutable
 
 _STAYS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUSY)
-"""Errors of rmdir(2) that are no failure: the directory is not empty (two codes), missing, no directory, or a mount."""
+"""Errors of rmdir(2) to ignore: the path is not empty (two codes), missing, no directory, or a mount point."""
 
 
 @immutable

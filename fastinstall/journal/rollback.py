@@ -57,7 +57,7 @@ class Recovered:
 def rollback(
     store: JournalStore, *, to: str | None = None, force: bool = False, foreign_entries: tuple[str, ...] = ()
 ) -> RolledBack:
-    """Restore the state before a setup, to the byte: offline, newest setup first.
+    """Undo the newest setup, or all setups from the newest to `to`: offline and to the byte.
 
     The caller holds the environment's lock and has called `recover`. All setups are simulated before the first is
     undone. Foreign content that a later setup had moved aside, and that is in the way of an older one, is moved to

@@ -53,7 +53,7 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
 
 
 def _measure_held_bytes(holding: "Iterable[_JournalSummary]") -> int:
-    from fastinstall.journal.disk_space import measure_freed_bytes  # noqa: PLC0415 (a quick examination measures nothing)
+    from fastinstall.journal.disk_space import measure_freed_bytes  # noqa: PLC0415 (not needed by a quick examination)
 
     return measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
 
@@ -97,7 +97,7 @@ def find_unfinished_transaction(history: EnvironmentHistory) -> str | None:
 
 def is_at_work(prefix: Path) -> bool:
     """Return whether a running fastinstall holds the environment's lock: its transaction is not interrupted."""
-    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (where something seems to be interrupted)
+    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (needed only after an interruption)
 
     for locked in (prefix / LOCK_FILE, prefix):
         with suppress(OSError):
@@ -158,7 +158,7 @@ def _summarize_journal(file: Path) -> _JournalSummary:
         events = _read_events(file)
         begun = events[0] if events else {}
         if begun.get("event") != _BEGUN or not isinstance(begun.get("sequence"), int):
-            raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (told like the others)
+            raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (handled like other errors)
     except DocumentError as error:
         return _JournalSummary(file=file, id=name, work=file.parent, error=error)
     return _JournalSummary(

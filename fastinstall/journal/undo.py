@@ -1,8 +1,8 @@
 """Undo a transaction from its journal alone: newest move first, repeatable, and without destroying anything foreign.
 
-Files of another program that took over stay in place; the previous content is then kept for the user instead of being
-restored. The list of those paths is decided once and recorded in the journal, so that an interrupted undo continues
-with the same list.
+If another program has replaced our files, its files stay in place, and the previous content is kept for the user
+instead of being restored. The list of those paths is decided once and recorded in the journal, so that an interrupted
+undo continues with the same list.
 """
 
 import os
@@ -141,10 +141,10 @@ def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> 
 
 
 def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
-    """Return conda records that were added after a transaction, with the files that they claim, relative to the prefix.
+    """Return conda records that arrived after a transaction, with the files that they claim, relative to the prefix.
 
-    A record is added if it describes a package whose own record is about to be restored: two records of one package
-    break every conda engine. Likewise a record that claims files of an external change whose process died.
+    The result has records of packages whose previous record is about to be restored, since two records of one package
+    break every conda engine. It also has records that claim files of an external change whose process died.
 
     Args:
         prefix: the environment's prefix.
@@ -237,7 +237,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
 
 
 def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log, journal: Journal) -> None:
-    """Check before the first rename that all of them are possible.
+    """Check that all renames of an undo are possible, before the first one.
 
     Raises:
         FailedError: a finished setup cannot be undone, and stays as it is.

@@ -2,15 +2,15 @@
 
 - error: a critical advisory affects this version, and the risk was not accepted. Or a pin set by fastinstall keeps a
   later version out.
-- warning: advisories affect this version; the message counts them by severity, with their sources. Critical advisories
-  are warnings if `--allow vulnerable` accepted them at the setup. Later critical ones are errors. They are warnings for
-  a package of the operating system too, which may have the fixes under an older version.
+- warning: advisories affect this version; the message counts them by severity, and the evidence has the sources.
+  Critical advisories are warnings if `--allow vulnerable` accepted them at the setup. Later critical ones are errors.
+  For a package of the operating system, critical ones are warnings: it may have the fixes under an older version.
 - hint: the data is older than 90 days; a later fastinstall has later data.
 
 The version of the installed Pillow counts: SIMD kernels do not remove its fixes. A defect of a fork's kernels counts
-only if the core has them. The evidence includes a line of Python that shows the defect. A fork follows Pillow with a delay,
-and scanners that look for the name `pillow` may miss it. The data is dated; a version without a known advisory is not a
-safe version. Libraries are judged by their versions alone, and a distribution may have patched its own build.
+only if the core has them. The evidence includes a line of Python that shows the defect. A fork follows Pillow with a
+delay, and scanners that look for the name `pillow` may miss it. The data is dated; a version without a known advisory
+is not a safe version. Libraries are judged by their versions alone, and a distribution may have patched its own build.
 
 If a pin holds the stack, only a person installs a later version. So every advisory that affects it is an error, unless
 the risk was accepted at the setup.

@@ -1,4 +1,4 @@
-"""Conda's records against the files that matter to PIL, its channels, and known causes of trouble.
+"""Whether conda's records match the files that matter to PIL, and known causes of trouble in packages and channels.
 
 - error: conda's records cannot be read; conda refuses every command in this environment.
 - warning: files of a package are missing, altered, or overwritten by another package. Or a package or a channel is
@@ -12,8 +12,8 @@ Why it matters:
 conda installs and removes files by its records, even if other programs have replaced the files. Two packages that claim
 the same files overwrite each other's, and removing one removes the files of both. conda warns once, during the
 installation. The packages `jpeg` and `libjpeg-turbo` contain headers of the same names. If those of `jpeg` were
-installed last, programs are built for the IJG's library, which has no SIMD code. Outdated guides install
-libraries that no solver can combine again.
+installed last, programs are built for the IJG's library, which has no SIMD code. Outdated guides install libraries that
+no solver can combine again.
 
 How to fix it:
 `fastinstall doctor --fix` reinstalls packages that lost their files, libjpeg-turbo last. Packages that are known to
@@ -79,7 +79,7 @@ def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]
 
 
 def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    """Tell of installed packages that are known to do harm, by their name or by their channel."""
+    """Report installed packages that are known to cause trouble, by their name or their channel."""
     facts, usual = context.facts, ("install", "--override-channels", "--channel", "conda-forge")
     for package in conda.packages:
         name, place = package.name, f"/{package.channel}/{package.url}"

@@ -1,4 +1,4 @@
-"""The level of this CPU, what hides parts of it, and whether the code in place suits it.
+"""The level of this CPU, features that are hidden from programs, and whether the installed code suits it.
 
 - error: the core declares, or was built for, a higher level than this CPU offers, and would crash with SIGILL. Or, in a
   wheel with one copy of the core per CPU level, a copy is missing, damaged or misplaced. That is an error even if this

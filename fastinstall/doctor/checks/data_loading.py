@@ -1,4 +1,4 @@
-"""What may slow the loading of images: CPU quota, malloc's settings, and other decoders at hand.
+"""Obstacles to loading images fast: CPU quota, malloc's settings, and other installed decoders.
 
 - hint: a decoder besides Pillow gives other pixels for the same files. Or the control group grants fewer CPUs than
   programs count, so a DataLoader starts too many workers. Or malloc returns the memory of every large array to the
@@ -12,10 +12,10 @@ can request huge pages, if GLIBC_TUNABLES says so and the kernel's setting is "m
 Why it matters:
 Training waits for its images more often than expected. `numpy.asarray` and `Image.tobytes` of a photo of 12 megapixels
 took 52 ms. Most of that were page faults in memory that malloc had returned before. If malloc keeps the memory, they
-took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps its peak of memory. Glibc
-keeps blocks up to 32 MB in processes with fastinstall's Pillow. There the hint concerns photos of more than 11
-megapixels. Pillow's draft mode made loading 4 times as fast (2026-11-21). Small images gain nothing. Workers beyond the
-quota compete for memory and CPU time, and load no faster.
+took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps its peak memory. In processes
+with fastinstall's Pillow, glibc keeps blocks up to 32 MB. So only photos of more than 11 megapixels are affected.
+Pillow's draft mode made loading 4 times as fast (2026-11-21). Small images gain nothing. Workers beyond the quota
+compete for memory and CPU time, and load no faster.
 
 A model that is trained with one decoder and served with another may give other answers, and nothing reports it. Pillow
 12 and 13 also resize differently.

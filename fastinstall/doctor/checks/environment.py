@@ -1,12 +1,12 @@
-"""Which environment this is, who protects it, and whether its Python changed under its packages.
+"""Which environment this is, what protects it, and whether its Python changed under its packages.
 
 - error: the minor version of Python has changed since the stack was set up.
 - warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either. Or a conda
   environment runs the Python of another one. Or conda changed the Python, and packages of pip are no longer found, PIL
   among them.
-- hint: the environment is protected against changes, or not writable. Protection means PEP 668, a global interpreter,
-  conda's base, `conda-meta/frozen`, and fastinstall's own environment. Or another environment is active in the shell.
-  Or packages of another Python remain.
+- hint: the environment is protected against changes, or not writable. Global interpreters, conda's base and
+  fastinstall's own environment are protected. So are environments with a PEP 668 marker or `conda-meta/frozen`. Or
+  another environment is active in the shell. Or packages of another Python remain.
 
 Why it matters:
 A bare `pip` acts on the environment that the shell finds first. After a failed activation that is the global

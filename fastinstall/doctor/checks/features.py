@@ -1,11 +1,11 @@
-"""Which features were compiled in, which load, which are missing, and which were lost since the setup.
+"""Which features were compiled in, are loaded, are missing, or were lost since the setup.
 
 - error: a feature that the setup had and the recipe expects is missing.
 - warning: another feature of the setup is missing, or the stack never had a feature that the recipe expects.
 - hint: PIL was compiled for zlib-ng, and another zlib is loaded.
 
-A compiled-in library need not be loaded: `PIL.features` says "libjpeg_turbo" even with another libjpeg. `jpeg-library`
-reports that.
+The library that PIL was compiled for need not be the one that is loaded. `PIL.features` says "libjpeg_turbo" even with
+another libjpeg, which `jpeg-library` reports.
 
 Why it matters:
 A missing format is noticed only when a file of that format is opened, in production. If PIL was compiled for a library

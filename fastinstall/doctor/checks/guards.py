@@ -1,4 +1,4 @@
-"""Whether the start-up guard, conda's guard package and pins are there, intact and up to date.
+"""Whether the start-up guard, conda's guard package and pins are installed, intact and up to date.
 
 - warning: the start-up guard is damaged, outdated or not compiled. Or the setup's guard package, or a file of it, is
   missing. Or a pin is not effective, or the pin that the setup requested is missing.

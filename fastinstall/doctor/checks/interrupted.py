@@ -1,4 +1,4 @@
-"""Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own.
+"""Leftovers of an interrupted installation by pip, conda or fastinstall.
 
 - error: a transaction of fastinstall neither finished nor was undone, or an installer was stopped midway. pip renames
   what it removes (`PIL` to `~IL`) and does not restore it when it is killed. Or conda was stopped while packages that

@@ -1,4 +1,4 @@
-"""What the code requires of a CPU against what this one has, and other hosts.
+"""Whether this CPU, and those of other hosts, have the features that the code requires.
 
 - error: code that would run on this CPU requires features that the CPU lacks; the message names features and files.
   Some features only give wrong results (LZCNT, which older CPUs run as BSR); the message then says so. Or a file

@@ -1,4 +1,4 @@
-"""Whether two libjpegs are loaded into one process: who brings each, and whether symbols bind wrongly.
+"""Whether two libjpegs are loaded into one process, which files use each, and whether functions bind wrongly.
 
 - error: a file is bound to another libjpeg than the one that it requires, with another interface or implementation. The
   library refuses the call ("Wrong JPEG library version: library is 80, caller expects 90"). Or it writes into memory

@@ -1,4 +1,4 @@
-"""Which libjpeg really loads: implementation, version, SIMD, and whose it is.
+"""Which libjpeg is really loaded: implementation, version, SIMD, and owner.
 
 - error: the loader would not find libjpeg. Or the core was compiled for another interface or implementation, so JPEG
   fails. Or the setup had JPEG support, and it is gone.

@@ -1,4 +1,4 @@
-"""Whether every library that PIL needs is found, and inside this environment where it should be.
+"""Whether every library that PIL needs is found, and in the right place.
 
 - error: a library is not found, or the file that the loader finds is damaged.
 - warning: a library that was bundled with the wheel is loaded from elsewhere. Or a library comes from outside a conda

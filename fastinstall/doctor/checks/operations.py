@@ -1,4 +1,4 @@
-"""Whether real operations work, and which signal killed the interpreter, if one did.
+"""Whether real operations work, and which signal killed the interpreter if one did.
 
 - error: an operation failed, an extension module of PIL could not be imported, or a signal killed the interpreter. A
   core for another CPU is imported without an error, and crashes with SIGILL at its first operation.

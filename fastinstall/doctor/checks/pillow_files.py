@@ -1,4 +1,4 @@
-"""PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI.
+"""Whether PIL's files match RECORD: altered, missing, mixed or stray ones, and the core's ABI.
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`. Or recorded
   files are missing. Or other users may not read PIL, though they may read other packages. Or an extension module

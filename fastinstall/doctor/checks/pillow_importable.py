@@ -1,4 +1,4 @@
-"""Whether PIL is there, is a real package, can be imported, and is the PIL that programs get.
+"""Whether PIL is installed, is a real package, can be imported, and is the PIL that programs import.
 
 - error: the import fails or kills the interpreter (a truncated core gives SIGBUS). Or `PIL/__init__.py` is missing, so
   PIL is a namespace package. Or the core is missing, empty, for another Python or of another version than the rest. Or

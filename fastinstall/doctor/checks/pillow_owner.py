@@ -1,4 +1,4 @@
-"""Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD.
+"""Which distributions and conda packages own PIL's files: several, without files, or without a RECORD.
 
 - error: several owners claim the files (pillow-simd, pillow-rs or any other beside pillow). Uninstalling one deletes
   the other's files. Neither `pip list` nor `pip check` nor conda reports that. Or a distribution or conda package has
@@ -67,7 +67,7 @@ def _report_single_owner(context: CheckContext, claimant: owners.Claimant) -> Fi
 
 
 def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    if len(found) < 2:  # noqa: PLR2004 (one owner is as it should be)
+    if len(found) < 2:  # noqa: PLR2004 (more than one owner is a problem)
         return
     packages, receipt = [claimant for claimant in found if claimant.package is not None], context.own_receipt
     names = " and ".join(claimant.title for claimant in found)
@@ -132,7 +132,7 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
 
 
 def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    """Report a single owner that the next installation would replace, by its name or as unknown to conda.
+    """Report a single owner that the next installation may replace: its name is not pillow, or conda lacks a record.
 
     Our own wheel in a conda environment is reported by the check `guards`.
     """

@@ -1,4 +1,4 @@
-"""Which SIMD kernels are in the imaging core, by symbol; partial sets are named.
+"""Which SIMD kernels are in the imaging core, by symbol, and which are missing.
 
 - error: the kernels of the setup are missing, all or some. If there are copies for CPU levels, every copy is checked,
   since another CPU loads another one.

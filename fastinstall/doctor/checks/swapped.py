@@ -1,8 +1,8 @@
 """Whether something replaced the stack that was set up: what, by which tool, and when.
 
-- hint: conda removed other packages together with the stack, which `--fix` does not restore.
 - error: the stack is not the one that was set up. The message says what replaced it, by which tool and when. Or the
   stack was uninstalled, altered in place or half replaced, or the environment's Python changed.
+- hint: conda removed other packages together with the stack, which `--fix` does not restore.
 
 The core is compared by its SHA-256, the distribution by its metadata directory, and the version by `PIL/_version.py`.
 If the core has one copy per CPU level, the copies are compared with RECORD. In a conda environment the installed
@@ -90,7 +90,7 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 
 def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tuple[str, str]]:
-    """Yield each difference from the setup, with the message for it if the cause is unknown."""
+    """Yield each difference from the setup, with the message to report if the cause is unknown."""
     stack, core, changed = facts.stack, facts.stack.core, owners.find_changed_python(facts, receipt)
     if changed is not None:
         yield f"Python was {changed[0]}, is {changed[1]}", ""
