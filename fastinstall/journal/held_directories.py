@@ -18,7 +18,7 @@ _OPEN = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def identify_home(prefix: Path) -> os.stat_result | None:
-    """Return the identity of an environment, or None if not root, or if only root can rename directories on its path."""
+    """Return the identity of an environment; None unless root runs this and other users can rename on its path."""
     if os.geteuid() != _ROOT or not any(map(_is_others, (prefix, *prefix.parents))):
         return None
     with suppress(OSError):

@@ -3,7 +3,7 @@
 - error: the driver is older than the CUDA that torch was built for requires. Or the kernel module and the library of
   the driver have different versions. Or the GPU's device files exist and the driver's library is missing.
 - warning: torch was built for the CPU or for another vendor's GPUs, and the machine has an NVIDIA GPU. Or torch was
-  built for CUDA, but the container has no GPU, or the driver is not loaded or does not respond.
+  built for CUDA, but the container has no GPU, or the driver is not loaded or not responding.
 - hint: the driver is broken, but nothing was built for CUDA. Or a build for the CPU was chosen by its index, on a
   machine with a GPU.
 
@@ -103,7 +103,7 @@ def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
     named = ((_name_build(build), f" for {_name_kind(build)}" if build.known else "") for build in gpu.frameworks)
     builds = ", ".join(map("".join, named))
-    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # a container sees its host's /proc/driver
+    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # a container sees its host's /proc
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
         return Finding.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
