@@ -1,1 +1,1 @@
-"""Facts to findings: the checks, what they share, and what they advise."""
+"""Turn facts into findings: the checks, their shared functions, and remedies."""

@@ -1,4 +1,4 @@
-"""The input of a check: facts, receipt, recipe, and the day."""
+"""The input of a check: facts, receipt, recipe, and today's date."""
 
 from datetime import date
 
@@ -15,12 +15,12 @@ class CheckContext:
     """Everything that a verdict may depend on; two equal contexts give equal findings.
 
     Attributes:
-        facts: what was observed of the environment.
-        receipt: of our last setup, or None if fastinstall has set up nothing.
+        facts: facts of the environment.
+        receipt: receipt of the last setup, or None if fastinstall has set up nothing.
         recipe: the receipt's recipe, or the one that a setup would follow.
-        today: the date, for the age of data.
+        today: today's date, for the age of data.
         tool_version: version of the fastinstall that runs.
-        hosts: other machines that the code is judged for, beside this one.
+        hosts: other machines on which the code is judged, besides this one.
     """
 
     facts: Facts
@@ -32,34 +32,34 @@ class CheckContext:
 
     @property
     def own_receipt(self) -> Receipt | None:
-        """The receipt, where the core in place is the very one that it speaks of."""
+        """The receipt, or None if the present core is not the one that it records."""
         core, receipt = self.facts.stack.core, self.receipt
         return receipt if receipt is not None and core is not None and core.sha256 == receipt.core.sha256 else None
 
     @property
     def core_is_ours(self) -> bool:
-        """Whether the core in place is the very one that the receipt speaks of."""
+        """Whether the present core is the one that the receipt records."""
         return self.own_receipt is not None
 
     @property
     def is_built_elsewhere(self) -> bool:
-        """Whether PIL is a build of fastinstall that another tool installed: by its version, and without a receipt."""
+        """Whether another tool installed a build of fastinstall: the version has its label, but there is no receipt."""
         versions = [owner.distribution.version for owner in self.facts.stack.owners]
         return self.receipt is None and any(parse_labelled_levels(self.recipe, version) for version in versions)
 
     @property
     def readable_core(self) -> ImagingCore | None:
-        """The core, where its contents can be judged."""
+        """The core, or None if it is missing or its file cannot be read."""
         core = self.facts.stack.core
         return core if core is not None and core.readable else None
 
     @property
     def linkage(self) -> Linkage:
-        """The simulated process; an empty one where there is none, or where it never reached PIL's modules."""
+        """The simulated process; an empty one if there is none or it failed before PIL's modules."""
         linkage = self.facts.linkage
         return linkage if linkage is not None and not linkage.problem and linkage.modules else Linkage()
 
     @property
     def own_levels(self) -> tuple[str, ...]:
-        """The CPU levels that the core in place was built for, where it is ours; empty otherwise."""
+        """The CPU levels that the present core was built for; empty if it is not the receipt's core."""
         return self.own_receipt.levels if self.own_receipt is not None else ()

@@ -1,7 +1,7 @@
-"""The libraries behind PIL's codecs in the simulated process: which one, why, whose it is, and what is lacking.
+"""Describe the libraries behind PIL's codecs in the simulated process: identity, reason, owner, and missing ones.
 
-- The owner of a file (wheel, environment, system, another environment) is told by its path alone.
-- Mapped files are those of the process that used PIL.
+- The owner of a file (wheel, environment, system, another environment) is derived from its path alone.
+- Mapped files are those of the real process that used PIL.
 """
 
 from collections.abc import Iterable
@@ -24,17 +24,17 @@ def _find_obstacle(context: CheckContext) -> str:
 
 
 def explain_no_simulation(context: CheckContext) -> str:
-    """Explain why there is no simulated process."""
+    """Return why there is no simulated process."""
     return f"the loader was not simulated: {_find_obstacle(context) or 'it was not requested'}"
 
 
 def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
-    """Tell whether it could not be followed through which libraries the core loads, as on musl."""
+    """Return whether the libraries that the core loads could not be determined, as on musl."""
     return not context.linkage.modules and not core.libraries and bool(_find_obstacle(context))
 
 
 def list_code_files(context: CheckContext) -> frozenset[PurePath]:
-    """Give the files that hold the core's code here: the core, and the copy that the loader takes in its place."""
+    """Return the files with the core's code: the core, and the copy for a CPU level that the loader chooses."""
     core = context.facts.stack.core
     if core is None:
         return frozenset()
@@ -42,17 +42,17 @@ def list_code_files(context: CheckContext) -> frozenset[PurePath]:
 
 
 def codecs_of(context: CheckContext, kind: str) -> tuple[Codec, ...]:
-    """Give the libraries of a kind ("jpeg") in the simulated process, each file once."""
+    """Return the libraries of a kind ("jpeg") in the simulated process, each file once."""
     return tuple({codec.library.path: codec for codec in context.linkage.codecs if codec.kind == kind}.values())
 
 
 def find_codec(context: CheckContext, kind: str) -> Codec | None:
-    """Give the library of a kind that PIL's own code is bound to: the core before the other modules."""
+    """Return the library of a kind that the core uses, else the one that another module of PIL uses, else None."""
     return find_core_codec(context, kind) or _find_used_codec(context, kind, context.linkage.modules)
 
 
 def find_core_codec(context: CheckContext, kind: str) -> Codec | None:
-    """Give the library of a kind that the core is bound to, or has inside."""
+    """Return the library of a kind that the core is bound to or has linked in, or None."""
     return _find_used_codec(context, kind, list_code_files(context))
 
 
@@ -65,19 +65,19 @@ def _find_used_codec(context: CheckContext, kind: str, files: Iterable[PurePath]
 
 
 def explain_choice_of(context: CheckContext, path: PurePath) -> str:
-    """Explain why the loader takes this file: "DT_RUNPATH of /a/b.so"; empty if that is unknown."""
+    """Return why the loader chooses a file ("DT_RUNPATH of /a/b.so"); empty if unknown."""
     return next((file.reason for file in context.linkage.files if file.path == path), "")
 
 
 def list_features(context: CheckContext) -> dict[str, str]:
-    """Return what `PIL.features` says of the core in place: asked now, else at its setup; empty if neither is known."""
+    """Return what `PIL.features` reports of the present core: now, else at its setup, else nothing."""
     if context.facts.runtime is not None:
         return context.facts.runtime.features
     return context.own_receipt.features if context.own_receipt is not None else {}
 
 
 def name_library(library: LoadedLibrary) -> str:
-    """Name a library for a person: "libjpeg-turbo 3.1.3", by its soname where it was not identified."""
+    """Return a library's name and version: "libjpeg-turbo 3.1.3", with its soname if it was not identified."""
     name = library.implementation or library.soname or (library.path.name if library.path is not None else "")
     return f"{name} {library.version}".rstrip()
 
@@ -89,7 +89,7 @@ _CONDAS = ("conda", "miniconda", "anaconda", "miniforge", "mambaforge", "microma
 
 
 class OwnedDirectory(StrEnum):
-    """Whose directory a file lies in."""
+    """The owner of a file's directory."""
 
     PACKAGES = "in site-packages"
     ENVIRONMENT = "this environment's"
@@ -115,7 +115,7 @@ def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
 
 
 def describe_file_owner(context: CheckContext, path: PurePath) -> str:
-    """Describe whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
+    """Return a file's owner: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
     facts, place = context.facts, place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         top = path.relative_to(facts.interpreter.site_packages).parts[0]
@@ -136,14 +136,14 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
 def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
     """Return the files that the subprocess mapped while it used PIL, in order, each once.
 
-    If it died, these are the files that it had mapped by then. Paths are as the kernel or the loader names them.
+    If it died, these are the files that it had mapped on import. Paths are as the kernel or the loader names them.
     """
     runtime = context.facts.runtime
     return (runtime.mapped or runtime.mapped_by_import) if runtime is not None else ()
 
 
 def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
-    """Give what is not found, in the loader's order; without a simulated process, what the core itself lacks."""
+    """Return the missing libraries, in the loader's order; without a simulated process, only those of the core."""
     core = context.readable_core
     if context.linkage.modules or core is None:
         return context.linkage.missing
@@ -152,7 +152,11 @@ def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
 
 
 def show_lacking(context: CheckContext, need: MissingLibrary) -> str:
-    """Word a command: where the loader looks, who asks where it never gets there, or what is wrong with a module."""
+    """Return a command that shows why a library is missing.
+
+    It imports a module that cannot be loaded, or traces the loader's search. For a library that the loader does not
+    reach because another is missing first, it shows which file needs it.
+    """
     directory, missing = context.facts.stack.directory, list_missing(context)
     if "/" in need.name:
         return run_python(context, _import(need.name))
@@ -172,7 +176,7 @@ _DIGEST = 8
 
 
 def is_bundled(name: str) -> bool:
-    """Tell whether a library is named as auditwheel names what it puts into a wheel: "libjpeg-0d45d2bd.so.62".
+    """Return whether a library's name is one that auditwheel gives to libraries in a wheel: "libjpeg-0d45d2bd.so.62".
 
     >>> is_bundled("libjpeg-0d45d2bd.so.62"), is_bundled("libjpeg.so.62")
     (True, False)
@@ -182,12 +186,12 @@ def is_bundled(name: str) -> bool:
 
 
 def is_by_variable(file: LoadedFile) -> bool:
-    """Tell whether LD_LIBRARY_PATH or LD_PRELOAD of the shell made the loader take this file."""
+    """Return whether the loader chooses a file because of the shell's LD_LIBRARY_PATH or LD_PRELOAD."""
     return file.reason.startswith(("LD_LIBRARY_PATH", "LD_PRELOAD"))
 
 
 def strip_library_name(name: str) -> str:
-    """Return the name alone: "jpeg" of "libjpeg.so.62".
+    """Return a library's name without "lib" and suffixes: "jpeg" of "libjpeg.so.62".
 
     >>> strip_library_name("libjpeg.so.62")
     'jpeg'
@@ -196,4 +200,4 @@ def strip_library_name(name: str) -> str:
 
 
 UNSET_VARIABLES = Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless you need them")
-"""Go without what the shell tells the loader."""
+"""Remedy if a variable of the shell makes the loader choose another library."""

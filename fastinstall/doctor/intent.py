@@ -1,9 +1,8 @@
-"""Whether a Pillow that stands in the place of ours is there because somebody wanted it, and at which version. Pure.
+"""Infer whether a user wanted the Pillow that replaced our stack, and whether it is earlier or later than ours.
 
-REQUESTED (PEP 376) says so only by some tools, found out by running or reading them (2026-11-21): pip writes it for
-what was named, in a requirement file too, and pdm for what the project itself depends on; uv writes it for whatever it
-installs, and Poetry 2.5 for nothing. conda's packages bear what the pip of their build has left in them, and what tells
-is the command in conda's history.
+The file REQUESTED (PEP 376) is reliable only for some tools, as tested or read on 2026-11-21. pip writes it for
+packages that were named, also in a requirements file, and pdm for the project's own dependencies. uv writes it for all
+packages, and Poetry 2.5 for none. In conda packages it comes from the build, so conda's history is read instead.
 """
 
 from enum import StrEnum
@@ -18,11 +17,11 @@ from fastinstall.model.facts import Distribution, Facts
 from fastinstall.model.receipt import Receipt
 
 _WRITERS = ("pip", "pdm")
-"""Tools whose REQUESTED, or lack of it, says something."""
+"""Tools whose REQUESTED file, or lack of it, shows whether a package was requested."""
 
 
 class InstallRequest(StrEnum):
-    """How a distribution came, in words that follow "was installed"."""
+    """Why a distribution was installed, in words that follow "was installed"."""
 
     BY_NAME = ", requested by name"
     ALONG = " along with another package"
@@ -30,7 +29,7 @@ class InstallRequest(StrEnum):
 
 
 class VersionOrder(StrEnum):
-    """What is in place, compared with ours."""
+    """The present version compared with that of our stack."""
 
     EARLIER = "earlier"
     SAME = "same"
@@ -39,16 +38,16 @@ class VersionOrder(StrEnum):
 
 @immutable
 class Intent:
-    """What took the place of ours, and what was meant by it.
+    """A distribution that replaced our stack, and why it was installed.
 
     Attributes:
-        name: of the distribution, or of conda's package.
-        version: of Pillow, that it follows ("14.0.0").
-        tool: who put it there ("pip"); empty if nothing tells.
-        asked: whether it was asked for by name.
-        order: whether it is earlier or later than ours.
-        unmet: requirements of installed distributions that ours does not meet ("imageio requires pillow>=14").
-        broken: such that it does not meet itself.
+        name: name of the distribution or conda package.
+        version: its Pillow version without a local label ("14.0.0").
+        tool: the tool that installed it ("pip"); empty if unknown.
+        asked: whether it was requested by name.
+        order: whether it is earlier or later than our stack.
+        unmet: requirements of installed distributions that it meets and ours does not ("imageio requires pillow>=14").
+        broken: requirements of installed distributions that it does not meet.
     """
 
     name: str
@@ -61,21 +60,24 @@ class Intent:
 
     @property
     def is_kept(self) -> bool:
-        """Whether a repair keeps its version: a later one, unless it only came along, and whatever is required."""
+        """Whether a repair keeps this version.
+
+        True if other distributions require it, or if it is later and did not merely come along with another package.
+        """
         return bool(self.unmet) or (self.order is VersionOrder.LATER and self.asked is not InstallRequest.ALONG)
 
     @property
     def story(self) -> str:
-        """Who put it there and why, in a clause."""
+        """What was installed, by which tool and why, as a clause."""
         return f"{self.name} {self.version} was installed{f' by {self.tool}' if self.tool else ''}{self.asked}"
 
 
 def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
-    """Infer what replacing our stack was meant to do, or return None if it was not replaced.
+    """Return what replaced our stack and why, or None if it was not replaced or the versions cannot be compared.
 
     Args:
-        facts: what was observed of the environment.
-        receipt: of the setup that was replaced.
+        facts: facts of the environment.
+        receipt: receipt of the setup whose stack may have been replaced.
     """
     core, package, owner = facts.stack.core, find_foreign_package(facts, receipt), find_foreign_owner(facts, receipt)
     if facts.stack.directory is None or (core is not None and core.sha256 == receipt.core.sha256):
@@ -104,14 +106,14 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
 
 
 def read_install_request(distribution: Distribution) -> InstallRequest:
-    """Read how a distribution came, as far as the tool that installed it tells."""
+    """Return whether a distribution was requested by name, if its installer records that."""
     if distribution.installer not in _WRITERS:
         return InstallRequest.UNTOLD
     return InstallRequest.BY_NAME if distribution.requested else InstallRequest.ALONG
 
 
 def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
-    """List requirements on Pillow that a version does not meet, those of conda packages included."""
+    """Return the requirements on Pillow that a version does not meet, including those of conda packages."""
     found = list_forbidding_dependants(version, facts.interpreter, dependants_of(facts))
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 
@@ -124,7 +126,7 @@ def _order(there: str, ours: str) -> VersionOrder:
 
 
 def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:
-    """Tell from conda's history whether somebody asked for this package by name."""
+    """Return whether the command in conda's history requested a package by name."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)
     if brought is None or not brought.command:

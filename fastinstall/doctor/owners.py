@@ -1,8 +1,7 @@
-"""What several checks read from a stack: who owns PIL's files and core, and how to name the owner.
+"""Find and name the owners of PIL's files, and answer other questions about a stack that several checks share.
 
-An owner is a distribution, a conda package, or one that is both. The module also reads a core of which a wheel holds
-one copy per CPU level, conda's records of files that matter to PIL, and what keeps conda from replacing the stack: the
-guard package, and the channel that has ours.
+An owner is a distribution, a conda package, or both in one. Other questions concern the copies of the core for CPU
+levels, conda's records of files that matter to PIL, and the channel that has our packages.
 """
 
 import re
@@ -24,7 +23,7 @@ _WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
 
 
 def describe_owner(owner: Owner) -> str:
-    """Name an owner for a person: "pillow 13.0.0, installed by pip at 2026-11-21T10:00:00+00:00"."""
+    """Return an owner as text: "pillow 13.0.0, installed by pip at 2026-11-21T10:00:00+00:00"."""
     distribution = owner.distribution
     tool = distribution.installer or "an unknown tool"
     when = f" at {owner.installed_at}" if owner.installed_at else ""
@@ -32,14 +31,15 @@ def describe_owner(owner: Owner) -> str:
 
 
 def is_whole_enough(stack: InstalledStack) -> bool:
-    """Tell whether there is more of PIL than a directory."""
+    """Return whether PIL's directory has `__init__.py` or an imaging core."""
     return stack.directory is not None and (stack.has_init or stack.core is not None)
 
 
 def is_of_the_system(facts: Facts) -> bool:
-    """Tell whether PIL is a package of the operating system.
+    """Return whether PIL is a package of the operating system.
 
-    Those leave out RECORD, or all metadata, so that pip keeps its hands off (PEP 668). What conda marks so is conda's.
+    Such packages have no RECORD, or no metadata at all, so that pip cannot uninstall them. The marker of PEP 668 does
+    not count in a conda environment, where conda wrote it.
     """
     is_conda = facts.environment.kind is EnvironmentKind.CONDA
     managed = facts.interpreter.externally_managed is not None and not is_conda
@@ -47,7 +47,7 @@ def is_of_the_system(facts: Facts) -> bool:
 
 
 def explain_no_stack(facts: Facts) -> str:
-    """Explain why there are no files of PIL to judge; an operating system keeps its own beside site-packages."""
+    """Return why there are no files of PIL to check; a system's PIL may be outside the examined site-packages."""
     runtime = facts.runtime
     if runtime is not None and runtime.imported and facts.stack.directory is None:
         return f"PIL is imported from {runtime.location}, but only {facts.interpreter.site_packages} is examined"
@@ -55,12 +55,12 @@ def explain_no_stack(facts: Facts) -> str:
 
 
 def explain_no_core(facts: Facts) -> str:
-    """Explain why there is no core to judge."""
+    """Return why there is no core to check."""
     return explain_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
 
 
 def explain_conflict(stack: InstalledStack) -> str:
-    """Explain how the core and `PIL/_version.py` disagree; empty if they don't or cannot be compared."""
+    """Return how the versions of the core and `PIL/_version.py` differ; empty if equal or not comparable."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
         return ""
@@ -68,7 +68,7 @@ def explain_conflict(stack: InstalledStack) -> str:
 
 
 def explain_broken_core(facts: Facts) -> str:
-    """Explain why the core cannot be loaded, by its file and its name; empty if nothing is wrong with them."""
+    """Return why the core cannot be loaded, judged by its file and name; empty if both are right."""
     core, foreign = facts.stack.core, facts.stack.foreign_cores
     if core is None and foreign:
         here = " on ".join(filter(None, (facts.interpreter.abi, facts.interpreter.libc)))
@@ -88,9 +88,9 @@ def get_minor(version: str) -> str:
 
 
 def find_changed_python(facts: Facts, receipt: Receipt) -> tuple[str, str] | None:
-    """Return the Python that the stack was set up for and today's, if packages for one do not fit the other.
+    """Return the Python that the stack was set up for and the present one, or None if they are compatible.
 
-    The minor version differs, or one has a GIL and the other has none: "3.14.7" and "free-threaded 3.14.7".
+    They are not if the minor version differs, or if only one has a GIL: "3.14.7" and "free-threaded 3.14.7".
     """
     python, flags = facts.interpreter, _ABI_FLAGS.search(receipt.core.path)
     was_free_threaded = "t" in flags[1] if flags else python.free_threaded
@@ -102,36 +102,36 @@ def find_changed_python(facts: Facts, receipt: Receipt) -> tuple[str, str] | Non
 
 
 def find_loaded_copy(core: ImagingCore) -> CoreLevel | None:
-    """Return the copy that the loader takes here, or None if it takes none."""
+    """Return the copy of the core that the loader chooses on this CPU, or None if there is none."""
     return next((copy for copy in core.levels if copy.loaded), None)
 
 
 def find_loaded_file(core: ImagingCore) -> PurePath:
-    """Give the file that holds the code that runs here: the copy that the loader takes, or the core itself."""
+    """Return the file whose code runs here: the copy that the loader chooses, or the core itself."""
     copy = find_loaded_copy(core)
     return copy.path if copy is not None else core.path
 
 
 def name_loaded_copy(core: ImagingCore | None) -> str:
-    """Name the copy that the loader takes here; empty if there is none."""
+    """Return the name of the copy that the loader chooses here; empty if there is none."""
     copy = find_loaded_copy(core) if core is not None else None
     return name_core_copy(core, copy) if core is not None and copy is not None else ""
 
 
 def name_core_copy(core: ImagingCore, copy: CoreLevel) -> str:
-    """Name a copy for a person: "the copy for x86-64-v3", "the baseline (x86-64-v2)"."""
+    """Return a copy's name for messages: "the copy for x86-64-v3", "the baseline (x86-64-v2)"."""
     if copy != core.levels[0]:
         return f"the copy for {copy.level}"
     return f"the baseline ({copy.isa_note})" if copy.isa_note else "the baseline"
 
 
 def list_whole_copies(core: ImagingCore) -> tuple[CoreLevel, ...]:
-    """Give the copies that can be judged: neither missing nor damaged, nor another library."""
+    """Return the copies without a problem: neither missing, damaged, nor another library."""
     return tuple(copy for copy in core.levels if not copy.problem)
 
 
 def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
-    """List the copies as evidence, one line each."""
+    """Return a line of evidence for each copy."""
     if core is None:
         return ()
     named = ((name_core_copy(core, copy), ", loaded here" if copy.loaded else "", copy.path) for copy in core.levels)
@@ -139,20 +139,20 @@ def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
 
 
 def relative_to_prefix(facts: Facts, path: PurePath) -> str:
-    """Give a path as records have it, relative to the prefix; empty for one outside."""
+    """Return a path relative to the environment's prefix, as conda records have it; empty if it is outside."""
     prefix = facts.environment.prefix
     homes = (prefix, facts.interpreter.prefix, *list_linked_prefixes(path, prefix))
     return next((str(path.relative_to(home)) for home in homes if path.is_relative_to(home) and path != home), "")
 
 
 def list_linked_prefixes(path: PurePath, prefix: PurePath) -> Iterator[PurePath]:
-    """Yield the directories above a path that may be the prefix, by another link: they end as it does ("envs/fast")."""
+    """Yield parents of a path that may be the prefix under another name: they have its last two parts ("envs/fast")."""
     end = prefix.parts[-_TAIL:]
     return (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
 
 
 def find_owning_package(context: CheckContext, path: PurePath) -> str:
-    """Give the package, by `dist`, whose content a file has; empty if none claims it, or no records were read."""
+    """Return the `dist` of the conda package whose content a file has; empty if no package is known to own it."""
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or not name:
         return ""
@@ -162,7 +162,7 @@ def find_owning_package(context: CheckContext, path: PurePath) -> str:
 
 
 def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
-    """Tell whether a library whose claims would be known (libjpeg, libtiff) is no package's."""
+    """Return whether no conda package claims a libjpeg or libtiff; False for other files, whose claims are not read."""
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or conda.unreadable or not name or not _SHARED_LIBRARY.fullmatch(path.name):
         return False
@@ -171,13 +171,13 @@ def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
 
 
 def find_conda_package(facts: Facts, dist: str) -> CondaPackage | None:
-    """Give an installed package by its `dist`."""
+    """Return the installed conda package with a `dist`, or None."""
     packages = facts.conda.packages if facts.conda is not None else ()
     return next((package for package in packages if package.dist == dist), None)
 
 
 def describe_conda_package(package: CondaPackage) -> str:
-    """Name a package for a person: "pillow 12.1.1 (py311h1234567_0 of conda-forge)"."""
+    """Return a package as text: "pillow 12.1.1 (py311h1234567_0 of conda-forge)"."""
     from fastinstall.model.conda_packages import CHANNEL  # noqa: PLC0415 (only in conda environments)
 
     channel = "the channel inside this environment" if package.channel.endswith(CHANNEL) else package.channel
@@ -185,21 +185,21 @@ def describe_conda_package(package: CondaPackage) -> str:
 
 
 def describe_arrival(facts: Facts, dist: str) -> str:
-    """Tell of the transaction of conda's that brought a package: ", by `conda install puretool` at 2026-11-21 12:30".
+    """Return how conda installed a package, to append to a clause: ", by `conda install puretool` at 2026-11-21 12:30".
 
-    It is to be put behind what was done; empty if none is known.
+    Empty if conda's history does not say.
     """
     revisions = facts.conda.revisions if facts.conda is not None else ()
     return _describe_revision(next((each for each in reversed(revisions) if dist in each.linked), None))
 
 
 def describe_removal(facts: Facts, dist: str) -> str:
-    """Tell of the transaction that removed a package, likewise; empty if it came back."""
+    """Return how conda removed a package, to append to a clause; empty if unknown or if it was installed again."""
     return _describe_revision(_find_removal(facts, dist))
 
 
 def list_removed_with(facts: Facts, dist: str) -> tuple[str, ...]:
-    """List what the transaction that removed a package removed together with it, and what is still missing."""
+    """Return the packages that conda removed together with a package and that are still missing."""
     removal, conda = _find_removal(facts, dist), facts.conda
     if removal is None or conda is None:
         return ()
@@ -216,7 +216,7 @@ def _describe_revision(revision: CondaRevision | None) -> str:
     if revision is None:
         return ""
     by, at = f"in revision {revision.number}", f" at {revision.at}" if revision.at else ""
-    if revision.command:  # conda writes the path of the program, of a module too
+    if revision.command:  # begins with the path of the program, or of its `__main__.py`
         program, _, words = revision.command.partition(" ")
         path = PurePath(program)
         by = f"by `{path.parent.name if path.stem == '__main__' else path.name} {words}".rstrip() + "`"
@@ -224,7 +224,7 @@ def _describe_revision(revision: CondaRevision | None) -> str:
 
 
 def list_records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePath, ...]:
-    """Give the files of records."""
+    """Return the paths of the records of conda packages."""
     directory = context.facts.environment.prefix / "conda-meta"
     return tuple(directory / package.record for package in packages)
 
@@ -245,38 +245,38 @@ class Claimant:
 
     @property
     def name(self) -> str:
-        """Of the distribution, or of the package where that is all there is."""
+        """Name of the distribution, or of the conda package if it has no metadata."""
         if self.owner is not None:
             return self.owner.distribution.name
         return self.package.name if self.package is not None else ""
 
     @property
     def title(self) -> str:
-        """For a sentence: "pillow 12.1.1", "conda's pillow 12.1.1"."""
+        """Name and version for a sentence: "pillow 12.1.1", "conda's pillow 12.1.1"."""
         if self.package is not None:
             return f"conda's {self.package.name} {self.package.version}"
         return f"{self.name} {self.owner.distribution.version}" if self.owner is not None else ""
 
     @property
     def description(self) -> str:
-        """Which it is, and who installed it."""
+        """Name, version and build or installer, for evidence."""
         if self.package is not None:
             return f"conda's {describe_conda_package(self.package)}"
         return describe_owner(self.owner) if self.owner is not None else ""
 
     @property
     def place(self) -> str:
-        """What says that it is installed: a metadata directory, or a record of conda's."""
+        """The metadata directory or conda record that proves the installation."""
         if self.package is not None:
             return f"conda-meta/{self.package.record}"
         return self.owner.distribution.metadata if self.owner is not None else ""
 
 
 def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
-    """Give all who claim PIL's files: distributions first, then packages of conda's that left no metadata.
+    """Return all claimants of PIL's files: distributions first, then conda packages without metadata.
 
-    A distribution is a package's own where that claims its metadata, and what lies there is what it put there: an
-    installer that replaces one writes a directory of the same name where the version is the same.
+    A distribution counts as part of a conda package only if the package claims its metadata files and they are
+    unaltered. Another installer writes a directory of the same name for the same version.
     """
     packages = _find_packages_of_pil(facts)
     found = tuple(_make_claimant(facts, owner, packages) for owner in facts.stack.owners)
@@ -285,7 +285,7 @@ def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
 
 
 def holds_core(claimant: Claimant, facts: Facts) -> bool:
-    """Tell whether the core on disk is the one that a claimant brought."""
+    """Return whether the core on disk is the one that a claimant installed."""
     core, claim, owner = facts.stack.core, claimant.claim, claimant.owner
     if core is not None and claim is not None:
         name = relative_to_prefix(facts, core.path)
@@ -298,7 +298,7 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
 
 
 def _find_packages_of_pil(facts: Facts) -> tuple[Claimant, ...]:
-    """Find the packages of conda's that claim files of the PIL of this Python."""
+    """Return the conda packages that claim files of this Python's PIL."""
     below = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/PIL/"
     claims = facts.conda.claims if facts.conda is not None else ()
     found = []
@@ -320,7 +320,7 @@ def _make_claimant(facts: Facts, owner: Owner, packages: tuple[Claimant, ...]) -
 
 
 def find_foreign_owner(facts: Facts, receipt: Receipt) -> Owner | None:
-    """Return the latest foreign distribution with PIL's files, or None if there is none."""
+    """Return the distribution with PIL's files that was installed last and is not the receipt's, or None."""
     others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
     return max(others, key=lambda owner: owner.installed_at, default=None)
 
@@ -334,7 +334,7 @@ def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
 
 
 def is_registered(facts: Facts, receipt: Receipt) -> bool:
-    """Tell whether the environment's own configuration names the channel that was set up; true if none was."""
+    """Return whether the environment's conda configuration names the channel of the setup; True if it had none."""
     if receipt.conda is None or facts.conda is None:
         return True
     from fastinstall.conda.reinstall import has_channel  # noqa: PLC0415 (only in conda environments)

@@ -1,8 +1,8 @@
-"""The checks of doctor: their order and kinds; run them, and sum up their findings.
+"""List the checks of doctor in order, run them, and summarize their findings.
 
-Only the modules of the checks asked for are imported. A check that crashes becomes a finding.
+Only the modules of the requested checks are imported. A check that crashes becomes a finding.
 
-Nothing here observes, prints or repairs; `verbs.examine` observes and runs them.
+This module does not observe, print or repair; `verbs.examine` observes an environment and calls it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,10 +28,10 @@ class Check:
     """A check: a module of `checks`, whose function `check` yields findings and whose docstring becomes its page.
 
     Attributes:
-        name: stable, in kebab case: the name of the module, with hyphens.
-        needs_runtime: whether it says more when the target's interpreter was executed.
-        verifies_setup: whether a setup runs it after the swap, and is undone if it finds an error.
-        setup_repairs: whether a setup may mend its errors, so that `doctor --fix` plans one for them.
+        name: name of the module with hyphens, in kebab case; stable between versions.
+        needs_runtime: whether the check finds more if the target's interpreter was executed.
+        verifies_setup: whether a setup runs the check after the swap, and is undone on an error.
+        setup_repairs: whether a setup may repair the check's errors, so that `doctor --fix` plans one for them.
     """
 
     name: str
@@ -76,11 +76,11 @@ CHECKS = {
         Check(name="data-loading"),
     )
 }
-"""All checks by name, in the order of reports: from the ground up."""
+"""All checks by name, in the order of reports: a check comes after those that it builds on."""
 
 
 def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
-    """Put the names asked for (all, if none) in the order of reports, each once.
+    """Return the requested names (all, if none) in the order of reports, each once.
 
     Raises:
         UsageError: there is no check of that name.
@@ -92,17 +92,17 @@ def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def needs_runtime(asked: Iterable[str] = ()) -> bool:
-    """Tell whether the target's interpreter has to be executed for these checks."""
+    """Return whether one of these checks needs the target's interpreter to be executed."""
     return any(CHECKS[name].needs_runtime for name in check_names(asked))
 
 
 def verifying_checks() -> tuple[str, ...]:
-    """Return the checks by which a setup is verified."""
+    """Return the names of the checks that verify a setup."""
     return tuple(check.name for check in CHECKS.values() if check.verifies_setup)
 
 
 def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """Run the checks asked for (all, if none), in the order of reports; one that raises is a finding.
+    """Run the requested checks (all, if none) in the order of reports; an exception becomes a finding.
 
     Raises:
         UsageError: there is no check of that name.
@@ -111,7 +111,7 @@ def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Findin
 
 
 def report(facts: Facts, findings: Iterable[Finding]) -> EnvironmentReport:
-    """Sum up: the status of a report is the gravest of its findings'."""
+    """Return the report of an environment, with the gravest status of the findings."""
     found = tuple(findings)
     status = select_gravest_status(finding.status for finding in found)
     return EnvironmentReport(
@@ -136,7 +136,7 @@ def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
     try:
         for finding in check.module.check(context):
             yield finding.by(check.name)
-    except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
+    except Exception as error:  # noqa: BLE001 (after any exception, the other checks must still run)
         text = "this is a defect of fastinstall; report it with the facts"
         yield Finding.of(
             Status.CRASHED,
@@ -149,11 +149,11 @@ def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
 def judge_facts(
     session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
 ) -> EnvironmentReport:
-    """Run checks on facts that were observed already."""
+    """Run checks on facts that are already observed, and return their report."""
     return report(facts, run_checks(make_context(session, facts, receipt, recipe), checks))
 
 
 def make_context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
-    """Return what checks get: facts, receipt and recipe, with the session's day and this tool's version."""
+    """Return the input of checks: facts, receipt, recipe, the session's date and this fastinstall's version."""
     today = session.now().date()
     return CheckContext(facts=facts, receipt=receipt, recipe=recipe, today=today, tool_version=__version__)

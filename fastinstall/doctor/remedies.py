@@ -1,7 +1,7 @@
-"""Commands that can be pasted into a shell: what to do about a finding, and what shows its evidence.
+"""Return shell commands for findings: remedies, and commands that show the evidence.
 
-Remedies depend on the kind of environment. Evidence takes one line each, of tools that are at hand, quoted for a shell.
-Those that run the target's Python import PIL there, as any program of the user's does; the others read files.
+Remedies depend on the kind of environment. A command for evidence is one line for common tools, quoted for a shell. It
+only reads files, or runs the target's Python, which imports PIL as any program of the user does.
 """
 
 import shlex
@@ -20,12 +20,12 @@ _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
 
 
 def word_command(context: CheckContext, words: str, *options: str) -> str:
-    """Word a command of ours on this environment; `words` are its verb and fixed flags."""
+    """Return a fastinstall command for this environment; `words` are its verb and fixed flags."""
     return show("fastinstall", *words.split(), "--prefix", context.facts.environment.prefix, *options)
 
 
 def offer_repair(context: CheckContext) -> Remedy:
-    """Offer what restores a working stack: the recorded build if there is a receipt, else an intact one."""
+    """Return the remedy that restores a working stack: the recorded build if there is a receipt, else an intact one."""
     if context.receipt is not None:
         return Remedy(text="restore what was set up here", command=word_command(context, "doctor --fix"))
     if not is_changeable(context.facts) or not context.recipe.serves(context.facts.cpu.architecture):
@@ -34,7 +34,7 @@ def offer_repair(context: CheckContext) -> Remedy:
 
 
 def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
-    """Offer a setup here, or in a separate environment if this one must not be changed."""
+    """Return a setup as the remedy, in a separate environment if this one must not be changed."""
     if not context.recipe.serves(context.facts.cpu.architecture):
         return Remedy(text=f"{text}: {context.recipe.name} can do that on {context.recipe.served} only")
     if not is_changeable(context.facts):
@@ -50,7 +50,7 @@ def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Re
 
 
 def is_changeable(facts: Facts) -> bool:
-    """Tell whether a setup would take this environment: a venv, or a conda environment of a user's."""
+    """Return whether a setup may change this environment: an unprotected venv, or a conda environment except base."""
     if facts.environment.kind is EnvironmentKind.CONDA:
         return facts.frozen is None and not (facts.conda is not None and facts.conda.is_base)
     protected = facts.interpreter.externally_managed is not None or facts.frozen is not None
@@ -58,16 +58,16 @@ def is_changeable(facts: Facts) -> bool:
 
 
 def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> Remedy:
-    """Word how to install stock Pillow, as the manager of the environment and its distributions allow.
+    """Return the remedy that installs stock Pillow with the environment's package manager.
 
     Args:
-        context: the environment, for its manager and its dependants.
-        upgrade: whether a later one is meant.
-        least: the version that is meant at least; empty for any.
+        context: the environment, for its package manager and the distributions that require Pillow.
+        upgrade: whether to install a later version instead of the present one again.
+        least: minimum version for conda; empty for any.
     """
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
     if facts.environment.kind is EnvironmentKind.CONDA:
-        # Conda's solver keeps to what conda's packages require; what pip has installed it does not see.
+        # Conda's solver obeys the requirements of conda packages, but does not see those of pip's packages.
         wanted = requirement("pillow", dependants_of(facts), least)
         words = ["update" if wanted == "pillow" else "install"] if upgrade else ["install", *_FORCED]
         return Remedy(text=text, command=conda_command(facts, *words, wanted))
@@ -84,7 +84,7 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
 
 
 _FRAMES = {X86_64.machine: "mov *%rsp,%rbp", AARCH64.machine: r"st.*[wx]0, \[\(sp\|x29\)"}
-"""What the set-up of a frame looks like, or the first parameter stored there, in the words of objdump."""
+"""Pattern for objdump's output, by machine: the set-up of a stack frame, or the first parameter stored in it."""
 
 PRINT_FEATURES = "from PIL import features; features.pilinfo()"
 IMPORT_CORE = "import PIL._imaging"
@@ -103,73 +103,73 @@ _COMPARE_WITH_CONDA = (
 
 
 def show(*words: PurePath | str) -> str:
-    """Word a command for a shell; "|" stands for a pipe."""
+    """Return words as a command quoted for a shell; a word "|" is a pipe."""
     return " ".join("|" if word == "|" else shlex.quote(str(word)) for word in words)
 
 
 def show_digests(*paths: PurePath) -> str:
-    """Word a command for the sha256 of files."""
+    """Return a command that shows the SHA-256 of files."""
     return show("sha256sum", *paths)
 
 
 def show_files(*paths: PurePath) -> str:
-    """Word a command for files, or the contents of directories, with size and time."""
+    """Return a command that lists files, or the contents of directories, with size and time."""
     return show("ls", "-la", *paths)
 
 
 def show_text(*paths: PurePath) -> str:
-    """Word a command for the contents of text files."""
+    """Return a command that shows text files."""
     return show("cat", *paths)
 
 
 def show_needed(path: PurePath) -> str:
-    """Word a command for the libraries that an ELF file asks for."""
+    """Return a command that lists the libraries that an ELF file needs."""
     return show("readelf", "-d", path, "|", "grep", "NEEDED")
 
 
 def show_note(path: PurePath) -> str:
-    """Word a command for the CPU level that an ELF file declares to need."""
+    """Return a command that shows the CPU level that an ELF file declares to need."""
     return show("readelf", "-nW", path, "|", "grep", "-i", "ISA needed")
 
 
 def show_symbol_count(path: PurePath, name: str) -> str:
-    """Word a command for how many dynamic symbols of an ELF file have this in their names: 0 where it is missing."""
+    """Return a command that counts the dynamic symbols of an ELF file whose names contain `name`."""
     return show("nm", "-D", path, "|", "grep", "-c", name)
 
 
 def show_strings(path: PurePath, pattern: str) -> str:
-    """Word a command for the texts in a binary that have a pattern of extended grep in them, in either case."""
+    """Return a command that shows the strings of a binary that match an extended grep pattern, ignoring case."""
     return show("strings", path, "|", "grep", "-iE", pattern)
 
 
 def count_frames(context: CheckContext, path: PurePath) -> str:
-    """Word a command for how many functions of a binary set up a frame as an unoptimised build does."""
+    """Return a command that counts the stack frames that a binary sets up as an unoptimised build does."""
     return show("objdump", "-d", path, "|", "grep", "-c", _FRAMES.get(context.facts.cpu.architecture, ""))
 
 
 def show_lines(pattern: str, *paths: PurePath) -> str:
-    """Word a command for the lines of text files with a pattern of grep in them."""
+    """Return a command that shows the lines of text files that match a grep pattern."""
     return show("grep", "-H", pattern, *paths)
 
 
 def find_text(text: str, directory: PurePath) -> str:
-    """Word a command for the files of a directory that have a text in them."""
+    """Return a command that lists the files below a directory that contain a text."""
     return show("grep", "-rlF", text, directory)
 
 
 def show_variables(*names: str) -> str:
-    """Word a command for environment variables of the shell."""
+    """Return a command that shows environment variables of the shell."""
     return show("env", "|", "grep", "-E", f"^({'|'.join(names)})=")
 
 
 def show_cpu(context: CheckContext) -> str:
-    """Word a command for the features of the processor, as the kernel names them."""
+    """Return a command that shows the features of the processor, as the kernel names them."""
     features = architecture_of(context.facts.cpu.architecture).features
     return show("grep", "-m1", f"^{features}", "/proc/cpuinfo")
 
 
 def show_owner(context: CheckContext, name: str = "pillow") -> str:
-    """Word a command for the files of a distribution, as pip knows it; its metadata directories if there is no pip."""
+    """Return a command that lists a distribution's files with pip, or its metadata directories if pip is missing."""
     if context.facts.interpreter.pip_version is None:
         packages = context.facts.interpreter.site_packages
         return show("ls", "-la", packages, "|", "grep", "-i", name.replace("-", "[-_.]"))
@@ -177,7 +177,7 @@ def show_owner(context: CheckContext, name: str = "pillow") -> str:
 
 
 def compare_with_record(context: CheckContext, name: str) -> str:
-    """Word a command for files of a distribution that are missing or not as its RECORD says (PEP 376)."""
+    """Return a command that lists files of a distribution that are missing or differ from its RECORD (PEP 376)."""
     return run_python(context, _COMPARE.format(name=name))
 
 
@@ -187,21 +187,21 @@ def compare_with_conda(context: CheckContext, record: PurePath) -> str:
 
 
 def run_python(context: CheckContext, code: str) -> str:
-    """Return the command that runs a line of Python in the target."""
+    """Return a command that runs a line of code in the target's Python."""
     return show(context.facts.environment.python, "-c", code)
 
 
 def trace_search(context: CheckContext, name: str, code: str = IMPORT_CORE) -> str:
-    """Word a command for where the target's loader looks for a library and what it takes (`man ld.so`, LD_DEBUG)."""
+    """Return a command that shows where the target's loader searches and finds a library (`man ld.so`, LD_DEBUG)."""
     return _trace(context, "libs", name, code)
 
 
 def trace_bindings(context: CheckContext, symbol: str) -> str:
-    """Word a command for which file's definition of a symbol each file of the target gets (`man ld.so`, LD_DEBUG)."""
+    """Return a command that shows to which files the target binds a symbol (`man ld.so`, LD_DEBUG)."""
     return _trace(context, "bindings", symbol, IMPORT_CORE)
 
 
 def _trace(context: CheckContext, what: str, pattern: str, code: str) -> str:
-    # Bound at once: the loader tells of a lazy binding only when the function is first called.
+    # LD_BIND_NOW, since the loader reports a lazy binding only when the function is first called.
     python = show("env", f"LD_DEBUG={what}", "LD_BIND_NOW=1", context.facts.environment.python, "-c", code)
     return f"{python} 2>&1 | {show('grep', '-F', pattern)}"

@@ -1,6 +1,6 @@
-"""A PIL that programs import instead of the one in site-packages: the finding, and the command that ends it.
+"""Report a PIL that programs import instead of the one in site-packages, with a command that stops that.
 
-No setup and no repair ends it: the file or the variable belongs to the user, and other environments may need it.
+No setup or repair removes it: the file or the variable belongs to the user, and other environments may need it.
 """
 
 from fastinstall.core.messages import quote
@@ -15,7 +15,7 @@ def list_shadow_findings(facts: Facts) -> tuple[Finding, ...]:
 
 
 def _report(facts: Facts, shadow: ShadowingPil) -> Finding:
-    # Where PIL is not the environment's own, programs need another one.
+    # Without a PIL of the environment's own, programs depend on the other one.
     has_own = facts.stack.directory is not None and facts.environment.kind is not EnvironmentKind.SYSTEM
     return Finding.of(
         Status.ERROR if has_own else Status.WARNING,
@@ -34,12 +34,12 @@ def warn_about_shadows(facts: Facts) -> tuple[str, ...]:
     return tuple(
         f"{shadow.sentence}; {remedy.text}" + (f": {remedy.command}" if remedy.command else "")
         for shadow, remedy in remedies
-        if shadow.source is not ImportSource.WORKING_DIRECTORY  # a matter of this shell, not of the environment
+        if shadow.source is not ImportSource.WORKING_DIRECTORY  # depends on this shell, not on the environment
     )
 
 
 def _offer_end(facts: Facts, shadow: ShadowingPil) -> Remedy:
-    """Return how the user ends it, with a command that works in the shell that runs this."""
+    """Return how the user stops the import of the other PIL, with a command for the present shell."""
     match shadow.source:
         case ImportSource.PYTHONPATH:
             command = f"export PYTHONPATH={quote(shadow.remaining)}" if shadow.remaining else "unset PYTHONPATH"
@@ -58,7 +58,7 @@ def _offer_end(facts: Facts, shadow: ShadowingPil) -> Remedy:
 def _offer_end_of_user_site(facts: Facts, shadow: ShadowingPil) -> Remedy:
     interpreter, python = facts.interpreter, facts.environment.python
     if shadow.distribution and interpreter.pip_version is not None and interpreter.externally_managed is None:
-        # pip takes the first one on sys.path.
+        # pip uninstalls the first one on sys.path, which is the other PIL.
         return Remedy(
             text="uninstall it there, or keep the user site out: export PYTHONNOUSERSITE=1",
             command=show(python, "-m", "pip", "uninstall", "--yes", shadow.distribution),

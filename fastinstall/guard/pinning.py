@@ -1,10 +1,10 @@
-"""Pin an environment by a transaction, and take the pin back: by a line for conda, or by pip's configuration.
+"""Pin an environment in a transaction, and remove the pin: a line for conda, or settings in pip's configuration.
 
-Resolvers have a trap: held to one Pillow, they silently take older versions of whatever requires another. Measured on
-2026-11-21: with a constraint, and without the wheel that meets it, imageio went back to 2.0.0. So pip is asked for its
-plan with and without the pin before a pin for it is written.
+If Pillow is pinned, resolvers silently choose older versions of packages that require another Pillow. Measured on
+2026-11-21: with a constraint, and without the wheel that meets it, imageio was downgraded to 2.0.0. So before pip is
+pinned, it is asked what it would install with and without the pin.
 
-Not the pins of projects, which are changes that others apply: see `pins.pin_project`.
+Pins of projects, which users apply themselves, are in `pins.pin_project`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,24 +39,24 @@ _STAGED = "fastinstall-pin"
 _REST = "pip.conf"
 
 AddPin = Callable[[Transaction], None]
-"""Puts a pin there."""
+"""Writes a pin as part of a transaction."""
 
 
 def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
-    """Return what puts the pin in place, once all that could forbid it was looked at; nothing is changed.
+    """Check that an environment can be pinned, and return the function that writes the pin; change nothing.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        facts: of the environment; `refuse_unpinnable` has let them pass.
-        receipt: of the setup whose stack is pinned.
-        project: that the environment belongs to, if there is one.
+        facts: facts of the environment, checked by `refuse_unpinnable`.
+        receipt: receipt of the setup whose stack is pinned.
+        project: the project that the environment belongs to, or None.
 
     Returns:
-        None if the pin is there, for this very build and whole.
+        The function, or None if this build is already pinned without problems.
 
     Raises:
-        RefusedError: a foreign setting is in the way, the wheel is not at hand, or pip would go back on what
-            requires Pillow.
+        RefusedError: a foreign setting is in the way, the wheel is missing, or pip would downgrade packages that
+            require Pillow.
     """
     prefix = facts.environment.prefix
     if facts.environment.kind is EnvironmentKind.CONDA:
@@ -82,7 +82,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
 
 
 def list_links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
-    """List places of wheels for a pin to repeat; if pip installs nothing here, its settings are passed over.
+    """Return the `find-links` places of pip's present settings, which a pin must repeat; empty if pip is not used here.
 
     Raises:
         RefusedError: a foreign setting is in the way, or pip cannot read one of its files.
@@ -92,7 +92,7 @@ def list_links_beside_pin(session: Session, prefix: Path, project: Project | Non
 
 
 def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
-    """Return what pip uses in this shell instead of the pin; nothing where pip does not install."""
+    """Return settings in this shell that hide the pin from pip; empty if pip is not used in this environment."""
     if is_made_by_uv(prefix) or project_of(prefix, None) is not None:
         return ()
     try:
@@ -102,18 +102,18 @@ def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
 
 
 def read_pin(prefix: Path) -> str:
-    """Return our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
+    """Return our pin: the line in conda's pins, the first line of our block for pip, or its directory; else ""."""
     told = pin_in(_read_conda_pins(prefix)) or "".join(pip_pins.block_in(read_configuration(prefix))[:1])
     return told or (pip_pins.DIRECTORY if (prefix / pip_pins.DIRECTORY).is_dir() else "")
 
 
 def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
-    """Add our pin to conda's, unless it is there.
+    """Add our line to conda's pins, unless it exists.
 
     Args:
         prefix: root of the environment that is pinned.
-        facts: of it; `refuse_unpinnable` has let them pass.
-        transaction: whose undo takes the line out again, and nothing that others add later.
+        facts: facts of the environment, checked by `refuse_unpinnable`.
+        transaction: the transaction that adds the line; its undo removes only this line.
     """
     packages = facts.conda.packages if facts.conda is not None else ()
     stack = next((package for package in packages if is_our_package(package) and package.name == NAME), None)
@@ -124,11 +124,11 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
 
 
 def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
-    """List the moves that remove our pins, if any.
+    """Return the moves that remove our pins for conda and pip, if any.
 
     Args:
-        store: the journal of the environment, which names it.
-        stage: of the transaction; what is left of files of others is put there.
+        store: the environment's journal store.
+        stage: the transaction's `stage`, which receives the files without our lines.
     """
     of_pip = list_pip_pin_removal_moves(store, stage)
     existing = _read_conda_pins(store.prefix)
@@ -146,16 +146,16 @@ def _read_conda_pins(prefix: Path) -> str:
 
 
 def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *, rebuilt_by: str) -> Path:
-    """Return the very wheel that was installed: of the cache, or of the wheelhouse that it came from.
+    """Return the wheel that was installed, compared by SHA-256, from the cache or the wheelhouse of the setup.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        prefix: root of the environment that the stack is in.
-        receipt: of what is set up in it.
-        rebuilt_by: the flag of `setup` that has it build the wheel again, for the hint.
+        prefix: root of the environment.
+        receipt: receipt of its setup.
+        rebuilt_by: the option with which `setup` builds the wheel again, for the hint.
 
     Raises:
-        RefusedError: it is in neither.
+        RefusedError: neither the cache nor the wheelhouse has the wheel.
     """
     cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     if cached is not None:
@@ -171,16 +171,16 @@ def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *,
 
 
 def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
-    """Return the pin of a project that was named, unless it is among those that are known."""
+    """Return the pin of the project in directory `named`; empty if the project has none or the pin is in `known`."""
     if named is None:
         return ()
-    project_of(prefix, named)  # raises if it is none
+    project_of(prefix, named)  # raises if the directory is not a project
     pin = read_project_pin(prefix, named)
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 
 def wants_pip_pin(facts: Facts, request: Request) -> bool:
-    """Tell whether a setup writes a pin for pip: one was requested, or an existing one must follow the new build."""
+    """Return whether a setup writes a pin for pip: one was requested, or an existing one must follow the new build."""
     return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
 
 
@@ -197,7 +197,7 @@ class PipPin:
         prefix: root of the environment that is pinned.
         requirement: the requirement that pip has to meet.
         wheel: the pinned wheel in the cache; it is copied.
-        links: further places of wheels, as `observe.pip_pins` writes them.
+        links: other `find-links` places to include, in the notation of `observe.pip_pins`.
     """
 
     prefix: Path
@@ -207,10 +207,10 @@ class PipPin:
 
 
 def refuse_unwritable(prefix: Path) -> None:
-    """Raise if pip's configuration of an environment is not a file of its own.
+    """Raise if an environment's pip configuration exists and is not a regular file.
 
     Raises:
-        RefusedError: it is a link: what is written there would be written elsewhere.
+        RefusedError: the configuration is a link or special file; through a link, another file would be written.
     """
     file = prefix / pip_pins.CONFIGURATION
     if file.is_symlink() or (file.exists() and not file.is_file()):
@@ -223,15 +223,15 @@ def refuse_unwritable(prefix: Path) -> None:
 
 
 def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
-    """Put wheel, constraint and exports into the environment, then the lines into pip's configuration.
+    """Put the pinned wheel, constraint and exports into the environment, then our lines into pip's configuration.
 
     Args:
-        pin: the constraint, its wheel and its places.
-        transaction: whose undo takes out the lines alone, and nothing that others write beside them.
+        pin: the pin to write.
+        transaction: the transaction that does it; its undo removes only our lines from the configuration.
 
     Raises:
-        RefusedError: pip cannot read its configuration, or the lines would change it.
-        OSError: as the kernel says; the caller undoes.
+        RefusedError: pip cannot read its configuration, or our lines would change the meaning of others.
+        OSError: a file could not be written, and the caller must undo.
     """
     staged = transaction.stage / _STAGED
     wheel = staged / pip_pins.WHEELS.removeprefix(f"{pip_pins.DIRECTORY}/") / pin.wheel.name
@@ -259,11 +259,11 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
 
 
 def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
-    """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
+    """Return the moves that remove the pin for pip, the configuration first; empty if there is no pin.
 
     Args:
-        store: the journal of the environment, which names it.
-        stage: of the transaction; what is left of pip's configuration is put there.
+        store: the environment's journal store.
+        stage: the transaction's `stage`, which receives pip's configuration without our lines.
     """
     content = read_configuration(store.prefix)
     left = pip_pins.remove_pin_block(content)
@@ -277,7 +277,7 @@ def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Mov
 
 
 def read_configuration(prefix: Path) -> bytes:
-    """Read an environment's pip configuration, or return "" if it has none."""
+    """Return the content of an environment's pip configuration; empty if it has none."""
     return foreign.bytes_if_there(prefix / pip_pins.CONFIGURATION) or b""
 
 
@@ -289,15 +289,15 @@ def _make_exchange(prefix: Path, stage: Path, content: bytes) -> Move:
 
 @immutable
 class PinTrial:
-    """A pin, and where it is tried.
+    """A trial of a pin before it is written.
 
     Attributes:
-        pin: that is to be.
-        facts: what was observed of the environment.
+        pin: the pin to try.
+        facts: facts of the environment.
         variables: the environment variables that pip is run with.
-        space: a directory for temporary files.
-        emit: gets what could not be tried.
-        offline: no index may be asked.
+        space: directory for temporary files.
+        emit: receives events, with a warning if the trial was not possible.
+        offline: whether indexes must not be accessed; then nothing is tried.
     """
 
     pin: PipPin
@@ -308,10 +308,12 @@ class PinTrial:
     offline: bool = False
 
     def refuse_trap(self) -> None:
-        """Raise if pip, held by the pin, would go back on what requires Pillow; nothing is changed.
+        """Raise if pip with the pin would downgrade a package that requires Pillow; change nothing.
+
+        If the environment is already pinned, emit a warning instead.
 
         Raises:
-            RefusedError: names what would go back, with both versions; where a pin is there already it is a warning.
+            RefusedError: pip would; the message names the packages with both versions.
         """
         names = tuple(sorted({dependant.name for dependant in self.facts.stack.dependants}))
         if not names:
@@ -323,7 +325,11 @@ class PinTrial:
             self.emit(Noted(message=message, warning=True))
 
     def _try_with_the_index(self, names: tuple[str, ...]) -> str:
-        """Return why it could not be tried, or "" if it was tried and passed."""
+        """Try the pin; return why that was not possible, or "" if the pin passed.
+
+        Raises:
+            RefusedError: see `refuse_trap`.
+        """
         self.emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
         with temporary_directories.temporary_directory("pin", within=self.space) as space:
             file, none = space / "constraints.txt", space / "none.txt"
@@ -346,11 +352,11 @@ class PinTrial:
         return without.impossible
 
     def _object(self, impossible: str, downgrades: Mapping[str, str]) -> None:
-        """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on.
+        """Refuse a harmful pin, or only warn if the environment is already pinned, so that a repair can continue.
 
         Args:
-            impossible: pip's words, where it finds nothing at all with the pin.
-            downgrades: what `find_forced_downgrades` has found.
+            impossible: pip's message if it cannot install anything with the pin; else empty.
+            downgrades: the result of `find_forced_downgrades`.
         """
         if not impossible and not downgrades:
             return
@@ -370,16 +376,16 @@ class PinTrial:
 def find_forced_downgrades(
     there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
 ) -> dict[str, str]:
-    """Find what would be older with the pin than it is, or than it could be.
+    """Return the distributions that would be older with the pin than they are now, or than without the pin.
 
     Args:
-        there: the distributions that are installed.
-        free: what pip would install without the pin, normalised name to version.
-        held: the same with it.
-        names: of the distributions that matter.
+        there: the installed distributions.
+        free: versions that pip would install without the pin, by normalised name.
+        held: versions that pip would install with the pin, by normalised name.
+        names: names of the distributions to compare.
 
     Returns:
-        For people: "imageio 2.0.0 instead of 2.37.0", and "imageio: 2.37.0 is installed".
+        A mapping of texts to reasons: "imageio 2.0.0 instead of 2.37.0" to "imageio: 2.37.0 is installed".
     """
     installed = {each.name: each.version for each in there}
     found = {}

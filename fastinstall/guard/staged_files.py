@@ -1,4 +1,4 @@
-"""Stage the start-up guard, compiled; a transaction renames it into site-packages."""
+"""Write and compile the start-up guard in a `stage`, from which a transaction moves it into site-packages."""
 
 from pathlib import Path
 
@@ -10,16 +10,16 @@ _COMPILE_SECONDS = 60.0
 
 
 def stage_guard(stage: Path, state: str, python: Path, version: str) -> tuple[str, ...]:
-    """Put the guard's files below `stage`, with bytecode for the interpreter that will run them.
+    """Write the guard's files below `stage`, with bytecode for the interpreter that will run them.
 
     Args:
         stage: a directory on the target's filesystem.
-        state: from `render_state`, for the guard to compare at each start.
-        python: the interpreter that will run it.
-        version: of that interpreter, such as "3.12.4".
+        state: text of the guard's state file, as returned by `render_state`.
+        python: path of the interpreter that will run the guard.
+        version: version of that interpreter, such as "3.12.4".
 
     Returns:
-        The top-level names below `stage`: `list_entries`.
+        The top-level names below `stage`, as returned by `list_entries`.
 
     Raises:
         CommandError: the target's interpreter could not compile the guard.
@@ -27,7 +27,7 @@ def stage_guard(stage: Path, state: str, python: Path, version: str) -> tuple[st
     for name in list_sources(version):
         files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
     files.write_text(stage / GUARD_STATE, state)
-    # validated by the source's size and time, which a rename keeps; ignores SOURCE_DATE_EPOCH
+    # Python validates this bytecode by the source's size and time, which a rename keeps. SOURCE_DATE_EPOCH is ignored.
     compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
     process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS, while_working=True)
     return list_entries(version)

@@ -1,7 +1,7 @@
-"""The start-up guard of a stack: its state as `guard status` tells it, its events and its files.
+"""The guards of a stack as `guard status` shows them; the start-up guard's events and files.
 
-- Events are what the guard reported, one JSON line each; reading changes nothing.
-- The guard's files are moved into site-packages and out of it by a transaction.
+- Events are the guard's reports, one line of JSON each; they are only read here.
+- The guard's files are moved into and out of site-packages by a transaction.
 """
 
 from collections.abc import Sequence
@@ -25,17 +25,17 @@ from fastinstall.observe.guard_files import entries_present, render_state
 
 @immutable
 class Guards:
-    """What guards a stack.
+    """The guards and pins of a stack.
 
     Attributes:
-        installed: the start-up guard is there.
-        version: its version; empty if it is not.
-        problems: what is wrong with it, and where this shell hides a pin from pip.
-        installed_by: the fastinstall that set it up ("fastinstall 0.6.0"); empty if nothing is set up.
-        installed_at: when that was, ISO 8601, UTC; empty likewise.
-        package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not there.
-        pins: ours, of the environment and of its project.
-        events: what the start-up guard has told, the latest first.
+        installed: whether the start-up guard is installed.
+        version: version of the start-up guard; empty if it is not installed.
+        problems: problems of the start-up guard, and settings of this shell that hide a pin from pip.
+        installed_by: the fastinstall that set the stack up ("fastinstall 0.6.0"); empty if nothing is set up.
+        installed_at: time of that setup, ISO 8601, UTC; empty if nothing is set up.
+        package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not installed.
+        pins: fastinstall's pins of the environment and of its project.
+        events: reports of the start-up guard, newest first.
     """
 
     installed: bool
@@ -49,18 +49,18 @@ class Guards:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of what is there has a problem."""
+        """Whether the installed guards and pins have no problem."""
         return not self.problems and not any(pin.problems for pin in self.pins)
 
 
 def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
-    """Read the last events, newest first; none if nothing was told, or nothing could be written down.
+    """Return the last events, newest first; empty if the guard reported nothing, or could not write its reports.
 
-    A line that is not one of ours (a disk was full, somebody edited it) is passed over.
+    Malformed lines are skipped: a disk may have been full, or somebody may have edited the file.
 
     Args:
-        prefix: root of the environment whose log is read.
-        limit: how many at most.
+        prefix: root of the environment.
+        limit: maximum number of events.
     """
     files = (foreign.bytes_or_empty(prefix / name) for name in (EVENTS, EVENTS_BEFORE))
     events = (_parse_event(line) for content in files for line in reversed(content.splitlines()))
@@ -78,17 +78,17 @@ def _parse_event(line: bytes) -> GuardEvent | None:
 def renew_guard_files(
     store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction, program: str
 ) -> None:
-    """Write them for the stack of a receipt, compiled for the target's Python, and move them in.
+    """Write the guard's files for the stack of a receipt, compile them for the target's Python, and move them in.
 
     Args:
-        store: of the environment.
-        facts: what was observed of it.
-        receipt: of the setup that put the stack there.
-        transaction: takes the moves.
-        program: how fastinstall was called, for the guard's hint.
+        store: the environment's store.
+        facts: facts of the environment.
+        receipt: receipt of the setup that installed the stack.
+        transaction: the transaction that performs the moves.
+        program: the command that fastinstall was called by, for the guard's hint.
 
     Raises:
-        CommandError: the target's interpreter could not compile them; the caller undoes.
+        CommandError: the target's interpreter could not compile the files, and the caller must undo.
     """
     site_packages = facts.interpreter.site_packages
     state = render_state(site_packages, receipt.core, receipt.stack_version, program)
@@ -104,8 +104,8 @@ def renew_guard_files(
 
 
 def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
-    """List the moves that take away what of them is there."""
-    # The hooks go before the package that they name, so that no start of Python meets one without the other.
+    """Return the moves that remove the guard's files, as far as they exist."""
+    # The hooks are removed before the package that they import, so that Python never starts with a hook alone.
     return [
         Move(kind=MoveKind.OUT, live=store.relative(site_packages / name), kept=f"aside/{name}")
         for name in reversed(entries_present(site_packages))

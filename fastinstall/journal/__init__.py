@@ -1,6 +1,6 @@
-"""Change an environment so that every change can be undone, after a kill too.
+"""Change an environment so that every change can be undone, even after a kill.
 
 `transaction` writes `entries` to a journal before it makes `moves`, additions or external changes. `undo` reads the
-journal by `log` and takes its `acts` back; `foresee` simulates that. `rollback` and `forget` concern finished setups,
-`snapshot` what doctor reads. A mistake here can lose somebody's files: run the tests of deaths after a change.
+journal with `log` and undoes its `acts`; `foresee` simulates that. `rollback` and `forget` handle finished setups, and
+`snapshot` reads the state for doctor. A mistake here can lose users' files: after a change, run the tests that kill.
 """

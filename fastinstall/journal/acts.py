@@ -1,6 +1,6 @@
-"""Undo what a transaction did, act by act, and find what stands in the way of that.
+"""Undo a transaction act by act, and find foreign files that stand in the way.
 
-What another program has taken is left to it, with what goes with it.
+Files that another program has replaced are left in place, together with the related entries (`find_conceded_entries`).
 """
 
 import errno
@@ -30,8 +30,8 @@ class Batch:
     """Moves that were announced together.
 
     Attributes:
-        items: each, with its ends.
-        created: parents that were made for them, outermost first.
+        items: the moves with their absolute paths.
+        created: parent directories that were made for the moves, outermost first.
     """
 
     items: tuple[moves.LocatedMove, ...]
@@ -39,17 +39,17 @@ class Batch:
 
 
 Placed = Batch | LocatedExternalChange | Adding
-"""An act, and where its ends lie."""
+"""An act with its location on disk."""
 
 
 def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
-    """Locate an act as its journal tells it.
+    """Return an act with its absolute paths and its outcome.
 
     Args:
-        log: the journal that holds the announcement.
-        act: one of its announcements.
-        prefix: of the environment, which may have moved since.
-        work: the directory with the transaction's stage and aside.
+        log: the log of the transaction.
+        act: an act of that log.
+        prefix: the environment's present prefix, which may have changed since the transaction.
+        work: the directory of the transaction's `stage` and `aside`.
     """
     match act:
         case ExternalChangeBegun():
@@ -61,7 +61,7 @@ def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
 
 
 def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
-    """Yield foreign content, relative to the prefix, that undoing the act would have to put away."""
+    """Yield foreign paths, relative to the prefix, that undoing the act would have to move away."""
     match act:
         case LocatedExternalChange():
             yield from external_changes.foreign(act, known)
@@ -70,10 +70,10 @@ def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
 
 
 def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None:
-    """Look at every rename that undoing will do, before the first: a copy of an environment may be arranged otherwise.
+    """Check all renames of an undo before the first one: in a copied environment some may be impossible.
 
     Raises:
-        OSError: what the kernel would say to one of them; nothing has changed.
+        OSError: the error that a rename would fail with; nothing has changed.
     """
     for act in acts:
         for item in act.items if isinstance(act, Batch) else ():
@@ -83,16 +83,16 @@ def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None
 
 
 def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | None = None) -> None:
-    """Undo an act; nothing to do where that has happened already.
+    """Undo an act, or do nothing if it is undone already.
 
     Args:
-        act: with its place on the disk, as `locate_act` returns it.
-        store: of the environment that the act changed.
-        mover: does the renames, and notes those that it cannot do at once.
-        left: to another program, where something is.
+        act: the act, as returned by `locate_act`.
+        store: the store of the environment that the act changed.
+        mover: does the renames, and records the trees that it has to move file by file.
+        left: entries that are left to another program; None if there are none.
 
     Raises:
-        OSError: as the kernel says; nothing of before has been overwritten.
+        OSError: a rename failed; no previous content has been overwritten.
     """
     match act:
         case LocatedExternalChange():
@@ -116,7 +116,10 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
 
 
 def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
-    """Yield what can come back from nowhere, unless it came by these very acts and has gone with them."""
+    """Yield paths of previous content that cannot be restored, because it was removed since.
+
+    Files that an earlier one of these acts had installed are left out: undoing that act removes them anyway.
+    """
     brought: set[str] = set()
     for act in acts:
         match act:
@@ -134,16 +137,15 @@ def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
 
 
 def parents_of(path: str) -> set[str]:
-    """Return the directories on the way to a path."""
+    """Return all parent directories of a path, including "."."""
     return {parent.as_posix() for parent in PurePath(path).parents}
 
 
 def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Conceding:
-    """Return what is left to the other program: entries that are not ours any more, and with them some others.
+    """Return the journal entry that lists the entries left to another program: those whose files it has replaced.
 
-    Of a batch with such entries, those are left too that are gone, or that may be the other's.
-
-    An external change that another program has taken over is left whole: what it changed is consistent in itself.
+    In a batch with replaced entries, missing entries and those that may be the other program's are left too. An
+    external change whose files another program has replaced is not undone at all, since its files belong together.
     """
     batches = [act for act in acts if isinstance(act, Batch)]
     paths = tuple(dict.fromkeys(path for batch in batches for path in _list_left_paths(batch, known)))
@@ -164,19 +166,19 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
 
 
 def is_metadata(path: str) -> bool:
-    """Return whether a path is that of a distribution's or of a conda package's description."""
+    """Return whether a path is a distribution's metadata or a conda package's record."""
     return PurePath(path).suffix in _METADATA or conda_records.is_record(path)
 
 
 def is_of_stack(path: str) -> bool:
-    """Return whether a path is that of PIL, of its libraries, or of their description."""
+    """Return whether a path is PIL, its directory of libraries, or metadata of a package."""
     return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES or is_metadata(path)
 
 
 def list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
-    """Yield entries from before the transaction whose places are left to another program, each with its present path.
+    """Yield previous entries that are not restored because of another program, each with its present path.
 
-    Entries that an earlier try has moved already are left out.
+    Entries that an interrupted undo has already moved to `kept/` are left out.
     """
     for act in acts:
         if isinstance(act, Batch):
@@ -201,9 +203,10 @@ def _probe_rename(source: Path, target: Path) -> None:
 
 
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
-    """Yield the entries of a batch that are left.
+    """Yield the `live` paths of a batch that are left to another program.
 
-    Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose.
+    If there are any, PIL and its libraries are among them: their content may be identical in both builds, so it cannot
+    show whose they are.
     """
     strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
     absent = {item.move.live for item in batch.items if not os.path.lexists(item.live)}

@@ -1,8 +1,8 @@
-"""Text added to a file of another program: added whole or not at all, removed without touching the rest.
+"""Add text to another program's file, whole or not at all, and remove it without touching the rest.
 
-It goes to the end of files that other programs append to (`conda-meta/history`, `conda-meta/pinned`), or to a place in
-files that people write (`pip.conf`). What others write later stays when our text goes; if nobody wrote since, the file
-is restored to the byte and to its modification time.
+Text is appended to files that other programs append to (`conda-meta/history`, `conda-meta/pinned`), or inserted into
+files that people edit (`pip.conf`). Removal keeps text that others wrote later. If nobody did, the file is restored to
+the byte and to its modification time.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from fastinstall.journal.store import JournalStore
 
 
 def describe_addition(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:
-    """Describe what is about to be added, for the journal; arguments as of `Transaction.add`."""
+    """Return the journal entry that announces an addition; the arguments are those of `Transaction.add`."""
     live = store.prefix / path
     before = _read(live)
     directory = Path(path).parent.as_posix()
@@ -34,10 +34,10 @@ def describe_addition(store: JournalStore, identifier: str, path: str, text: str
 
 
 def add(store: JournalStore, adding: Adding) -> None:
-    """Put the text at its place.
+    """Insert the text.
 
     Raises:
-        OSError: as the kernel says; the file is as it was.
+        OSError: the file could not be written; it is unchanged.
     """
     before = _read(store.prefix / adding.path) or b""
     place = adding.place if adding.place >= 0 else len(before)
@@ -45,10 +45,10 @@ def add(store: JournalStore, adding: Adding) -> None:
 
 
 def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
-    """Take texts out of their files again, the last one first; nothing to do where that has happened, or it is gone.
+    """Remove added texts from their files, in reverse order; texts and files that are already gone are skipped.
 
     Raises:
-        OSError: as the kernel says; the file is as it was.
+        OSError: a file could not be written; that file is unchanged.
     """
     for adding in reversed(tuple(additions)):
         (store.prefix / adding.draft).unlink(missing_ok=True)
@@ -70,16 +70,16 @@ def remove_addition(content: bytes, adding: Adding) -> bytes:
 
 
 def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
-    """Return a file's content without our text, or None if we created the file and it is to be removed."""
+    """Return a file's content without our text, or None if we created the file and nothing else is left in it."""
     rest = content if _is_as_before(content, adding) else remove_addition(content, adding)
     return rest if rest or adding.size >= 0 else None
 
 
 def _remove_lines(content: bytes, text: bytes) -> bytes:
-    """Return the content less our lines, from where the first of them stands to where the last one does.
+    """Return the content without our lines, as far as they are between our first line and our last one.
 
-    Where a program has written the file anew without comments, as `pip config set` does, our settings go wherever they
-    stand: one that stayed would name a file that goes.
+    If a program has rewritten the file without comments, as `pip config set` does, our settings are removed wherever
+    they are: a remaining one would name a file that is about to be removed.
     """
     ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
     lines = content.split(b"\n")
@@ -116,7 +116,7 @@ def _is_as_before(content: bytes, adding: Adding) -> bool:
 
 
 def _write(store: JournalStore, adding: Adding, content: bytes) -> None:
-    """Write the file by a draft beside it, whose name the journal knows."""
+    """Replace the file by way of a draft beside it, whose name is in the journal."""
     live, draft = store.prefix / adding.path, store.prefix / adding.draft
     rights.make_given_directories(live.parent)
     draft.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Records in conda-meta, of which only what undoing needs is read: which packages are installed, what they claim."""
+"""Read from conda-meta what undo needs: which packages are installed, and which files their records claim."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePath
@@ -13,17 +13,17 @@ RECORDS = "conda-meta"
 
 
 def list_record_names(prefix: Path) -> tuple[str, ...]:
-    """Return the names of the files that describe packages."""
+    """Return the file names of the records in conda-meta, sorted."""
     return tuple(sorted(path.name for path in (prefix / RECORDS).glob("*.json")))
 
 
 def is_record(path: str) -> bool:
-    """Return whether a path relative to the prefix is that of a package's record."""
+    """Return whether a path, relative to the prefix, is a conda package's record."""
     return PurePath(path).parent == PurePath(RECORDS) and path.endswith(".json")
 
 
 def package(path: str) -> str:
-    """Return the package that a record describes, by its file name.
+    """Return the package name in a record's file name.
 
     >>> package("conda-meta/libjpeg-turbo-3.1.0-hb9d3cd8_0.json")
     'libjpeg-turbo'
@@ -32,7 +32,10 @@ def package(path: str) -> str:
 
 
 def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[str, ...]:
-    """Return records that nobody announced, with those of their files that have the content that they say."""
+    """Return records that an external change added unannounced, and their files that match the record.
+
+    A file is included only if its content is the recorded one and no earlier record claims it.
+    """
     known = {*begun.records, *(PurePath(path).name for path in begun.paths)}
     owned = {path for name in list_record_names(prefix) if name in begun.records for path in claims(prefix, name)}
     found: list[str] = []
@@ -49,12 +52,12 @@ def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[
 def find_foreign_records(
     records: Mapping[str, Path], known: Collection[str], returning: Collection[str]
 ) -> Iterator[str]:
-    """Yield records that nobody has announced, of packages that return, with all the files that they claim.
+    """Yield unknown records of packages whose own record undo restores, with all the files that they claim.
 
     Args:
-        records: all records, by their names.
-        known: names of records that are of before, or that we brought in.
-        returning: records that come back, relative to the prefix.
+        records: paths of all records, by file name.
+        known: file names of records that the transaction moved or announced.
+        returning: paths, relative to the prefix, of the records that undo restores.
     """
     packages = {package(path) for path in returning}
     for name, file in records.items():
@@ -64,9 +67,9 @@ def find_foreign_records(
 
 
 def claims(prefix: Path, name: str) -> dict[str, str]:
-    """Return the files that a record claims, and the content that it says they have (empty if it does not say).
+    """Return the digests of the files that a record claims, by path; a digest is empty if the record has none.
 
-    A record that cannot be read claims nothing. Source: conda's PrefixRecord (`files`, `paths_data`).
+    Empty for a record that cannot be read. Source: conda's PrefixRecord (`files`, `paths_data`).
     """
     return _read_claims(prefix / RECORDS / name)
 
@@ -79,7 +82,7 @@ def _read_claims(record: Path) -> dict[str, str]:
 
 
 def is_readable(prefix: Path, name: str) -> bool:
-    """Return whether a record is what conda would understand."""
+    """Return whether a record exists and is a JSON object of the form that conda reads."""
     return bool(_read(prefix / RECORDS / name))
 
 

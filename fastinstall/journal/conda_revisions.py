@@ -1,4 +1,4 @@
-"""conda's history of an environment, which only grows: revisions that others appended since are theirs, and stay.
+"""conda's history of an environment, a file that only grows: undo keeps revisions that conda appended later.
 
 Source: conda/history.py; a revision begins with a line "==> date <==".
 """
@@ -11,13 +11,18 @@ from pathlib import Path
 from fastinstall.core import files, foreign
 
 HISTORY = "conda-meta/history"
-"""Relative to the prefix."""
+"""Path of the history, relative to the prefix."""
 
 _BEGINNING = b"==> "
 
 
 def list_later_revisions(file: Path | bytes, digests: Collection[str]) -> bytes | None:
-    """Return the history after the longest of these prefixes, or None if it starts with none of them."""
+    """Return the revisions that follow a known state of the history, or None if the history starts with no such state.
+
+    Args:
+        file: path or content of the history.
+        digests: digests of the known states ("sha256:..."); of several that match, the longest counts.
+    """
     if isinstance(file, Path) and (file.is_symlink() or not file.is_file()):
         return None
     content = foreign.read_bytes(file) if isinstance(file, Path) else file
@@ -29,7 +34,13 @@ def list_later_revisions(file: Path | bytes, digests: Collection[str]) -> bytes 
 
 
 def carry(revisions: bytes, kept: Path, like: Path) -> None:
-    """Add revisions to a kept history, as late as the live one; done already is fine."""
+    """Append revisions to a kept history, unless it already ends with them.
+
+    Args:
+        revisions: the bytes to append.
+        kept: the history that will be restored.
+        like: the live history, whose times the kept one gets.
+    """
     content = foreign.read_bytes(kept)
     if content.endswith(revisions):
         return
@@ -38,7 +49,7 @@ def carry(revisions: bytes, kept: Path, like: Path) -> None:
 
 
 def _list_revision_ends(content: bytes) -> Iterator[int]:
-    """Yield where a revision may end, the last one first."""
+    """Yield the byte offsets at which a revision may end, largest first."""
     end = len(content)
     while end > 0:
         yield end

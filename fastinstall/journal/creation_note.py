@@ -1,7 +1,6 @@
-"""The note in an environment that is being made: everything beside it came by that making.
+"""A file that marks an environment as being created: everything beside the note was made by this setup.
 
-It is the first thing written to the directory and the last one removed, so that the next run can finish what a killed
-run began.
+The note is written before all other files, and removed last, so that the next run can finish what a killed run began.
 """
 
 import json
@@ -22,30 +21,30 @@ _PACKAGES = frozenset({"pip", "setuptools", "wheel", *(name.replace("-", "_") fo
 
 
 def note(prefix: Path, at: str) -> None:
-    """Begin: write down that what comes into an empty directory comes from us.
+    """Write the note into an empty directory.
 
     Args:
         prefix: the empty directory that becomes the environment.
-        at: when, ISO 8601, UTC.
+        at: time of the start, ISO 8601, UTC.
 
     Raises:
-        OSError: as the kernel says.
+        OSError: the note could not be written.
     """
     document = {"schema": _CREATION_SCHEMA, "at": at, "tool_version": __version__}
     files.write_text(prefix / CREATION, f"{json.dumps(document)}\n")
 
 
 def finish(prefix: Path) -> None:
-    """Take the note away: the environment is made, or taken as it is."""
+    """Remove the note: the environment is complete, or is accepted as it is."""
     files.discard(prefix / CREATION)
     files.sync_directory(prefix)
 
 
 def clear(prefix: Path) -> None:
-    """Take away all that came, the note last; the directory itself stays.
+    """Remove the content of an environment that was being created, the note last; keep the directory itself.
 
     Raises:
-        OSError: as the kernel says; called again, it goes on.
+        OSError: an entry could not be removed; another call continues.
     """
     for entry in tuple(prefix.iterdir()) if prefix.is_dir() else ():
         if entry.name != CREATION:
@@ -54,7 +53,7 @@ def clear(prefix: Path) -> None:
 
 
 def creation_interruption(prefix: Path) -> Interruption | None:
-    """Return the making of an environment that a run did not bring to its end; the caller knows that it is dead."""
+    """Return the interrupted creation of an environment, or None; the caller has checked that no run is active."""
     file = prefix / CREATION
     if not file.is_file():
         return None
@@ -63,7 +62,10 @@ def creation_interruption(prefix: Path) -> Interruption | None:
 
 
 def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
-    """Return what is there, and comes from no such making: somebody works in the environment by now."""
+    """Return entries and packages, relative to the prefix, that creating an environment does not make, sorted.
+
+    They mean that somebody already uses the environment.
+    """
     entries = (entry for entry in prefix.iterdir() if entry.name not in _ENTRIES)
     packages = (
         metadata
@@ -76,6 +78,6 @@ def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
 def _read(prefix: Path) -> dict[str, object]:
     try:
         data = json_data(foreign.read_bytes(prefix / CREATION))
-    except (OSError, ValueError):  # it died while it wrote: nothing else had come by then
+    except (OSError, ValueError):  # the process died while writing the note, before all other files
         return {}
     return data if isinstance(data, dict) else {}

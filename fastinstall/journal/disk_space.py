@@ -11,9 +11,9 @@ _BLOCK = 512
 
 
 def measure_freed_bytes(paths: Iterable[Path]) -> int:
-    """Measure the bytes that removing files and trees would free; what is not there holds nothing.
+    """Return how many bytes of disk space removing files and trees would free; missing paths count as 0.
 
-    A file with hard links elsewhere (in a package cache) would stay there, so it does not count.
+    A file that has hard links outside these paths, as in a package cache, does not count: removing it frees nothing.
     """
     links: Counter[tuple[int, int]] = Counter()
     sizes: dict[tuple[int, int], tuple[int, int]] = {}

@@ -20,12 +20,13 @@ from fastinstall.model.stored_documents import refuse_other_schema
 
 @immutable
 class ExternalChange:
-    """What another program is going to do.
+    """The changes that another program is expected to make.
 
     Attributes:
-        copies: files that it takes away or overwrites; those that are not there count as appearing.
-        appearing: files that it brings; those that are there already are copied too.
-        own_places: patterns of `Path.glob` for places of its alone, such as drafts: whatever appears there is its.
+        copies: files that the program removes or overwrites; missing ones are treated as `appearing`.
+        appearing: files that the program creates; existing ones are copied too.
+        own_places: `Path.glob` patterns of places that only the program uses, such as drafts: undo removes every new
+            file in them.
     """
 
     copies: tuple[str, ...]
@@ -35,13 +36,13 @@ class ExternalChange:
 
 @immutable
 class Copied:
-    """A file or symbolic link as it was before; its copy's name is its place in the list.
+    """A file or symbolic link as it was before the change; the file name of its copy is its index in the list.
 
     Attributes:
-        path: where the file stands in the environment.
-        digest: of its content, as `fingerprints.digest_entry` has it.
-        mode: its permission bits, without the type of the file.
-        mtime_ns: its modification time, nanoseconds since the epoch.
+        path: path of the file, relative to the prefix.
+        digest: digest of the content, as returned by `fingerprints.digest_entry`.
+        mode: permission bits, without the file type.
+        mtime_ns: modification time, nanoseconds since the epoch.
     """
 
     path: str
@@ -55,13 +56,13 @@ class ExternalChangeBegun:
     """Another program is about to change the environment.
 
     Attributes:
-        area: holds the copies, relative to the transaction's `work`; it is gone once the external change is undone.
-        copies: what was copied, in the order of the copies' numbers.
-        appearing: what may come, and was not there.
-        own_places: patterns of places of the program's alone; see `ExternalChange`.
-        records: names of the files in `conda-meta` that describe packages.
-        created: directories that are not there, and that what comes may need, outermost first.
-        directories: that are there, and whose entries may change, outermost first.
+        area: directory of the copies, relative to the transaction's `work`; removed once the change is undone.
+        copies: the copied files, in the order of the copies' numbers.
+        appearing: files that the program may create and that do not exist yet.
+        own_places: glob patterns of places that only the program uses; see `ExternalChange`.
+        records: names of the package records that `conda-meta` holds before the change.
+        created: missing directories that the program may make for its files, outermost first.
+        directories: existing directories whose entries may change, outermost first.
     """
 
     area: str
@@ -74,18 +75,18 @@ class ExternalChangeBegun:
 
     @property
     def paths(self) -> frozenset[str]:
-        """All that is announced."""
+        """Paths of all announced files, copied or appearing."""
         return frozenset((*(copied.path for copied in self.copies), *self.appearing))
 
 
 @immutable
 class ExternalChangeEnded:
-    """The external change announced last has ended, well or not.
+    """The external change announced last has ended, successfully or not.
 
     Attributes:
-        manifest: what it brought or changed: path to digest.
-        untouched: paths that were copied, and that it left as they were.
-        removed: directories that it took away.
+        manifest: digests of the files that the program created or changed, by path.
+        untouched: copied paths that the program did not change.
+        removed: directories that the program removed.
     """
 
     manifest: dict[str, str]
@@ -102,8 +103,8 @@ class TreeDirectory:
 
     Attributes:
         path: relative to the top of the tree; "." for the top itself.
-        mode: its permission bits, without the type of the file.
-        mtime_ns: its modification time, nanoseconds since the epoch.
+        mode: permission bits, without the file type.
+        mtime_ns: modification time, nanoseconds since the epoch.
     """
 
     path: str
@@ -116,18 +117,18 @@ class TransactionBegun:
     """A transaction began.
 
     Attributes:
-        id: its time and a token: "20261121T101500Z-3fa2c1".
-        at: when it began, ISO 8601, UTC.
-        sequence: 1 for the first of an environment, and so on; the order that undoing follows.
-        work: where its `stage` and `aside` lie.
-        created: directories of ours that did not exist, outermost first.
-        directories: those whose entries change, as they were.
-        verb: what was called ("guard remove"), for as long as no directory holds the plan.
-        tool_version: of the fastinstall that writes the journal.
-        home: the prefix in hexadecimal, which no program finds that replaces it in texts, as `conda create --clone`
-            does.
-        schema: of the journal. An event that undoing has to heed and that today's readers do not know bears a name
-            that they refuse; whatever changes what today's events mean takes another number.
+        id: the identifier, a time and a token: "20261121T101500Z-3fa2c1".
+        at: time of the start, ISO 8601, UTC.
+        sequence: number of the transaction in its environment, from 1; transactions are undone in descending order.
+        work: directory of `stage` and `aside`.
+        created: fastinstall's directories that did not exist before, outermost first.
+        directories: the existing directories whose entries change, as they were before.
+        verb: the command that was run ("guard remove"); needed only while the plan file does not exist.
+        tool_version: version of the fastinstall that writes the journal.
+        home: the prefix as hexadecimal text, so that programs that replace prefixes in text files, such as
+            `conda create --clone`, leave it alone.
+        schema: schema of the journal. Its number rises if the meaning of an existing event changes. An added event that
+            undo must understand only needs a name that older versions refuse.
     """
 
     id: str
@@ -147,11 +148,11 @@ class Moving:
     """These moves are about to happen, in this order.
 
     Attributes:
-        moves: which entries move, and how, in order.
-        inodes: of what stands at each move's `live` before it; 0 where nothing does.
-        created: parents that are made for them, outermost first.
-        directories: further directories whose entries change.
-        manifest: what comes in, file by file: path when it is live, to digest.
+        moves: the moves, in order.
+        inodes: inode number at each move's `live` before the move; 0 if `live` does not exist.
+        created: parent directories that are made for the moves, outermost first.
+        directories: other directories whose entries change.
+        manifest: digests of the incoming files, by their `live` path.
     """
 
     moves: tuple[Move, ...]
@@ -166,7 +167,7 @@ class Moved:
     """The moves announced last are done.
 
     Attributes:
-        window_ns: how long they took, from before the first to after the last.
+        window_ns: total duration of the moves, in nanoseconds.
     """
 
     window_ns: int
@@ -178,8 +179,8 @@ class MovingTree:
 
     Attributes:
         source: the top of the tree, relative to the prefix.
-        target: where it goes, relative to the prefix.
-        directories: its directories, outermost first.
+        target: the path that the tree moves to, relative to the prefix.
+        directories: directories of the tree, outermost first.
     """
 
     source: str
@@ -194,17 +195,17 @@ class MovedTree:
 
 @immutable
 class Adding:
-    """Text is about to be added to a file that is not ours alone.
+    """Text is about to be added to a file that other programs write too.
 
     Attributes:
-        path: of the file, relative to the prefix.
-        text: what is added, byte for byte in UTF-8.
-        size: of the file before, in bytes; -1 where it was not there.
-        sha256: of its content before, hexadecimal.
-        mtime_ns: its modification time before.
-        draft: where the file is written before it takes its place.
-        directories: the one whose entries change.
-        place: where it goes, in bytes from the start of the file; -1 for the end.
+        path: path of the file, relative to the prefix.
+        text: the added text, written in UTF-8 without newline translation.
+        size: size of the file before, in bytes; -1 if it did not exist.
+        sha256: SHA-256 of the content before, in hexadecimal.
+        mtime_ns: modification time before, nanoseconds since the epoch.
+        draft: temporary path of the rewritten file before it is renamed to `path`.
+        directories: the directory of the file.
+        place: byte offset of the text in the file; -1 for the end.
     """
 
     path: str
@@ -222,7 +223,7 @@ class Committing:
     """The receipt is about to change.
 
     Attributes:
-        replaces: whether there is an earlier one.
+        replaces: whether there is an earlier receipt.
     """
 
     replaces: bool
@@ -230,19 +231,20 @@ class Committing:
 
 @immutable
 class Committed:
-    """The transaction holds: from here on only a rollback undoes it."""
+    """The transaction has committed: from here on only a rollback undoes it."""
 
     at: str
 
 
 @immutable
 class Conceding:
-    """What another program has put in our place stays when this is undone.
+    """Undo will leave files of another program in place; the previous content is kept for the user instead.
 
     Attributes:
-        paths: of moves that are not undone; what stood there before is kept for people.
-        areas: of external changes that are not undone.
-        dropped: where ours goes, and what stood there before is kept likewise: it would contradict theirs.
+        paths: `live` paths of the moves that are not undone.
+        areas: `area` of each external change that is not undone.
+        dropped: `live` paths from which undo removes our file without restoring the previous one, which would
+            contradict the other program's files.
     """
 
     paths: tuple[str, ...]
@@ -252,7 +254,7 @@ class Conceding:
 
 @immutable
 class Undoing:
-    """Undoing began, and has to be brought to its end."""
+    """Undo has begun, and must be completed."""
 
     reason: str
 
@@ -289,21 +291,21 @@ _EVENTS = {cls: event for event, cls in _ENTRIES.items()}
 
 
 def format_entry_line(entry: Entry) -> str:
-    """Format one line of JSON in ASCII; names that are not UTF-8 survive as escaped surrogates."""
+    """Return an entry as one line of ASCII JSON; file names that are not UTF-8 are kept as escaped surrogates."""
     return json.dumps({"event": _EVENTS[type(entry)], **encode(entry)}, separators=(",", ":"))
 
 
 def parse_entry_line(line: str, *, where: str, version: str = "") -> Entry:
-    """Read one line. Keys that nobody knows here are passed over: a later fastinstall may have added them.
+    """Return the entry of one line; unknown keys are ignored, since a later fastinstall may have added them.
 
     Args:
         line: one line of a journal, without its newline.
-        where: its file and number, for messages.
-        version: of the fastinstall that wrote it; empty if that is not known.
+        where: file and line number, for error messages.
+        version: version of the fastinstall that wrote the journal; empty if unknown.
 
     Raises:
-        LaterDocumentError: its event, or the schema that it begins, is not known here.
-        DocumentError: it is malformed; names the key.
+        LaterDocumentError: the event, or the journal's schema in a "begun" event, is unknown.
+        DocumentError: the line is malformed; the message names the key.
     """
     try:
         data = json_data(line)

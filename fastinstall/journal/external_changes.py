@@ -1,11 +1,10 @@
-"""A change that another program makes: recorded, and undone from whatever state it is found in.
+"""Record a change that another program makes, and undo it, even if either was interrupted.
 
-Files that the program may change are copied before it runs; afterwards the journal notes what it did. They are copies,
-not links, because such a program may write into a file in place, as conda does with its history.
+Files that the program may change are copied before it runs; afterwards the journal records what it did. They are
+copied, not linked, because such a program may write into a file in place, as conda does with its history.
 
-Undo keeps no progress record: the files on disk are the record. A restored copy has changed places with the program's
-file, and once all are restored the directory of the copies moves to the stage. So undoing can be interrupted and
-repeated any number of times.
+Undo keeps no progress record: the files on disk are the record. Each copy is swapped with the program's file, and after
+the last one the directory of the copies moves to the stage. So an undo can be interrupted and repeated.
 """
 
 import errno
@@ -33,18 +32,18 @@ from fastinstall.journal.remembered_directories import (
 )
 
 ALWAYS = (HISTORY, "conda-meta/pinned")
-"""What every engine may write."""
+"""Files that every conda engine may write."""
 
 
 @immutable
 class LocatedExternalChange:
-    """An external change and where it lies.
+    """An external change with the directories that its paths are relative to.
 
     Attributes:
-        begun: the entry that announced it.
-        ended: the entry that ends it, or None if the process died first.
-        prefix: the environment to which its paths are relative.
-        work: the directory with the transaction's stage and aside.
+        begun: the journal entry written before the change.
+        ended: the journal entry written after it, or None if the process died first.
+        prefix: the environment's prefix, to which paths of files are relative.
+        work: the directory of the transaction's `stage` and `aside`.
     """
 
     begun: ExternalChangeBegun
@@ -54,30 +53,33 @@ class LocatedExternalChange:
 
     @property
     def area(self) -> Path:
-        """Where the copies lie, until all is undone."""
+        """Directory of the copies until the change is undone."""
         return self.work / self.begun.area
 
     @property
     def is_over(self) -> bool:
-        """Whether it is undone already; where there is nothing to bring back, a copy may lack the area, too."""
+        """Whether the change is undone.
+
+        Without copies a missing `area` is no proof: a copy of the environment may lack the empty directories.
+        """
         return not self.area.is_dir() and (bool(self.begun.copies) or self.undone.is_dir())
 
     def stands(self, path: str) -> bool:
-        """Return whether something stands at a path now."""
+        """Return whether a path, relative to the prefix, exists now."""
         return os.path.lexists(self.prefix / path)
 
     @property
     def undone(self) -> Path:
-        """Where the area goes then."""
+        """Path to which `area` moves once the change is undone."""
         return self.work / "stage" / f"{self.area.name}.undone"
 
 
 def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> ExternalChangeBegun:
-    """Copy what may change into `area`, force it to the disk, and describe all of it for the journal.
+    """Copy the files that may change to `area`, sync the copies, and return the entry that announces the change.
 
     Raises:
-        FailedError: a path is not one inside the environment.
-        OSError: as the kernel says.
+        FailedError: a path is outside the environment.
+        OSError: a file cannot be copied.
     """
     announced = tuple(dict.fromkeys((*ALWAYS, *change.copies, *change.appearing)))
     _check((*announced, *change.own_places))
@@ -103,7 +105,7 @@ def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> Ext
 
 
 def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
-    """Describe what an external change came to; what it brought and what it took away is forced to the disk."""
+    """Sync the files that an external change wrote and the directories it changed, and return its closing entry."""
     untouched = tuple(each.path for each in begun.copies if not is_bytecode(each.path) and is_as_before(each, prefix))
     own_places = (path for pattern in begun.own_places for path in files_below(prefix, pattern))
     announced = dict.fromkeys((*sorted(begun.paths), *own_places, *find_unannounced_records(begun, prefix)))
@@ -121,7 +123,7 @@ def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
 
 
 def is_as_before(copied: Copied, prefix: Path) -> bool:
-    """Return whether content, mode and modification time are those that were noted."""
+    """Return whether a file's content, mode and modification time are those recorded when it was copied."""
     path = prefix / copied.path
     if not is_file(path):
         return False
@@ -131,14 +133,15 @@ def is_as_before(copied: Copied, prefix: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether something stands there that is not a directory."""
+    """Return whether a path exists and is not a directory; a symbolic link counts as a file."""
     return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
 
 
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
-    """Yield what stands where something has to return or to go, and was neither there before nor the program's.
+    """Yield paths that undo has to restore or clear and whose present content is foreign.
 
-    Where the process died in the external change nobody knows what the program had put there; then files count as its.
+    Content is foreign if it is neither the previous one nor the program's. If the process died during the change, the
+    program's files are not recorded, and any file counts as the program's.
     """
     if item.is_over:
         return
@@ -159,14 +162,14 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
 
 
 def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
-    """Return what has to come back, with its copy.
+    """Return the paths that undo restores, each with its copy.
 
-    A file that the program did not change may have been changed by others since, and stays. If it is gone it comes
-    back, because its package would lack it. Bytecode always comes back, since Python may have written it again.
+    A file that the program left untouched is restored only if it is missing now: otherwise it stays as it is, with any
+    later change. Bytecode is always restored, since Python may have written it again.
 
     Args:
-        item: located, and not undone yet.
-        stands: whether something stands at a path by then; None for what stands there now.
+        item: an external change that is not undone yet.
+        stands: returns whether a path exists when the change is undone; None to look at the disk now.
     """
     untouched = frozenset(item.ended.untouched if item.ended is not None else ())
     copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.begun.copies))
@@ -175,16 +178,16 @@ def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | 
 
 
 def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
-    """Return what an external change that came to its end brought, and what was not there before."""
+    """Return the files that an external change created; none if its end was not recorded."""
     before = {copied.path for copied in item.begun.copies}
     return tuple(path for path in (item.ended.manifest if item.ended is not None else ()) if path not in before)
 
 
 def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
-    """Take away what came, and bring back what was there.
+    """Move the files that the change created away, and restore the copies.
 
     Raises:
-        OSError: as the kernel says; nothing of before has been overwritten.
+        OSError: a step failed; no copy has been overwritten.
     """
     if item.is_over:
         return
@@ -223,7 +226,7 @@ def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied
 
 
 def _list_bytecode_directories(paths: Iterable[str]) -> Iterator[str]:
-    """Yield where Python puts the bytecode of modules."""
+    """Yield the `__pycache__` directories of the modules among some paths."""
     return ((PurePath(path).parent / "__pycache__").as_posix() for path in paths if path.endswith(".py"))
 
 
@@ -239,7 +242,7 @@ def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool
 
 
 def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
-    """Return what was not there before, and is there by the program's doing or by Python's."""
+    """Return existing files that were not there before: those of the program, and bytecode that Python wrote."""
     begun, ended = item.begun, item.ended
     before = {copied.path for copied in begun.copies}
     if ended is not None:
@@ -254,7 +257,7 @@ def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
 
 
 def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
-    """Return the directories that undoing needs: all of them if the end of the change was not recorded."""
+    """Return the directories that undo needs: all if the end of the change was not recorded."""
     if item.ended is None:
         return frozenset(directory.path for directory in item.begun.directories)
     return frozenset((*item.ended.removed, *ancestors(list_returning(item))))
@@ -272,16 +275,16 @@ def _take_away(live: Path, gone: Path, mover: Mover) -> None:
 def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
     if is_as_before(copied, item.prefix):
         return True
-    if copied.path != HISTORY:  # by the time alone a link may look changed: nothing can force that to the disk
+    if copied.path != HISTORY:  # ignore the modification time: a link's cannot be synced
         return digest_entry(copy) != copied.digest
     if item.ended is None or not os.path.lexists(item.prefix / HISTORY):
         return False
-    # else it is conda's, of this copy
+    # The file is still conda's if its start is the history as conda left it.
     return list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.ended)) is None
 
 
 def _keep_later_revisions(item: LocatedExternalChange, copy: Path, copied: Copied) -> None:
-    """Carry over what has been noted in the history since, which is not the program's."""
+    """Append revisions that conda wrote to its history after the change to the copy that is to be restored."""
     live = item.prefix / HISTORY
     if copied.path == HISTORY and item.ended is not None:
         carry(list_later_revisions(live, _list_later_histories(item.ended)) or b"", copy, like=live)
@@ -301,12 +304,12 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
 
 
 def _list_later_histories(ended: ExternalChangeEnded) -> tuple[str, ...]:
-    """Return the history as the program left it."""
+    """Return the digest of conda's history as the program left it; empty if the program did not change it."""
     return tuple(filter(None, (ended.manifest.get(HISTORY),)))
 
 
 def _replace(copy: Path, live: Path) -> None:
-    """Replace across filesystems: by a second copy beside its place, over what the program had put there."""
+    """Replace `live` from another filesystem: copy `copy` beside it, then rename that over `live`."""
     beside = live.with_name(f".{live.name}.fastinstall")
     files.discard(beside)
     files.copy_file(copy, beside)
@@ -315,14 +318,14 @@ def _replace(copy: Path, live: Path) -> None:
 
 
 def _list_free_places(item: LocatedExternalChange) -> Iterator[Path]:
-    """Free places for what goes."""
+    """Return an endless iterator of free paths in `gone`."""
     gone = item.area / "gone"
     taken = max((int(path.name) for path in gone.iterdir()), default=-1)
     return (gone / str(number) for number in itertools.count(taken + 1))
 
 
 def _list_made_directories(item: LocatedExternalChange) -> Iterator[str]:
-    """Yield directories that the program made where all is its own."""
+    """Yield directories that the program made inside its own places (`ExternalChange.own_places`)."""
     there = {directory.path for directory in item.begun.directories}
     paths = (path for pattern in item.begun.own_places for path in directories_below(item.prefix, pattern))
     return (path for path in paths if path not in there)

@@ -1,8 +1,8 @@
-"""Tell what fastinstall brought in from what is foreign, by the content of each file.
+"""Distinguish files that fastinstall installed from foreign ones, by the content of each file.
 
-Inodes and times prove nothing after a copy, a restored backup or a reused number; content does. Contents known to be
-ours, or put there by a program that we ran, are listed; everything else is foreign. Bytecode counts as neither, because
-Python generates it again.
+Inodes and times prove nothing after a copy, a restored backup or a reused inode number; content does. The journal lists
+the digests of files that fastinstall, or a program that it ran, has written; all other files are foreign. Bytecode is
+ignored, because Python generates it again.
 """
 
 import errno
@@ -20,14 +20,13 @@ from fastinstall.journal.conda_revisions import HISTORY, list_later_revisions
 
 @immutable
 class KnownFiles:
-    """What a journal knows of files.
+    """The file contents that a journal records.
 
     Attributes:
-        digests: by path, relative to the prefix, what has stood there.
-        unwatched: paths where any content may stand: what another program was changing when the process died, and
-            records of conda packages that came, which engines write anew when they learn what the user asked for, and
-            conda's history, which is conda's whatever it tells.
-        home: the prefix that they were put into, in hexadecimal; empty if nobody knows.
+        digests: all digests that a path, relative to the prefix, has had.
+        unwatched: paths whose content is never foreign: files that another program was changing when the process died,
+            records of installed conda packages, which conda rewrites to add the user's request, and conda's history.
+        home: the prefix at the time of the transaction, as hexadecimal text; empty if unknown.
     """
 
     digests: dict[str, frozenset[str]]
@@ -35,18 +34,18 @@ class KnownFiles:
     home: str = ""
 
     def has(self, path: str, digest: str) -> bool:
-        """Return whether a content is not foreign."""
+        """Return whether a digest is known for a path, or the path is unwatched."""
         return path in self.unwatched or digest in self.of(path)
 
     def of(self, path: str) -> frozenset[str]:
-        """Return the contents known of a path."""
+        """Return the known digests of a path."""
         return self.digests.get(path, frozenset())
 
 
 def merge_manifests(
     manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = (), home: str = ""
 ) -> KnownFiles:
-    """Merge what several manifests (path to digest) say."""
+    """Merge manifests, which map paths to digests; the other arguments are attributes of `KnownFiles`."""
     digests: dict[str, set[str]] = {}
     for manifest in manifests:
         for path, digest in manifest.items():
@@ -58,23 +57,23 @@ def merge_manifests(
 _CACHE = "__pycache__"
 _HEXADECIMAL = re.compile("([0-9a-f]{2})+")
 _LONGEST_TEXT = 1 << 20
-"""What is longer is no text with a prefix in it; bytes."""
+"""Maximum size, in bytes, of a file that is searched for a replaced prefix."""
 
 
 def fingerprint(tree: Path, live: str) -> dict[str, str]:
-    """Compute the digest of every file of `tree`, by the path that it has when `tree` stands at `live`."""
+    """Return the digests of all files of `tree`, by the path that each has once `tree` is at `live`."""
     return {key: digest_entry(path) for key, path in files_of(tree, live)}
 
 
 def is_known_tree(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Return whether every file of the tree is one that is known there, unaltered; missing ones do not matter."""
+    """Return whether every file of `tree`, as if it were at `live`, has known content; files may be missing."""
     return all(is_known_file(path, key, known) for key, path in files_of(tree, live))
 
 
 def is_known_whole(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Return whether a tree is what is known there: ours, and nothing of it is missing.
+    """Return whether `tree`, as if it were at `live`, has known content and no known file is missing.
 
-    What stood there before may be a part of what was brought in, file by file the same.
+    The files alone cannot prove that a tree is ours: a previous tree may consist of some of the same files.
     """
     found = {key for key, _ in files_of(tree, live)}
     expected = {path for path in known.digests if path == live or path.startswith(f"{live}/")}
@@ -82,12 +81,12 @@ def is_known_whole(tree: Path, live: str, known: KnownFiles) -> bool:
 
 
 def is_known_file(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
-    """Return whether a file is what is known of a path.
+    """Return whether a file has content that is known for a path.
 
     Args:
-        lies: where the file lies, or its content.
-        key: where it stands, or will.
-        known: its digests by path.
+        lies: present path of the file, or its content.
+        key: path of the file in the environment, relative to the prefix.
+        known: the known contents.
     """
     found = digest_entry(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
     if known.has(key, found) or (key == HISTORY and list_later_revisions(lies, known.of(key)) is not None):
@@ -96,7 +95,7 @@ def is_known_file(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
 
 
 def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
-    """Yield every file of a tree, without bytecode, by the path that it has when the tree stands at `live`."""
+    """Yield every file of a tree except bytecode: its path once the tree is at `live`, and its present path."""
     if tree.is_symlink() or not tree.is_dir():
         yield live, tree
         return
@@ -107,7 +106,7 @@ def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
 
 
 def digest_entry(path: Path) -> str:
-    """Compute what tells a file's content, or a symbolic link's target, from others."""
+    """Return "sha256:..." for a file, "link:<target>" for a symbolic link, and "special" for anything else."""
     if path.is_symlink():
         return f"link:{path.readlink()}"
     if not path.is_file():
@@ -117,11 +116,11 @@ def digest_entry(path: Path) -> str:
     except OSError as error:
         if error.errno != errno.EFBIG:
             raise
-        return "special"  # larger than anything of ours
+        return "special"  # too large to be a file of fastinstall
 
 
 def is_bytecode(path: str) -> bool:
-    """Return whether Python wrote it, and will write it again.
+    """Return whether a path is bytecode in a `__pycache__` directory, which Python writes again if it is missing.
 
     >>> is_bytecode("PIL/__pycache__/Image.cpython-312.pyc"), is_bytecode("PIL/Image.pyc")
     (True, False)
@@ -130,7 +129,7 @@ def is_bytecode(path: str) -> bool:
 
 
 def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
-    """Return the bytecode of a module's source that is there, relative to the prefix; none of other files."""
+    """Return existing bytecode files of a module's source, relative to the prefix; empty unless `module` is a .py."""
     path = PurePath(module)
     if path.suffix != ".py":
         return ()
@@ -140,7 +139,9 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
 
 
 def _digest_with_prefix_restored(path: Path, key: str, known: KnownFiles) -> str:
-    """Return the digest that a file had before a copy of the environment was made and the prefix replaced.
+    """Return the digest that a file had before its environment was copied and the prefix in it replaced.
+
+    Empty if the file cannot have had a known digest.
 
     Source: `clone_env` in conda's misc.py replaces the prefix in every UTF-8 file, conda-pack in files whose records
     have a placeholder.

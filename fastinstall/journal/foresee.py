@@ -1,7 +1,7 @@
-"""Simulate undoing several transactions in order, and find what stands in the way before the first one.
+"""Simulate undoing several transactions in order, to find every obstacle before the first one is undone.
 
-Nothing is changed here. A list of files says where the content of each path comes from at that moment: from its present
-place, or from the directory into which a later transaction moved it.
+Nothing on disk is changed. The simulation tracks where the content of each path comes from at each step: from its
+present place, or from the directory to which a later transaction moved it.
 """
 
 import os
@@ -31,13 +31,13 @@ from fastinstall.model.move import MoveKind
 
 @immutable
 class Step:
-    """The undoing of one transaction among several.
+    """The undo of one of several transactions.
 
     Attributes:
-        id: of the transaction that it undoes.
-        foreign_entries: of `UndoTerms`, as far as they stand there by then.
-        foreign: what would have to be put away, relative to the prefix, and stands in its place already.
-        returning: likewise, but a later transaction had put it aside, so that it comes back by this rollback alone.
+        id: the transaction's identifier.
+        foreign_entries: value for `UndoTerms.foreign_entries`: those that exist when this step begins.
+        foreign: foreign paths, relative to the prefix, that the step has to move away and that exist already now.
+        returning: foreign paths that the step has to move away because an earlier step restores them.
     """
 
     id: str
@@ -47,12 +47,12 @@ class Step:
 
 
 def foresee_undo(store: JournalStore, identifiers: Sequence[str], intruding: Sequence[str]) -> tuple[Step, ...]:
-    """Follow the undoing of transactions that have committed.
+    """Simulate the undo of committed transactions, and return one step for each.
 
     Args:
-        store: of the environment; nothing in it is changed.
-        identifiers: of the transactions, newest first.
-        intruding: entries that stand there, and contradict what comes back where a whole stack does (`UndoTerms`).
+        store: the store of the environment, which is only read.
+        identifiers: the identifiers of the transactions, newest first.
+        intruding: paths that would contradict a restored stack (`UndoTerms.foreign_entries`).
 
     Raises:
         RefusedError: a link leads out of the environment.
@@ -64,18 +64,18 @@ def foresee_undo(store: JournalStore, identifiers: Sequence[str], intruding: Seq
 
 
 def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Sequence[str]) -> tuple[str, ...]:
-    """Return the transactions to undo so that no setup comes back whose stack is not what it had installed.
+    """Return the transactions to undo so that the receipt that is restored describes the files that are restored.
 
-    A repair, or a setup over a stack that another program had replaced, is undone together with what it repaired: the
-    receipt beneath it would describe files that are not there.
+    A setup may have replaced a stack that another program had altered, as a repair does. Undoing it alone would restore
+    an older receipt over the altered files. So the setup of that receipt is undone too.
 
     Args:
-        store: of the environment; nothing in it is changed.
-        chosen: what is asked to be undone, newest first.
+        store: the store of the environment, which is only read.
+        chosen: the transactions that were asked to be undone, newest first.
         older: the transactions before those, newest first.
 
     Returns:
-        `chosen`, and as many of `older` as it takes.
+        `chosen`, followed by as many of `older` as needed.
 
     Raises:
         RefusedError: a link leads out of the environment.
@@ -100,13 +100,13 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
 
 
 def _leaves_receipt(store: JournalStore, identifier: str) -> bool:
-    """Return whether something counts as set up once a transaction is undone."""
+    """Return whether the environment has a receipt once a transaction is undone."""
     committing = store.journal(identifier).read().committing
     return committing is not None and committing.replaces
 
 
 def _list_stack_files(log: Log) -> Iterator[str]:
-    """Yield the files of the stack itself that a setup brought; nothing of guards, which come and go."""
+    """Yield the files of Pillow, its libraries and its metadata that a setup installed, but not those of guards."""
     for entry in log.entries:
         if isinstance(entry, Moving):
             own = {move.live for move in entry.moves if is_of_stack(move.live)}
@@ -122,7 +122,7 @@ def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadat
     own = _list_own_paths(acts)
     whole = any(
         map(_is_distribution_metadata, own)
-    )  # else the stack itself does not change, and another one is no contradiction
+    )  # if the undo does not restore a stack, another one does not contradict it
     named = tuple(path for path in metadata if whole and path not in own and scene.stands(path))
     found = dict.fromkeys((*_list_obstacles(store, scene, acts, log), *named))
     outermost = tuple(path for path in found if not parents_of(path) & found.keys())
@@ -155,7 +155,7 @@ def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed]
 
 
 def _is_distribution_metadata(path: str) -> bool:
-    """Return whether a path is that of a distribution's description; of conda's records the names tell that."""
+    """Return whether a path is a distribution's metadata; conda records are excluded, as their names are compared."""
     return is_metadata(path) and not conda_records.is_record(path)
 
 
@@ -164,14 +164,17 @@ def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
 
 
 def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """Return what comes back by undoing an external change, with its copy, and what goes; nothing once done."""
+    """Return the files that undoing an external change restores, with their copies, and those that it removes.
+
+    Both are empty if the change is undone already.
+    """
     if act.is_over:
         return {}, ()
     return external_changes.list_returning(act, scene.stands), external_changes.list_brought_files(act)
 
 
 def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
-    """Follow the undoing of an act; the descriptions of packages that come back by it."""
+    """Simulate the undo of an act, and yield the distributions' metadata paths that it restores."""
     match act:
         case LocatedExternalChange():
             back, brought = _list_changes(scene, act)
@@ -193,12 +196,13 @@ def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
 
 
 class _Scene:
-    """The simulated content of an environment: directories as mappings, other entries by their present path or text.
+    """The simulated content of an environment.
 
-    A directory stays a path until something inside it differs from the disk.
+    A node is a mapping for a directory that differs from the disk, the present path of an unchanged file or directory,
+    or the bytes of a changed file.
 
     Args:
-        prefix: the environment, as it is on the disk today.
+        prefix: prefix of the environment, whose content on disk is the start of the simulation.
     """
 
     def __init__(self, prefix: Path) -> None:
@@ -206,19 +210,19 @@ class _Scene:
         self._top: dict[str, _Node] = _list_entries(prefix)
 
     def stands(self, path: str) -> bool:
-        """Return whether something stands at a path."""
+        """Return whether a path exists."""
         return self._find_node(path) is not None
 
     def is_in_place(self, path: str) -> bool:
-        """Return whether some of the content at a path is there already today."""
+        """Return whether part of the content at a path is at the same path on disk now, or is simulated text."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
-        """Return whether a path has content that is not known."""
+        """Return whether some file at or below a path does not match the known files."""
         return not all(is_known_file(lies, key, known) for key, lies in self._list_files(path))
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
-        """Return whether every file is there, as it is known."""
+        """Return whether all paths exist with known content; bytecode is ignored."""
         nodes = ((path, self._find_node(path)) for path in paths if not is_bytecode(path))
         return all(isinstance(node, Path | bytes) and is_known_file(node, path, known) for path, node in nodes)
 
@@ -240,7 +244,7 @@ class _Scene:
             self.put(adding.path, rest)
 
     def records(self) -> dict[str, Path]:
-        """Return the descriptions of conda's packages, by the names of their files."""
+        """Return present paths of the conda records, by file name."""
         found = (
             (PurePath(key), lies)
             for key, lies in self._list_files(conda_records.RECORDS)
@@ -258,12 +262,12 @@ class _Scene:
         return node
 
     def put(self, path: str, node: "_Node") -> None:
-        """Put a file, a directory or a text at a path, in place of what was there."""
+        """Put a file, a directory or text at a path, replacing its node."""
         parent, _, name = path.rpartition("/")
         self._open_directory(parent)[name] = node
 
     def _open_directory(self, path: str) -> dict[str, "_Node"]:
-        """Open a directory: it is a mapping from here on."""
+        """Turn a directory on disk, and its parents, into mappings that can be changed, and return its mapping."""
         found = self._top
         for name in filter(None, path.split("/")):
             inner = found.get(name)
@@ -287,7 +291,7 @@ def _list_entries(directory: Path) -> dict[str, _Node]:
 
 
 def _list_tree_files(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
-    """Yield every file of a tree, without bytecode."""
+    """Yield every file of a tree except bytecode, as path in the environment and present path or content."""
     match node:
         case dict():
             for name, inner in node.items():

@@ -1,10 +1,9 @@
-"""Delete old setups to free their disk space: the oldest first, and never the current one.
+"""Forget old transactions to free their disk space: the oldest first, and never the current setup's.
 
-The others can still be undone: rollback leads from the newest to the oldest, so each setup needs only itself and those
-after it. A forgotten transaction is removed as after its undoing (`remove_transaction_directories`), so that a kill
-leaves it whole or leaves what the next command removes.
+The remaining ones can still be undone, since rollback goes from the newest to the oldest. A kill leaves a transaction
+whole, or partly removed; the next command removes the rest (`remove_transaction_directories`).
 
-A transaction whose journal cannot be read would stop all others: it is moved out of the way, and nothing is deleted.
+A transaction with an unreadable journal blocks all others. It is moved out of the way, and nothing is deleted.
 """
 
 from collections.abc import Sequence
@@ -25,17 +24,17 @@ from fastinstall.model.history import Unreadable
 
 
 def list_forgettable_transactions(store: JournalStore, identifier: str | None) -> Sequence[TransactionInfo]:
-    """List what `forget` would give up, newest first.
+    """Return the transactions that `forget` would remove, newest first.
 
     Args:
-        store: of the environment whose transactions are meant.
-        identifier: the newest that shall go, or the beginning of its name; None for all but the way back before the
-            setup that holds, which is its transaction and those of what was done to its guard since.
+        store: the environment's store.
+        identifier: identifier of the newest transaction to forget, or its beginning. None forgets those before the
+            current setup, and keeps the setup's transaction and later ones, such as changes of its guard.
 
     Raises:
         RefusedError: a transaction is unfinished.
-        UsageError: there is no such setup.
-        DocumentError: nothing was named, and the receipt cannot be read.
+        UsageError: there is no such transaction.
+        DocumentError: `identifier` is None, and the receipt cannot be read.
     """
     newest_first = list_undoable_transactions(store)
     if identifier is not None:
@@ -47,23 +46,22 @@ def list_forgettable_transactions(store: JournalStore, identifier: str | None) -
 
 
 def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
-    """Give up the way back behind a setup: it and all older ones can no longer be rolled back.
+    """Forget a transaction and all older ones, which can then no longer be rolled back.
 
-    The caller holds the environment's lock. What they moved aside is deleted; the environment and its receipt stay as
-    they are.
+    The files that they had moved aside are deleted; the environment and its receipt do not change.
 
     Args:
-        store: of the environment, whose lock is held.
-        identifier: the newest setup that shall go, or the beginning of its name; None for all but the last.
+        store: the store of the environment, whose lock the caller holds.
+        identifier: the newest transaction to forget; see `list_forgettable_transactions`.
 
     Returns:
-        The transactions forgotten.
+        Identifiers of the forgotten transactions, newest first.
 
     Raises:
         RefusedError: a transaction is unfinished, or a link leads out of the environment; nothing has changed.
-        UsageError: there is no such setup.
-        FailedError: the first could not be given up; nothing has changed.
-        EnvironmentDamagedError: one could not be removed whole; the next command goes on with it.
+        UsageError: there is no such transaction.
+        FailedError: the first one could not be removed; nothing has changed.
+        EnvironmentDamagedError: a transaction was only partly removed; the next command continues.
     """
     older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]
@@ -80,17 +78,17 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
 
 
 def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:
-    """Find the transaction of that name whose journal cannot be read, or return None."""
+    """Return the transaction with an identifier if its journal cannot be read, else None."""
     return next((each for each in store.unreadable() if each.transaction == identifier), None)
 
 
 def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> Path:
-    """Move a transaction that cannot be read out of the way, so that it stops no other; return where it lies now.
+    """Move an unreadable transaction out of the way of the others, and return its new path.
 
     Raises:
-        LaterDocumentError: a later fastinstall wrote it, and understands it.
-        RefusedError: where it lies, or where it would go, is behind a link out of the environment.
-        FailedError: it cannot be moved; nothing has changed.
+        LaterDocumentError: a later fastinstall wrote the transaction, and can read it.
+        RefusedError: a link leads the transaction's present or new directory out of the environment.
+        FailedError: the directory cannot be moved; nothing has changed.
     """
     if damaged.is_later:
         raise LaterDocumentError(damaged.file, "", "could not be put away", version=damaged.writer)

@@ -1,8 +1,8 @@
-"""Hold directories open while root renames in an environment whose owner may rename at the same time.
+"""Protect root's renames in an environment from a user who replaces a directory by a link at the same time.
 
-A path is looked up anew by each call of the kernel: who may write to an environment can put a link in the place of a
-directory after it was judged, and have root move files of the system. An open directory stays what it is. So it is
-opened first, then found to lie in the environment, by "..", and only then used, as `/proc/self/fd/N`.
+Each system call resolves its path again. A user who may write to the environment could replace a directory by a link
+after it was checked, and so have root move system files. Therefore a directory is opened first, then shown to be inside
+the environment by following "..", and only then used, as `/proc/self/fd/N`.
 """
 
 import errno
@@ -18,7 +18,7 @@ _OPEN = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def identify_home(prefix: Path) -> os.stat_result | None:
-    """Remember the environment that root is about to change; None unless root runs and others may rename."""
+    """Return the identity of an environment; None unless root runs this and other users can rename on its path."""
     if os.geteuid() != _ROOT or not any(map(_is_others, (prefix, *prefix.parents))):
         return None
     with suppress(OSError):
@@ -28,15 +28,15 @@ def identify_home(prefix: Path) -> os.stat_result | None:
 
 @contextmanager
 def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Path, ...]]:
-    """Yield paths whose directories are held open, or as they are where nobody else writes.
+    """Yield the paths by way of open directories (`/proc/self/fd/N/name`), or unchanged if `home` is None.
 
     Args:
-        home: what `identify_home` gave for the environment.
-        paths: in the environment; need not be there.
+        home: the result of `identify_home` for the environment.
+        paths: paths in the environment, which need not exist.
 
     Raises:
-        PermissionError: one lies outside of the environment.
-        OSError: a directory cannot be opened, or the block failed: names the paths as they were given.
+        PermissionError: a path is outside the environment.
+        OSError: a directory cannot be opened, or the block failed; the error has the given paths.
     """
     if home is None:
         yield paths

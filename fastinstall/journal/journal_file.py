@@ -1,4 +1,4 @@
-"""The file of a journal: lines are only ever appended, and each is durable before its act."""
+"""The file of a journal: lines are only appended, and each is durable before the change that it announces."""
 
 import contextlib
 import os
@@ -13,32 +13,32 @@ from fastinstall.journal.path_rules import refuse_escapes
 
 
 class Journal:
-    """The log of one transaction.
+    """The journal of one transaction.
 
     Args:
-        file: where it lies; need not be there yet.
+        file: path of the journal, which need not exist yet.
     """
 
     def __init__(self, file: Path) -> None:
         self.file = file
 
     def append(self, entry: Entry) -> None:
-        """Write one line and force it to the disk.
+        """Append one line and sync it.
 
         Raises:
-            OSError: it could not be written; the journal reads as if it had not been tried.
+            OSError: the line could not be written; it is removed again if possible.
         """
         self._cut_torn_line()
         whole = self.file.stat().st_size if self.file.exists() else 0
         try:
             files.append_line(self.file, format_entry_line(entry))
         except OSError:
-            with contextlib.suppress(OSError):  # a line that may not last must not count now
+            with contextlib.suppress(OSError):  # a line that may not be durable must not be read
                 self._cut(whole)
             raise
 
     def read(self) -> Log:
-        """Read all whole lines.
+        """Read all complete lines.
 
         Raises:
             DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.
@@ -62,7 +62,7 @@ class Journal:
             self._cut(whole)
 
     def _cut(self, size: int) -> None:
-        """Shorten the file, and nothing that a link in its place leads to."""
+        """Truncate the file to `size` bytes without following a link."""
         descriptor = os.open(self.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             os.ftruncate(descriptor, size)

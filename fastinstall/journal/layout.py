@@ -2,20 +2,20 @@
 
     <prefix>/share/fastinstall/
         receipt.json                    the current setup
-        tx/<id>/plan.json               what a transaction set out to do
-        tx/<id>/journal.jsonl           what it did
-        tx/<id>/{stage,aside}/          what it brings in, what it moved aside
+        tx/<id>/plan.json               the plan of a transaction
+        tx/<id>/journal.jsonl           its journal
+        tx/<id>/{stage,aside}/          its incoming files, and the files that it moved aside
         tx/<id>/previous-receipt.json   the receipt that it replaced
-        guard-events.jsonl{,.1}         what the start-up guard reported, and the file before that one
+        guard-events.jsonl{,.1}         reports of the start-up guard, and the previous, full file of them
         kept/<id>/                      foreign content that a rollback moved out of the way
         kept/<id>/transaction/          an unreadable transaction, put away by `rollback --forget <id>`
 
-Everything there is fastinstall's; nothing of the environment's own lies there. While an environment is being made, a
-note of that lies in the environment's directory itself.
+The directory holds only fastinstall's files. While an environment is being created, a note of that is in the prefix
+itself (`creation_note`).
 
-Of a journal, each line is durable before the next, so only the last one may be incomplete. A killed process leaves it
-without its newline. A power failure may leave one whose later blocks reached the disk and whose earlier ones did not;
-these read as zeros, which no valid line contains.
+Each line of a journal is durable before the next is written, so only the last one may be incomplete. After a kill its
+newline is missing. After a power failure its later blocks may be on the disk and its earlier ones missing; missing
+blocks read as zeros, which no valid line contains.
 """
 
 from pathlib import Path
@@ -29,20 +29,20 @@ EVENTS_BEFORE = "share/fastinstall/guard-events.jsonl.1"
 KEPT = "share/fastinstall/kept"
 CREATION = ".fastinstall-creation"
 JOURNAL = "journal.jsonl"
-"""Of a transaction, in its directory."""
+"""File name of the journal in a transaction's directory."""
 PLAN = "plan.json"
-"""Likewise."""
+"""File name of the plan in a transaction's directory."""
 LOOSE = r"\.fastinstall-([0-9]{8}T[0-9]{6}Z-[0-9a-f]+)\.jsonl"
-"""The name of a journal while the directories of its transaction are made or removed; see `store`."""
+"""Pattern of a journal's name while directories are made or removed; see `transaction_directories`."""
 
 
 def is_journaled(prefix: Path) -> bool:
-    """Return whether there is a transaction in an environment, finished or not, that can be undone from its journal."""
+    """Return whether an environment has a transaction with a journal, finished or not."""
     return any(prefix.glob(f"{TRANSACTIONS}/*/{JOURNAL}"))
 
 
 def split_whole_lines(text: str) -> list[str]:
-    r"""Return the whole lines, without their newlines.
+    r"""Return the complete lines of a journal, without their newlines.
 
     >>> split_whole_lines("one\ntwo\nthr")
     ['one', 'two']
@@ -52,7 +52,7 @@ def split_whole_lines(text: str) -> list[str]:
 
 
 def measure_whole_lines(content: bytes) -> int:
-    r"""Return how many bytes from the start of the file hold whole lines.
+    r"""Return the size in bytes of a journal's complete lines, at the end of which an incomplete last line begins.
 
     >>> measure_whole_lines(b"one\ntwo\nthr"), measure_whole_lines(b"one\n\0\0\n")
     (8, 4)

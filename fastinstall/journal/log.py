@@ -1,4 +1,4 @@
-"""The state of a transaction, read from the lines of its journal. Pure."""
+"""The state of a transaction, computed from the lines of its journal without looking at the disk."""
 
 from pathlib import PurePath
 
@@ -28,30 +28,33 @@ from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.history import Phase
 
 Act = Moving | ExternalChangeBegun | Adding
-"""What is undone as one, in the reverse order of the journal."""
+"""An entry that announces changes, which are undone together; undo goes through acts in reverse order."""
 
 
 @immutable
 class Log:
-    """A journal, read.
+    """The entries of a journal.
 
     Attributes:
-        entries: its lines, oldest first.
+        entries: one for each line, oldest first.
     """
 
     entries: tuple[Entry, ...]
 
     @property
     def begun(self) -> TransactionBegun | None:
-        """The first line, or None if the process died before writing it."""
+        """The first entry, or None if the process died before writing it."""
         first = self.entries[0] if self.entries else None
         return first if isinstance(first, TransactionBegun) else None
 
     def require_begun(self, file: PurePath) -> TransactionBegun:
-        """Return the first line.
+        """Return the first entry.
+
+        Args:
+            file: path of the journal, only for the error message.
 
         Raises:
-            DocumentError: there is none; names the file, which only the message needs.
+            DocumentError: the journal has no first entry.
         """
         if self.begun is None:
             raise DocumentError(f"{file}:1", "event", "expected 'begun'")
@@ -59,54 +62,54 @@ class Log:
 
     @property
     def state(self) -> Phase:
-        """Whether it is open, committed, or being undone."""
+        """Whether the transaction is open, committed, or being undone."""
         if self.undoing is not None:
             return Phase.UNDOING
         return Phase.COMMITTED if self.committed else Phase.OPEN
 
     @property
     def committed(self) -> bool:
-        """Whether it ever held, undone since or not."""
+        """Whether the transaction has committed, even if it is being undone now."""
         return any(isinstance(entry, Committed) for entry in self.entries)
 
     @property
     def undoing(self) -> Undoing | None:
-        """Why it is being undone, if it is."""
+        """The entry with which undo began, or None."""
         return next((entry for entry in self.entries if isinstance(entry, Undoing)), None)
 
     @property
     def conceding(self) -> Conceding | None:
-        """What is left to another program when it is undone, if something is."""
+        """The entry that lists what undo leaves to another program, or None."""
         return next((entry for entry in self.entries if isinstance(entry, Conceding)), None)
 
     @property
     def acts(self) -> tuple[Act, ...]:
-        """Every announcement of what changes the environment, in order."""
+        """All entries that announce changes of the environment, oldest first."""
         return tuple(entry for entry in self.entries if isinstance(entry, Moving | ExternalChangeBegun | Adding))
 
     @property
     def batches(self) -> tuple[Moving, ...]:
-        """Every announcement of moves."""
+        """All entries that announce moves, oldest first."""
         return tuple(entry for entry in self.entries if isinstance(entry, Moving))
 
     @property
     def begun_changes(self) -> tuple[ExternalChangeBegun, ...]:
-        """Every announcement of another program's changes."""
+        """All entries that announce external changes, oldest first."""
         return tuple(entry for entry in self.entries if isinstance(entry, ExternalChangeBegun))
 
     @property
     def dark_changes(self) -> tuple[ExternalChangeBegun, ...]:
-        """Announcements of changes in which the process died: nobody knows what they came to."""
+        """The external changes whose end was not recorded, so that their outcome is unknown."""
         return tuple(change for change in self.begun_changes if self.outcome(change) is None)
 
     def happened(self, batch: Moving) -> bool:
-        """Return whether all of its moves are done, and none of them is undone yet."""
+        """Return whether all moves of a batch are recorded as done and undo has not begun."""
         following = self.entries[self.entries.index(batch) + 1 :]
         outcome = next((entry for entry in following if isinstance(entry, Moving | Moved)), None)
         return isinstance(outcome, Moved) and self.undoing is None
 
     def outcome(self, begun: ExternalChangeBegun) -> ExternalChangeEnded | None:
-        """Return what an external change came to; None if the process died in it."""
+        """Return the entry that ended an external change, or None if the process died first."""
         following = self.entries[self.entries.index(begun) + 1 :]
         outcome = next(
             (entry for entry in following if isinstance(entry, Moving | ExternalChangeBegun | ExternalChangeEnded)),
@@ -116,7 +119,7 @@ class Log:
 
     @property
     def known(self) -> KnownFiles:
-        """Everything that stood somewhere by this transaction's doing, or before an external change of it."""
+        """Contents of files that the transaction installed, and of those copied before its external changes."""
         brought = [entry.manifest for entry in self.entries if isinstance(entry, Moving | ExternalChangeEnded)]
         before = ({copied.path: copied.digest for copied in change.copies} for change in self.begun_changes)
         unwatched = (
@@ -128,7 +131,7 @@ class Log:
 
     @property
     def directories(self) -> tuple[Directory, ...]:
-        """Directories as they were before the transaction, less those that it had brought in itself."""
+        """Directories as they were before the transaction, except those that it installed itself."""
         first = {directory.path: directory for directory in (self.begun.directories if self.begun else ())}
         brought: set[str] = set()
         for act in self.acts:
@@ -140,22 +143,22 @@ class Log:
 
     @property
     def committing(self) -> Committing | None:
-        """The announcement of the receipt's change."""
+        """The entry that announces the change of the receipt, or None."""
         return next((entry for entry in self.entries if isinstance(entry, Committing)), None)
 
     @property
     def unfinished_tree_move(self) -> MovingTree | None:
-        """The tree that was being moved file by file when the process died."""
+        """The tree whose move file by file was interrupted, or None."""
         moves = [entry for entry in self.entries if isinstance(entry, MovingTree | MovedTree)]
         return moves[-1] if moves and isinstance(moves[-1], MovingTree) else None
 
 
 def parse_journal(text: str, *, file: PurePath) -> Log:
-    """Read a journal; a last line that death or a power failure interrupted is dropped.
+    """Return the log of a journal's text; an incomplete last line, left by a kill or a power failure, is dropped.
 
     Raises:
-        LaterDocumentError: a later fastinstall wrote it, in a form that cannot be understood.
-        DocumentError: a whole line is malformed; names the file, the line and the key.
+        LaterDocumentError: a later fastinstall wrote the journal in a form that this version cannot read.
+        DocumentError: a complete line is malformed; the message names the file, the line and the key.
     """
     lines = [(f"{file}:{number}", line) for number, line in enumerate(split_whole_lines(text), start=1)]
     entries = [parse_entry_line(line, where=where) for where, line in lines[:1]]

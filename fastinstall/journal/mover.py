@@ -1,8 +1,8 @@
-"""Renames inside one environment, with the journal at hand; a move never overwrites anything.
+"""Rename inside one environment without overwriting anything; record moves of trees in the journal.
 
 An overlay filesystem (a container's layers) renames files of a lower layer but not its directories (EXDEV, unless
-mounted with redirect_dir). There a tree is moved file by file: announced in the journal, its directories created, its
-files renamed one by one. An interrupted move of a tree is always completed before anything else is looked at.
+mounted with redirect_dir). Such a tree is moved file by file: the move is recorded in the journal, the directories are
+created, and the files renamed one by one. An interrupted move of a tree is completed before any other work.
 """
 
 import errno
@@ -19,11 +19,11 @@ from fastinstall.journal.store import JournalStore
 
 
 class Mover:
-    """Moves entries of one environment, with the journal at hand.
+    """Moves files and directories of one environment.
 
     Args:
-        store: of the environment, whose paths the journal is relative to.
-        journal: of the transaction, which notes trees that are moved file by file.
+        store: the environment's store.
+        journal: the transaction's journal, which records trees that are moved file by file.
     """
 
     def __init__(self, store: JournalStore, journal: Journal) -> None:
@@ -31,13 +31,13 @@ class Mover:
         self._journal = journal
 
     def move(self, source: Path, target: Path) -> None:
-        """Rename; an existing target is an error, and the directory of the target is made where it is missing.
+        """Rename `source` to `target`, whose directory is made if it is missing.
 
-        A copy of an environment has often no empty directories.
+        A copy of an environment often lacks empty directories.
 
         Raises:
-            FileExistsError: the target is there.
-            OSError: as the kernel says.
+            FileExistsError: the target exists.
+            OSError: the rename failed.
         """
         if not target.parent.is_dir():
             rights.make_given_directories(target.parent)
@@ -50,7 +50,7 @@ class Mover:
             self._move_tree(source, target)
 
     def exchange(self, one: Path, other: Path) -> bool:
-        """Swap two entries in one step; False if that cannot be done, and nothing has changed."""
+        """Swap two entries in one step; return False, with nothing changed, if kernel or filesystem cannot do that."""
         try:
             with hold_parents(self._store.home, one, other) as held:
                 return files.exchange(*held)
@@ -60,7 +60,7 @@ class Mover:
             return False
 
     def complete(self, log: Log) -> None:
-        """Complete the move of a tree that a death interrupted."""
+        """Complete the move of a tree if a kill interrupted one."""
         if log.unfinished_tree_move is not None:
             self._carry_out(log.unfinished_tree_move)
 

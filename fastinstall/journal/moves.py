@@ -1,8 +1,8 @@
-"""Perform one move, and undo one from whatever state it is found in.
+"""Perform one move, and undo one, even if either was interrupted.
 
-An exchange in one step never leaves `live` absent. Where kernel or filesystem cannot do it, it takes three renames by
-way of `<kept>.swap`, which always holds what stood at `live` before. Undoing looks at what lies where, so it can be
-interrupted and repeated any number of times.
+An exchange in one step never leaves `live` absent. If the kernel or the filesystem cannot exchange, three renames are
+made by way of `<kept>.swap`, which always holds the previous entry of `live`. Undo decides by the files on disk, so it
+can be interrupted and repeated any number of times.
 """
 
 import os
@@ -21,15 +21,15 @@ from fastinstall.model.move import Move, MoveKind
 
 @immutable
 class LocatedMove:
-    """A move and where its ends lie.
+    """A move with its absolute paths.
 
     Attributes:
-        move: as the journal has it, with relative paths.
-        inode: of what stood at `live` before; 0 where nothing did.
-        live: the path where Python looks.
-        kept: the path where we keep.
-        brought: what its batch brings in.
-        certain: the journal says that it happened, and undoing has not begun.
+        move: the move in the journal, with relative paths.
+        inode: inode number at `live` before the move; 0 if `live` did not exist.
+        live: absolute path that Python searches.
+        kept: absolute path in `stage` or `aside`.
+        brought: the files that the batch of the move brings in.
+        certain: whether the journal says that the move was done and that its undo has not begun.
     """
 
     move: Move
@@ -41,12 +41,12 @@ class LocatedMove:
 
     @property
     def swap(self) -> Path:
-        """Where an exchange in three steps parks what stood at `live`."""
+        """Temporary path of the previous entry of `live` during an exchange in three renames."""
         return self.kept.with_name(f"{self.kept.name}.swap")
 
 
 def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) -> tuple[LocatedMove, ...]:
-    """Locate every move of a batch, in order."""
+    """Return the moves of a batch with their absolute paths, in order."""
     brought = merge_manifests((batch.manifest,))
     return tuple(
         LocatedMove(
@@ -57,9 +57,9 @@ def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = Fal
 
 
 def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMove, ...]:
-    """Locate the moves of a batch as a journal tells them.
+    """Return the moves of a batch with their absolute paths, and whether the journal proves that each was done.
 
-    One that did not commit may be undone in part although its journal does not say so: the disk was full.
+    If a transaction did not commit, a move may be undone without a record in the journal, because the disk was full.
     """
     items = locate_moves(moving, prefix, work, certain=log.happened(moving))
     if log.committed:
@@ -68,10 +68,10 @@ def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMo
 
 
 def do(item: LocatedMove, mover: Mover) -> None:
-    """Carry a move out.
+    """Perform a move.
 
     Raises:
-        OSError: as the kernel says; nothing has been overwritten.
+        OSError: a rename failed; nothing has been overwritten.
     """
     match item.move.kind:
         case MoveKind.OUT:
@@ -86,10 +86,10 @@ def do(item: LocatedMove, mover: Mover) -> None:
 
 
 def undo_move(item: LocatedMove, mover: Mover) -> None:
-    """Bring back what was there; nothing to do where the move did not happen or is undone already.
+    """Undo a move; do nothing if it was not done or is undone already.
 
     Raises:
-        OSError: as the kernel says; nothing has been overwritten.
+        OSError: a rename failed; nothing has been overwritten.
     """
     if item.move.kind is MoveKind.EXCHANGE:
         _undo_exchange(item, mover)
@@ -99,7 +99,7 @@ def undo_move(item: LocatedMove, mover: Mover) -> None:
 
 
 def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
-    """Yield the rename that undoing would do now, from where to where; nothing where the move did not happen."""
+    """Yield source and target of the rename that undo would do now; nothing if there is nothing to undo."""
     previous = find_previous_entry(item)
     if previous is not None:
         yield previous, item.live
@@ -108,11 +108,11 @@ def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
 
 
 def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
-    """Return whether something foreign stands at `live`, which undoing would have to put away.
+    """Return whether `live` holds foreign content, which undo would have to move away.
 
     Args:
-        item: the move that would be undone.
-        there: what is known of the whole transaction, since a later batch may have changed it again.
+        item: the move to undo.
+        there: known files of the whole transaction, since a later batch may have changed `live` again.
     """
     if not os.path.lexists(item.live) or is_before(item):
         return False
@@ -122,17 +122,17 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
 
 
 def is_before(item: LocatedMove) -> bool:
-    """Return whether `live` is as it was before the move: not done, or undone already."""
+    """Return whether the move was not done, or is undone already."""
     return os.path.lexists(item.kept) if item.move.kind is MoveKind.IN else find_previous_entry(item) is None
 
 
 def is_lost(item: LocatedMove) -> bool:
-    """Return whether what stood at `live` before is nowhere any more: somebody has removed it."""
+    """Return whether the previous entry of `live` cannot be restored, because it was removed since."""
     return item.move.kind is not MoveKind.IN and not any(map(os.path.lexists, (item.live, item.kept, item.swap)))
 
 
 def find_previous_entry(item: LocatedMove) -> Path | None:
-    """Return where the previous entry of `live` is kept, or None if it is not kept anywhere."""
+    """Return the path that keeps the previous entry of `live`, or None if it is not kept."""
     if item.move.kind is MoveKind.IN:
         return None
     if item.move.kind is MoveKind.OUT:
@@ -143,12 +143,12 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
 
 
 def make_plain_arrival(item: LocatedMove) -> LocatedMove:
-    """Make an exchange a move in, as if nothing had stood there: its undoing takes ours away, and returns nothing."""
+    """Return an exchange as a `MoveKind.IN`, whose undo removes our entry and does not restore the previous one."""
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 
 
 def directories_of(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
-    """Yield the directories whose entries the moves change, each of them once."""
+    """Yield the existing directories whose entries the moves change, each once."""
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
 
 
@@ -167,7 +167,7 @@ def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_of_a_copy(item: LocatedMove) -> bool:
-    """Return whether conda has begun another history, as for a clone: it tells of this environment, and stays."""
+    """Return whether conda has started another history, as it does for a clone; that one must stay in place."""
     return (
         item.move.live == HISTORY
         and item.live.is_file()
@@ -176,7 +176,7 @@ def _is_of_a_copy(item: LocatedMove) -> bool:
 
 
 def _keep_later_revisions(item: LocatedMove) -> None:
-    """Carry over what conda has noted in its history since we exchanged it: it is not ours to take away."""
+    """Append revisions that conda wrote since the exchange of its history to the history that is to be restored."""
     if item.move.live == HISTORY:
         carry(list_later_revisions(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
 
@@ -188,7 +188,10 @@ def _from_swap(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_previous_kept(item: LocatedMove) -> bool:
-    """Judge by the journal's word; else by content; where both trees have the same, by inode."""
+    """Return whether `kept` holds the previous entry of `live`.
+
+    The journal decides if it can, else the content, else, if both trees are the same, the inode.
+    """
     if not os.path.lexists(item.kept):
         return False
     return (

@@ -1,8 +1,8 @@
-"""The paths of a journal, none of which may lead out of its environment, whoever wrote it.
+"""Refuse journals with a path that leads out of the environment, whoever wrote them.
 
-Undoing moves and removes what the journal names, and a journal may lie in an environment that somebody else made. So no
-path in it may be absolute or contain ".." (`refuse_escapes`, from the text alone), and none may pass through a symbolic
-link that leads outside (`refuse_ways_out`, from the disk).
+Undo moves and removes the files that a journal names, and the environment with the journal may be somebody else's. So
+no path in it may be absolute or contain ".." (`refuse_escapes`, which checks the text), and none may pass through a
+symbolic link that leads outside (`refuse_ways_out`, which checks the disk).
 """
 
 import os
@@ -29,18 +29,18 @@ from fastinstall.journal.remembered_directories import directories_below
 _CACHE = "__pycache__"
 
 Named = tuple[str, str]
-"""The key of an entry, and a path that stands there."""
+"""The key in an entry, and the path that is its value."""
 
 
 def refuse_escapes(log: Log, file: PurePath) -> None:
-    """Raise if a path of a journal is not one inside the environment.
+    """Raise if a path of a journal is not inside the environment, judged by its text.
 
     Args:
-        log: the journal as it was read.
-        file: where it was read: in the directory of its transaction, or beside it under the name of that.
+        log: the log that was read from the journal.
+        file: path of the journal; its directory, or its own name if it is loose, contains the transaction's identifier.
 
     Raises:
-        DocumentError: names file, line and key.
+        DocumentError: a path leads outside; the message names the file, the line and the key.
     """
     begun = log.begun
     if begun is not None:
@@ -55,19 +55,19 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
 
 
 def refuse_ways_out(prefix: Path, log: Log) -> None:
-    """Raise if something that undoing a journal would touch lies behind a symbolic link out of the environment.
+    """Raise if an undo would touch a path that leads out of the environment through a symbolic link.
 
     Raises:
-        RefusedError: names the directory and where it leads; nothing has been touched.
+        RefusedError: a path does; the message names the directory and its real path. Nothing has been touched.
     """
     refuse_outside(prefix, _list_touched_directories(prefix, log))
 
 
 def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
-    """Raise if a directory, relative to the prefix, lies behind a symbolic link out of the environment.
+    """Raise if a directory, relative to the prefix, leads out of the environment through a symbolic link.
 
     Raises:
-        RefusedError: names the directory and where it leads; nothing has been touched.
+        RefusedError: a directory does; the message names it and its real path. Nothing has been touched.
     """
     home = os.path.realpath(prefix)
     for directory in dict.fromkeys(directories):
@@ -88,18 +88,18 @@ _PATHS: dict[type, tuple[str, ...]] = {
     Adding: ("directories.path", "path", "draft"),
     Conceding: ("paths", "dropped"),
 }
-"""Fields that hold paths relative to the prefix; of lists of values, with the field that does."""
+"""Fields with paths relative to the prefix; "a.b" is field `b` of each value in the list `a`."""
 
 _WORKPLACE_PATHS: dict[type, tuple[str, ...]] = {
     Moving: ("moves.kept",),
     ExternalChangeBegun: ("area",),
     Conceding: ("areas",),
 }
-"""Likewise, relative to the transaction's workplace."""
+"""Fields with paths relative to the transaction's `work` directory, in the same notation."""
 
 
 def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PATHS) -> Iterator[Named]:
-    """Yield every path of an entry that is relative to the prefix, with its key."""
+    """Yield every path of an entry with its key; by default the paths that are relative to the prefix."""
     for place in places.get(type(entry), ()):
         name, _, inner = place.partition(".")
         value = getattr(entry, name)
@@ -124,7 +124,7 @@ def _is_outside(path: str) -> bool:
 
 
 def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
-    """Yield the directories whose entries or times undoing may change."""
+    """Yield the directories whose entries or times an undo may change."""
     begun = log.begun
     if begun is None:
         return
@@ -132,7 +132,7 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
     for entry in log.entries:
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
-                continue  # moved as a whole and read at most; where it goes, a link to elsewhere may have stood before
+                continue  # files inside a moved tree are only read; their directory may have been a link before
             whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, MovingTree)
             yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):

@@ -16,8 +16,8 @@ def read_receipt(prefix: Path) -> Receipt | None:
     """Return the receipt of an environment's current setup, or None if it has none.
 
     Raises:
-        LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
-        DocumentError: it is malformed; names the file and the key, and what to do.
+        LaterDocumentError: a later fastinstall wrote the receipt in a form that this version cannot read.
+        DocumentError: the receipt is malformed; the message names the file and the key, the hint a remedy.
     """
     try:
         data = receipt_data(prefix)
@@ -35,7 +35,7 @@ def receipt_data(prefix: Path) -> dict[str, Any] | None:
     """Return the receipt as stored, with all its keys, or None if there is none.
 
     Raises:
-        DocumentError: it is not a JSON object.
+        DocumentError: the file is not a JSON object.
     """
     file = prefix / RECEIPT
     if not os.path.lexists(file):

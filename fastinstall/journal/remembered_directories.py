@@ -1,4 +1,4 @@
-"""Directories as they were: remembered with their entries, modes and modification times, and restored."""
+"""Record directories (names of entries, modes, modification times) before a change, and restore them after an undo."""
 
 import errno
 import hashlib
@@ -11,18 +11,18 @@ from fastinstall.core import files
 from fastinstall.core.values import immutable
 
 _STAYS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUSY)
-"""It has entries (rmdir(2) knows two names for that), is gone, is something else, or something is mounted there."""
+"""Errors of rmdir(2) to ignore: the path is not empty (two codes), missing, no directory, or a mount point."""
 
 
 @immutable
 class Directory:
-    """A directory whose entries change, as it was before.
+    """A directory as it was before its entries changed.
 
     Attributes:
         path: relative to the prefix.
-        mtime_ns: its modification time, nanoseconds since the epoch.
-        names: a digest of its entries' names.
-        mode: its permission bits.
+        mtime_ns: modification time, nanoseconds since the epoch.
+        names: digest of the names of the entries.
+        mode: permission bits.
     """
 
     path: str
@@ -32,12 +32,12 @@ class Directory:
 
 
 def record(prefix: Path, paths: Iterable[str]) -> tuple[Directory, ...]:
-    """Look at directories below `prefix`; those that are not there are left out."""
+    """Record the state of directories below `prefix`; missing ones are left out."""
     return tuple(_look(prefix, path) for path in dict.fromkeys(paths) if (prefix / path).is_dir())
 
 
 def ancestors(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the directories on the way to paths, each once, a parent before its children.
+    """Return all parent directories of some paths, each once, a parent before its children.
 
     >>> ancestors(("lib/PIL/a.py", "lib/b.py"))
     ('.', 'lib', 'lib/PIL')
@@ -46,10 +46,10 @@ def ancestors(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def restore(prefix: Path, directories: Iterable[Directory]) -> None:
-    """Give directories their modification time back where they hold the same names as then.
+    """Restore the modification times of directories that have the same entry names as recorded.
 
-    Where somebody else has added or removed an entry since, the time stays: Python's importers
-    trust it to notice what is there (importlib's FileFinder caches a listing by its mtime).
+    If somebody has added or removed an entry since, the time is kept: Python's importers rely on it to notice changes
+    (importlib's FileFinder caches a listing by its mtime).
     """
     for directory in directories:
         path = prefix / directory.path
@@ -58,8 +58,8 @@ def restore(prefix: Path, directories: Iterable[Directory]) -> None:
 
 
 def remake(prefix: Path, directories: Iterable[Directory]) -> None:
-    """Make those that are gone, with their modes; parents come before children."""
-    umask = os.umask(0)  # a mode that is given afterwards might never be given
+    """Make missing directories again with their modes; parents must come before children."""
+    umask = os.umask(0)  # set the mode on creation, since a kill could come before a chmod
     try:
         for directory in directories:
             if not (prefix / directory.path).is_dir():
@@ -70,14 +70,14 @@ def remake(prefix: Path, directories: Iterable[Directory]) -> None:
 
 
 def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
-    """Take directories away, the last one first; those that somebody else's entries are in by now stay.
+    """Remove directories, the last one first; those that are not empty are kept.
 
     Raises:
-        OSError: as the kernel says of one that could go.
+        OSError: an empty directory could not be removed.
     """
     for path in reversed(tuple(paths)):
         if not (prefix / path).is_dir():
-            continue  # a disk that is read-only refuses even to remove what is not there
+            continue  # a read-only filesystem reports EROFS even for a missing directory
         try:
             (prefix / path).rmdir()
         except OSError as error:
@@ -86,13 +86,13 @@ def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
 
 
 def list_changed_directories(prefix: Path, paths: Iterable[str]) -> Iterator[Path]:
-    """Yield the directories whose entries change when some are made or taken away: those that are there, each once."""
+    """Yield the existing parent directories of some paths, each once: making or removing the paths changes them."""
     found = dict.fromkeys((prefix / path).parent for path in paths)
     return (directory for directory in found if directory.is_dir())
 
 
 def files_below(prefix: Path, pattern: str) -> Iterator[str]:
-    """Yield all but directories that matches a pattern of `Path.glob` or lies below, relative to `prefix`."""
+    """Yield all non-directories that match a `Path.glob` pattern or are below a match, relative to `prefix`."""
     for found in sorted(prefix.glob(pattern)):
         if found.is_symlink() or not found.is_dir():
             yield found.relative_to(prefix).as_posix()
@@ -102,7 +102,7 @@ def files_below(prefix: Path, pattern: str) -> Iterator[str]:
 
 
 def directories_below(prefix: Path, pattern: str) -> Iterator[str]:
-    """Yield the directories that match a pattern or lie below one that does, a parent before its children."""
+    """Yield the directories that match a pattern or are below a match, relative to `prefix`, parents first."""
     tops = (found for found in sorted(prefix.glob(pattern)) if not found.is_symlink())
     return (Path(directory).relative_to(prefix).as_posix() for top in tops for directory, _, _ in os.walk(top))
 

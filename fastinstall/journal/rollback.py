@@ -1,4 +1,4 @@
-"""Roll back finished setups, the newest first, and bring an interrupted run to its end."""
+"""Roll back finished setups, newest first, and recover from an interrupted run."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -26,13 +26,13 @@ from fastinstall.model.receipt import Receipt
 
 @immutable
 class RolledBack:
-    """Setups that were undone.
+    """The result of a rollback.
 
     Attributes:
-        ids: of their transactions, in the order of undoing; empty: there was none.
-        receipt: of the setup that holds now; None: there is none, or it cannot be read.
-        kept: where foreign content lies now.
-        lost: what stood there before and had been removed by somebody since, relative to the prefix.
+        ids: identifiers of the transactions, in the order in which they were undone; empty if there was none.
+        receipt: receipt of the setup that is current now; None if there is none, or if it cannot be read.
+        kept: new paths of foreign content that was moved away.
+        lost: paths, relative to the prefix, of previous content that was removed since and cannot be restored.
     """
 
     ids: tuple[str, ...]
@@ -46,8 +46,8 @@ class Recovered:
     """An interrupted run that has been recovered.
 
     Attributes:
-        interruption: how far the run had come.
-        undone: content that could not simply be put back.
+        interruption: the interrupted run.
+        undone: the content that could not be restored in place.
     """
 
     interruption: Interruption
@@ -57,24 +57,25 @@ class Recovered:
 def rollback(
     store: JournalStore, *, to: str | None = None, force: bool = False, foreign_entries: tuple[str, ...] = ()
 ) -> RolledBack:
-    """Restore the state before a setup, to the byte: offline, newest setup first.
+    """Undo the newest setup, or all setups from the newest to `to`: offline and to the byte.
 
     The caller holds the environment's lock and has called `recover`. All setups are simulated before the first is
-    undone. Content that a later setup had moved aside, and that would return only in between, moves to `kept/<id>/`.
+    undone. Foreign content that a later setup had moved aside, and that is in the way of an older one, is moved to
+    `kept/<id>/`.
 
     Args:
-        store: of the environment, whose lock is held.
-        to: the transaction of the oldest setup to undo; None for the newest one alone.
+        store: the store of the environment, whose lock the caller holds.
+        to: identifier of the oldest transaction to undo, or the start of it; None for the newest alone.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        foreign_entries: entries, relative to the prefix, of a stack that replaced the setup's and would contradict the
-            restored one (the `.dist-info` of a Pillow that pip installed).
+        foreign_entries: paths, relative to the prefix, of metadata of another stack that would contradict the restored
+            one, such as the `.dist-info` of a Pillow that pip installed since.
 
     Raises:
         RefusedError: a transaction is unfinished, or files differ from those that the journal recorded; nothing has
             changed.
         UsageError: there is no setup `to`.
-        EnvironmentDamagedError: a step failed; says which.
-        DocumentError: the journal of one of them, or of a later one, cannot be read.
+        EnvironmentDamagedError: a step failed; the message says which.
+        DocumentError: the journal of one of the setups, or of a later one, cannot be read.
     """
     chosen = _choose_transactions(store, to)
     steps = foresee_undo(store, [info.id for info in chosen], foreign_entries)
@@ -101,23 +102,23 @@ def rollback(
 def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[str, ...] = ()) -> Recovered | None:
     """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
 
-    The caller holds the environment's lock. A transaction that did not finish is undone, a rollback is finished, and
-    directories that were being made or removed go.
+    An interrupted setup is undone, an interrupted rollback is completed, and transaction directories that were being
+    made or removed are removed.
 
     Args:
-        store: of the environment, whose lock is held.
+        store: the store of the environment, whose lock the caller holds.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        foreign_entries: entries of what has replaced ours meanwhile, relative to the prefix; see `rollback`.
+        foreign_entries: metadata of another stack, relative to the prefix; see `rollback`.
 
     Raises:
-        RefusedError: somebody has put something where what was there has to return; nothing has changed.
-        EnvironmentDamagedError: a step failed; says which.
-        DocumentError: a journal cannot be read, and no other one is unfinished.
+        RefusedError: foreign content is at a path that has to be restored; nothing has changed.
+        EnvironmentDamagedError: a step failed; the message says which.
+        DocumentError: no transaction is unfinished, but a journal cannot be read.
     """
     cleaned_up = _clean_up(store)
     info = _find_unfinished(store.readable())
     if info is None:
-        store.transactions()  # for what it raises
+        store.transactions()  # raises if a journal cannot be read
         return cleaned_up
     terms = UndoTerms(reason="interrupted", force=force, foreign_entries=foreign_entries)
     kind = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
@@ -138,7 +139,7 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
     """Return the transactions that can be undone, newest first.
 
     Raises:
-        RefusedError: one is unfinished.
+        RefusedError: a transaction is unfinished.
     """
     infos = store.readable()
     unfinished = _find_unfinished(infos)
@@ -149,20 +150,20 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
 
 
 def is_transaction(store: JournalStore, given: str) -> bool:
-    """Return whether there is a transaction whose identifier begins so."""
+    """Return whether there is a transaction whose identifier begins with `given`."""
     return any(info.id.startswith(given) for info in store.readable())
 
 
 def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to") -> int:
-    """Find a transaction by its identifier or by the beginning of it that no other has.
+    """Return the index of the transaction with an identifier, or with a unique beginning of one.
 
     Args:
         infos: the transactions to choose from, newest first.
-        given: what was asked for.
-        flag: the option that asked, for the hint's example.
+        given: the identifier, or its beginning.
+        flag: the command-line option, for the hint's example.
 
     Raises:
-        UsageError: there is none, or there are several; names those that are known.
+        UsageError: no transaction or several match; the message lists the candidates.
     """
     known = [info.id for info in infos]
     meant = [each for each in known if each == given] or [each for each in known if given and each.startswith(given)]
@@ -175,7 +176,7 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
 
 
 def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
-    """Describe what has come about between two steps, since all of them were looked at."""
+    """Return the error for a rollback that stopped between two steps, because files changed after the simulation."""
     return EnvironmentDamagedError(
         error.message,
         hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
@@ -186,7 +187,7 @@ def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: Fasti
 def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
     newest_first = list_undoable_transactions(store)
     chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
-    for each in store.unreadable():  # what came later lies on top of what is to be undone
+    for each in store.unreadable():  # a later one would have to be undone first
         if not chosen or not store.is_before(each.transaction, chosen[-1]):
             store.read(each.transaction)  # raises, since it cannot be read
     return chosen
@@ -197,7 +198,7 @@ def _find_unfinished(infos: Sequence[TransactionInfo]) -> TransactionInfo | None
 
 
 def _clean_up(store: JournalStore) -> Recovered | None:
-    """Clear away what is left of making or removing directories; returns the newest of that."""
+    """Remove strays and partly made or removed transaction directories; return the newest of those interruptions."""
     leftovers = (*find_stray_interruptions(store.prefix), *find_loose_interruptions(store.prefix))
     found = sorted(leftovers, key=lambda each: each.id)
     try:

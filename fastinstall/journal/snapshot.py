@@ -1,7 +1,7 @@
-"""What doctor needs from fastinstall's directory inside an environment: what is unfinished or unreadable there.
+"""Summarize an environment's transactions quickly: finished, interrupted and unreadable ones.
 
-Journals are read only by the names of their events, without making the values of `entries`: doctor only asks whether
-there is something to undo. Undoing reads them whole.
+Of journals, only the first line and the names of the events are interpreted, which is enough for doctor. Undo reads
+them completely, as `entries`.
 """
 
 import re
@@ -27,16 +27,17 @@ EVENTS = frozenset(
         *("adding", "committing", "committed", "conceding", "undoing"),
     }
 )
-"""The events of journals that this version knows; `entries` has a value for each."""
+"""Names of all journal events that this version knows; `entries` has a class for each."""
 
 _BEGUN, _COMMITTED, _UNDOING = "begun", "committed", "undoing"
 
 
 def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory:
-    """Read what is on record of an environment's transactions. Raises nothing: what cannot be read is named.
+    """Summarize an environment's transactions; unreadable files are part of the result, not exceptions.
 
     Args:
-        sized: also count what they hold on the disk.
+        prefix: the environment's prefix.
+        sized: also measure how many bytes of disk space the committed transactions occupy.
     """
     summaries = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
     holding = tuple(each for each in summaries if each.is_readable and each.holds)
@@ -52,18 +53,18 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
 
 
 def _measure_held_bytes(holding: "Iterable[_JournalSummary]") -> int:
-    from fastinstall.journal.disk_space import measure_freed_bytes  # noqa: PLC0415 (a quick examination measures nothing)
+    from fastinstall.journal.disk_space import measure_freed_bytes  # noqa: PLC0415 (not needed by a quick examination)
 
     return measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
 
 
 @immutable
 class Title:
-    """What a transaction was.
+    """A short description of a transaction, from its plan.
 
     Attributes:
-        verb: what was called ("setup", "guard install --pin"); empty if nobody wrote it down.
-        stack: what that brought ("pillow 13.0.0+simd.v2.v3"); empty if it brought none.
+        verb: the command that was run ("setup", "guard install --pin"); empty if the plan does not say.
+        stack: the installed stack ("pillow 13.0.0+simd.v2.v3"); empty if none was installed.
     """
 
     verb: str = ""
@@ -71,7 +72,7 @@ class Title:
 
 
 def title_of(directory: Path) -> Title:
-    """Read the title of the transaction whose directory this is."""
+    """Return the title of the transaction in a directory; an empty title if its plan cannot be read."""
     try:
         plan = json_data(foreign.read_bytes(directory / PLAN))
     except (OSError, ValueError):
@@ -82,21 +83,21 @@ def title_of(directory: Path) -> Title:
 
 
 def find_verb(plan: Mapping[str, object]) -> str:
-    """Return what was called, as a plan says it; empty if it does not."""
+    """Return the command that a plan belongs to; empty if the plan does not say."""
     verb = plan.get("verb")
     return verb if isinstance(verb, str) else ""
 
 
 def find_unfinished_transaction(history: EnvironmentHistory) -> str | None:
-    """Return the newest transaction that neither committed nor was undone to its end, by its identifier."""
+    """Return the identifier of the newest interrupted setup or rollback, or None if there is none."""
     kinds = (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK)
     unfinished = (each.id for each in history.interruptions if each.kind in kinds)
     return next(unfinished, None)
 
 
 def is_at_work(prefix: Path) -> bool:
-    """Return whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
-    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (where something seems to be interrupted)
+    """Return whether a running fastinstall holds the environment's lock: its transaction is not interrupted."""
+    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (needed only after an interruption)
 
     for locked in (prefix / LOCK_FILE, prefix):
         with suppress(OSError):
@@ -106,7 +107,13 @@ def is_at_work(prefix: Path) -> bool:
 
 
 def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unreadable:
-    """Describe a document that cannot be read, as a value."""
+    """Return the description of a document that cannot be read.
+
+    Args:
+        error: the error that reading it raised.
+        file: path of the document.
+        transaction: identifier of its transaction; empty if it belongs to none.
+    """
     later = isinstance(error, LaterDocumentError)
     return Unreadable(
         file=file,
@@ -119,7 +126,7 @@ def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unrea
 
 @immutable
 class _JournalSummary:
-    """A journal, looked at; `error` says why it cannot be read."""
+    """Facts from a journal; `error` is set if the journal cannot be read."""
 
     file: Path
     id: str
@@ -151,7 +158,7 @@ def _summarize_journal(file: Path) -> _JournalSummary:
         events = _read_events(file)
         begun = events[0] if events else {}
         if begun.get("event") != _BEGUN or not isinstance(begun.get("sequence"), int):
-            raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (told like the others)
+            raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (handled like other errors)
     except DocumentError as error:
         return _JournalSummary(file=file, id=name, work=file.parent, error=error)
     return _JournalSummary(
@@ -166,13 +173,22 @@ def _summarize_journal(file: Path) -> _JournalSummary:
 
 
 def _locate_workplace(file: Path, work: str) -> Path:
-    """Return where its stage and aside lie: in its own directory, or beside site-packages."""
+    """Return the directory of the transaction's `stage` and `aside`.
+
+    Args:
+        file: the journal.
+        work: that directory as recorded in the journal, relative to the prefix; empty for the journal's directory.
+    """
     prefix = file.parents[len(Path(TRANSACTIONS).parts) + 1]
     return prefix / work if work else file.parent
 
 
 def _read_events(file: Path) -> list[dict[str, Any]]:
-    """Return the whole lines of a journal, of which the first says what was begun."""
+    """Return the complete lines of a journal as JSON objects.
+
+    Raises:
+        DocumentError: the journal cannot be read, or a line is malformed or of a later fastinstall.
+    """
     try:
         lines = split_whole_lines(foreign.read_text(file, errors="surrogateescape"))
     except OSError as error:
@@ -183,7 +199,7 @@ def _read_events(file: Path) -> list[dict[str, Any]]:
 
 
 def sequence_in(file: Path) -> int | None:
-    """Read a transaction's number from the first line of its journal, or return None if the line has none."""
+    """Return the sequence number in the first line of a journal, or None if it cannot be read."""
     try:
         line = foreign.read_text(file, errors="surrogateescape").partition("\n")[0]
         sequence = _parse_event(line, f"{file}:1").get("sequence")
@@ -193,14 +209,14 @@ def sequence_in(file: Path) -> int | None:
 
 
 def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
-    """Raise if a journal says what this version does not know.
+    """Raise if a later fastinstall wrote a journal in a form that this version does not know.
 
     Args:
-        events: its lines, as JSON; the first one names its schema, and the version that writes it.
-        file: the journal, for messages.
+        events: the lines as JSON objects; the first has the schema and the version that wrote the journal.
+        file: path of the journal, for error messages.
 
     Raises:
-        LaterDocumentError: its schema bears a higher number, or an event is not known.
+        LaterDocumentError: the schema is later than ours, or an event is unknown.
     """
     version = ""
     for number, event in enumerate(events, start=1):
@@ -230,7 +246,7 @@ def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interrupt
 
 
 def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
-    """Yield what is left of transactions whose directories were being made or removed."""
+    """Yield an interruption for each transaction that was killed while its directories were made or removed."""
     for file in find_loose_journals(prefix):
         summary = _summarize_journal(file)
         kind = UnfinishedRun.CLEANUP if {_COMMITTED, _UNDOING} & summary.events else UnfinishedRun.PREPARATION
@@ -239,7 +255,7 @@ def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
 
 
 def find_stray_interruptions(prefix: Path) -> Iterator[Interruption]:
-    """Yield directories of ended transactions that a process has made again (`strays`)."""
+    """Yield an interruption for each directory of an ended transaction that a process made again (`strays`)."""
     for directory in list_strays(prefix):
         begun = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-", directory.name)
         at = "{}-{}-{}T{}:{}:{}Z".format(*begun.groups()) if begun else ""
@@ -247,7 +263,7 @@ def find_stray_interruptions(prefix: Path) -> Iterator[Interruption]:
 
 
 def find_loose_journals(prefix: Path) -> Iterator[Path]:
-    """Yield journals whose directories are not all there; see `store`."""
+    """Yield journals of transactions whose directories are incomplete; see `transaction_directories`."""
     for path in (".", SHARE, ROOT):
         directory = prefix / path
         if directory.is_dir():
@@ -255,7 +271,7 @@ def find_loose_journals(prefix: Path) -> Iterator[Path]:
 
 
 def _describe_damaged_journals(summaries: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
-    """Yield damaged journals; a directory of bytecode alone is nobody's way back."""
+    """Yield damaged or missing journals, except of strays, whose directories hold only bytecode."""
     for each in summaries:
         if each.error is not None and not is_stray(each.file.parent):
             yield unreadable(each.error, each.file, each.id)

@@ -20,7 +20,7 @@ class Stamp:
 
 
 def stamp(moment: datetime, token: str) -> Stamp:
-    """Make the stamp of an aware moment and a token of six hexadecimal digits.
+    """Return the stamp for a timezone-aware time and a token of six hexadecimal digits.
 
     >>> from datetime import UTC, datetime
     >>> stamp(datetime(2026, 11, 21, 10, 15, tzinfo=UTC), "3fa2c1").id
@@ -31,5 +31,5 @@ def stamp(moment: datetime, token: str) -> Stamp:
 
 
 def make_stamp() -> Stamp:
-    """Make the stamp of now: the one place where the journal asks for the time and for randomness."""
+    """Return a stamp of the current time with a random token."""
     return stamp(datetime.now(UTC), secrets.token_hex(3))

@@ -1,4 +1,4 @@
-"""The directory of fastinstall inside an environment: its transactions, found and read.
+"""Find and read the transactions in fastinstall's directory inside an environment.
 
 Its layout is described in `layout`. Reading takes no lock and changes nothing.
 """
@@ -25,17 +25,17 @@ from fastinstall.model.receipt import Receipt
 
 @immutable
 class TransactionInfo:
-    """A transaction as its directory tells it.
+    """Facts of a transaction, read from its directory.
 
     Attributes:
         id: the identifier, which sorts by time.
-        at: when it began, ISO 8601, UTC.
-        sequence: its number in this environment; undoing goes from the highest down.
+        at: time of the start, ISO 8601, UTC.
+        sequence: number of the transaction in this environment; transactions are undone in descending order.
         state: open, committed, or being undone.
-        committed: whether it ever held.
-        entries: what it moved, or had another program change, relative to the prefix.
-        directory: holds its journal and its plan.
-        work: of its stage and of what it moved aside.
+        committed: whether the transaction has committed, even if it is being undone now.
+        entries: paths, relative to the prefix, that were moved or announced for another program's change.
+        directory: directory of the journal and the plan.
+        work: directory of `stage` and `aside`.
     """
 
     id: str
@@ -49,20 +49,20 @@ class TransactionInfo:
 
     @property
     def held_bytes(self) -> int:
-        """The disk space that giving it up would free; walks its trees."""
+        """Bytes of disk space that forgetting the transaction would free; walks its directories."""
         return measure_freed_bytes({self.directory, self.work})
 
     @property
     def title(self) -> Title:
-        """What it was; reads its plan."""
+        """Short description of the transaction, read from its plan."""
         return title_of(self.directory)
 
 
 class JournalStore:
-    """What we keep in one environment.
+    """fastinstall's directory in one environment, with its receipt and transactions.
 
     Args:
-        prefix: of the environment, absolute.
+        prefix: absolute prefix of the environment.
     """
 
     def __init__(self, prefix: Path) -> None:
@@ -76,7 +76,7 @@ class JournalStore:
         """Return the receipt of the current setup, or None if there is none.
 
         Raises:
-            DocumentError: it is malformed; names the file and the key.
+            DocumentError: the receipt is malformed; the message names the file and the key.
         """
         return read_receipt(self.prefix)
 
@@ -84,7 +84,7 @@ class JournalStore:
         """Return all transactions, newest first.
 
         Raises:
-            DocumentError: a journal cannot be read; names the file, the line and the key.
+            DocumentError: a journal cannot be read; the message names the file, the line and the key.
         """
         found = [self.read(directory.name) for directory in self._list_directories() if (directory / JOURNAL).is_file()]
         return tuple(sorted(found, key=attrgetter("sequence"), reverse=True))
@@ -96,31 +96,34 @@ class JournalStore:
         return tuple(sorted(infos, key=attrgetter("sequence"), reverse=True))
 
     def unreadable(self) -> tuple[Unreadable, ...]:
-        """Return directories of transactions whose journal cannot be read, or is gone; strays are left out."""
+        """Return the transactions whose journal is unreadable or missing, except strays (`is_stray`)."""
         found = (self._read_or_report(directory) for directory in self._list_directories() if not is_stray(directory))
         return tuple(each for each in found if isinstance(each, Unreadable))
 
     def unfinished(self) -> TransactionInfo | None:
-        """Return the transaction that neither committed nor was undone to its end, if there is one.
+        """Return the newest transaction that is open or only partly undone, or None if there is none.
 
         Raises:
-            DocumentError: a journal is malformed; names the file, the line and the key.
+            DocumentError: a journal is malformed; the message names the file, the line and the key.
         """
         return next((info for info in self.transactions() if info.state is not Phase.COMMITTED), None)
 
     def is_before(self, identifier: str, other: TransactionInfo) -> bool:
-        """Return whether a transaction that cannot be read came before another: by its first line, else by its name."""
+        """Return whether an unreadable transaction is older than another.
+
+        The sequence number in its journal's first line decides if it can be read, else the time in the identifier.
+        """
         sequence = sequence_in(self.directory(identifier) / JOURNAL)
         if sequence is not None:
             return sequence < other.sequence
-        return identifier.partition("-")[0] < other.id.partition("-")[0]  # two of one second have the same
+        return identifier.partition("-")[0] < other.id.partition("-")[0]  # equal, so False, for two of one second
 
     def held_by(self, identifier: str) -> int:
-        """Return the disk space of the directory of a transaction, in bytes, whatever lies in it."""
+        """Return the disk space of a transaction's directory, in bytes, even if its journal is unreadable."""
         return measure_freed_bytes((self.directory(identifier),))
 
     def directory(self, identifier: str) -> Path:
-        """Return where a transaction keeps its journal."""
+        """Return the directory of a transaction's journal and plan."""
         return self.transactions_directory / identifier
 
     def journal(self, identifier: str) -> Journal:
@@ -128,7 +131,7 @@ class JournalStore:
         return Journal(self.directory(identifier) / JOURNAL)
 
     def relative(self, path: Path) -> str:
-        """Return a path of this environment, relative to its prefix."""
+        """Return an absolute path of this environment relative to the prefix."""
         return path.relative_to(self.prefix).as_posix()
 
     def _list_directories(self) -> list[Path]:
@@ -140,7 +143,8 @@ class JournalStore:
         """Read one transaction.
 
         Raises:
-            DocumentError: its journal cannot be read; names file, line and key, and the command that puts it away.
+            DocumentError: the journal cannot be read; the message names file, line and key, and the hint is a command
+                that moves the transaction out of the way.
         """
         journal = self.journal(identifier)
         try:

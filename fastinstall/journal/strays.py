@@ -1,7 +1,7 @@
-"""Remove directories of ended transactions that a process made again after a kill.
+"""Remove directories of ended transactions that a Python process made again (strays).
 
-Python makes the directories on the way to the bytecode that it writes. A transaction's directory without a journal is
-such a stray if it holds bytecode and nothing else: then nothing of anybody's can be lost with it.
+Python makes missing parent directories of the bytecode that it writes. A transaction's directory is a stray if it has
+no journal and no files but bytecode, so that removing it loses nothing.
 """
 
 import os
@@ -13,7 +13,7 @@ from fastinstall.journal.layout import JOURNAL, LOOSE, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.remembered_directories import remove_empty
 
 _BYTECODE = re.compile(r"\.pyc(\.\d+)?$")
-"""Also a file that is not renamed yet: `importlib._bootstrap_external._write_atomic`."""
+"""Matches temporary names too; see `importlib._bootstrap_external._write_atomic`."""
 _BESIDE = LOOSE.removesuffix(r"\.jsonl")
 
 
@@ -39,10 +39,12 @@ def list_strays(prefix: Path) -> tuple[Path, ...]:
 
 
 def remove_strays(prefix: Path) -> tuple[Path, ...]:
-    """Remove strays, and what is empty after that; return them. The caller holds the environment's lock.
+    """Remove strays and parent directories that become empty, and return the strays in fastinstall's directory.
+
+    The caller holds the environment's lock.
 
     Raises:
-        OSError: as the kernel says.
+        OSError: a stray could not be removed.
     """
     strays = list_strays(prefix)
     for path in (*strays, *_list_strays_beside_packages(prefix)):
@@ -53,7 +55,7 @@ def remove_strays(prefix: Path) -> tuple[Path, ...]:
 
 
 def _list_strays_beside_packages(prefix: Path) -> tuple[Path, ...]:
-    """List strays where site-packages is on another filesystem than our directory."""
+    """Return strays in site-packages, which has `stage` and `aside` if it is on another filesystem than the prefix."""
     found = (
         (path, re.fullmatch(_BESIDE, path.name)) for path in prefix.glob("lib*/python*/site-packages/.fastinstall-*")
     )

@@ -1,7 +1,7 @@
 """A transaction: stage beside the target, record what will move, move it, and commit or undo.
 
-The caller holds the environment's lock (`setup.exclusive.hold_environment_lock`) and has called `recover` before. Each
-batch of moves is checked before its first one: possible, and nothing foreign in the way.
+The caller holds the environment's lock (`setup.exclusive.hold_environment_lock`) and has called `recover`. Before the
+first move of a batch, all its moves are checked: each must be possible, with nothing foreign in the way.
 """
 
 import contextlib
@@ -32,24 +32,24 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys
 
 _REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
-"""Whether something must stand at `live` and at `kept` before a move."""
+"""For each kind of move: whether `live` and `kept` must exist before it."""
 
 
 def begin(
     store: JournalStore, plan_document: Mapping[str, object], *, site_packages: PurePath, stamp: Stamp
 ) -> "Transaction":
-    """Open a transaction; nothing that Python looks at has changed yet.
+    """Open a transaction; no file that Python searches changes yet.
 
     Args:
-        store: of the environment, whose lock is held.
-        plan_document: what will be done, as JSON-ready data; kept for people and for doctor.
-        site_packages: where the moves will happen; stage and aside lie on its filesystem.
+        store: the store of the environment, whose lock the caller holds.
+        plan_document: the plan as JSON-ready data; kept for the user and for doctor.
+        site_packages: the directory of the moves; `stage` and `aside` are made on its filesystem.
         stamp: the transaction's identity (`make_stamp()`).
 
     Raises:
-        RefusedError: another one is unfinished, or site-packages lies outside of the environment.
-        FailedError: its directories cannot be made; nothing has changed.
-        EnvironmentDamagedError: nor can those that had been made be removed.
+        RefusedError: another transaction is unfinished, or site-packages is outside the environment.
+        FailedError: the transaction's directories cannot be made; nothing has changed.
+        EnvironmentDamagedError: only some directories could be made, and they cannot be removed.
     """
     unfinished = store.unfinished()
     if unfinished is not None:
@@ -66,20 +66,20 @@ def begin(
 
 
 class Transaction:
-    """An open transaction. As a context manager it is undone where the block fails or does not commit.
+    """An open transaction; as a context manager it is undone if the block fails or does not commit.
 
-    What the kernel refuses to the block leaves it as a `FailedError`: all is as before by then.
+    An `OSError` in the block is raised as a `FailedError` after the undo.
 
     Args:
-        store: of the environment that it changes.
-        begun: the entry that opened its journal.
+        store: the store of the environment that the transaction changes.
+        begun: the entry that opened the journal.
 
     Attributes:
         id: the identifier, which sorts by time.
-        work: holds `stage` and `aside`; `Move.kept` is relative to it.
-        stage: where what comes in is prepared.
-        aside: where what goes out is kept.
-        window_ns: how long the moves have taken in all, nanoseconds.
+        work: the directory of `stage` and `aside`; `Move.kept` is relative to it.
+        stage: the directory in which incoming files are prepared.
+        aside: the directory that keeps outgoing files.
+        window_ns: total duration of all moves, in nanoseconds.
     """
 
     def __init__(self, store: JournalStore, begun: TransactionBegun) -> None:
@@ -96,17 +96,16 @@ class Transaction:
         self._made: dict[Path, None] = {}
 
     def perform(self, planned: Sequence[Move]) -> None:
-        """Announce the moves, make what comes in durable, then move, one right after the other.
+        """Make the incoming files durable, record the moves in the journal, and perform them without a pause.
 
         Raises:
-            RefusedError: something foreign stands in the way, or lies behind a link out of the environment; nothing of
-                this call has happened.
-            FailedError: a move failed; the caller undoes.
+            RefusedError: something foreign is in the way, or a link leads out of the environment; nothing was moved.
+            FailedError: a move failed, and the caller must undo.
         """
         self._give_rights(planned)
         moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
         self._journal.append(moving)
-        # These have to be there, and to outlive a power failure, before something of before goes there.
+        # The target directories must exist and be durable before existing files are moved into them.
         for path in moving.created:
             rights.make_given_directories(self._store.prefix / path)
         for place in ((self.work / move.kept).parent for move in planned):
@@ -120,16 +119,16 @@ class Transaction:
         self.window_ns += window_ns
 
     def add(self, path: str, text: str, *, place: int = -1) -> None:
-        """Put text into a file that others write to as well; undoing takes out this text alone.
+        """Insert text into a file that other programs write too; an undo removes only this text.
 
         Args:
-            path: of the file, relative to the prefix; made where it is missing.
-            text: what is added, byte for byte in UTF-8.
-            place: where it goes, in bytes from the start of the file; -1 for the end.
+            path: the file, relative to the prefix; created if it is missing.
+            text: the text, which is written in UTF-8 without newline translation.
+            place: byte offset of the text in the file; -1 for the end.
 
         Raises:
-            RefusedError: the file is a link out of the environment, or lies behind one.
-            OSError: as the kernel says; the caller undoes.
+            RefusedError: the path leads out of the environment through a symbolic link.
+            OSError: writing failed, and the caller must undo.
         """
         refuse_outside(self._store.prefix, (path,))
         adding = additions.describe_addition(self._store, self.id, path, text, place)
@@ -137,15 +136,15 @@ class Transaction:
         additions.add(self._store, adding)
 
     def run_external_change(self, change: ExternalChange, act: Callable[[], None]) -> None:
-        """Copy and announce what another program is going to change, have it do so, and note what it did.
+        """Copy the files that another program is going to change, run the program, and record what it changed.
 
         Args:
-            change: what it may take away, overwrite and bring; all else that it does is not undone.
-            act: calls it, and returns when it has ended.
+            change: the paths that the program may remove, overwrite or create; its other changes cannot be undone.
+            act: runs the program, and returns when it has ended.
 
         Raises:
-            FailedError: a path of the external change lies outside of the environment; nothing has changed.
-            Exception: whatever `act` raises, once what it did is noted; the caller undoes.
+            FailedError: a path of `change` is outside the environment; nothing has changed.
+            Exception: any exception of `act`, after the changes are recorded; the caller must undo.
         """
         area = self.aside / f"external-change-{next(self._changes)}"
         begun = external_changes.prepare(change, self._store.prefix, area, self.work)
@@ -159,34 +158,35 @@ class Transaction:
         self._journal.append(external_changes.outcome(begun, self._store.prefix))
 
     def commit(self, receipt: Receipt) -> None:
-        """Put the receipt in place; from here on only a rollback undoes this transaction.
+        """Put the receipt in place; from then on only a rollback undoes this transaction.
 
         Raises:
-            OSError: as the kernel says; the caller undoes.
+            OSError: the receipt could not be written, and the caller must undo.
         """
         document = redact_text(codec.dump(self._make_receipt_document(receipt)))
         files.write_text(self._store.directory(self.id) / "next-receipt.json", document)
         self._replace_receipt(receipt.created_at)
 
     def retire(self, at: str) -> None:
-        """Take the receipt away, which is kept here for a rollback: from here on nothing is set up.
+        """Commit without a receipt: the environment no longer counts as set up; a rollback restores the old receipt.
 
         Args:
-            at: when, ISO 8601, UTC.
+            at: time of the commit, ISO 8601, UTC.
 
         Raises:
-            OSError: as the kernel says; the caller undoes.
+            OSError: the receipt could not be moved, and the caller must undo.
         """
         self._replace_receipt(at)
 
     def undo(self, reason: str) -> None:
-        """Bring everything back to what it was, and discard the stage.
+        """Restore the environment to its state before the transaction, and discard the stage.
 
         Raises:
-            RefusedError: an installer has replaced what was brought in: what it put there stays, and what was there
-                before is kept; says where.
-            FailedError: another program has altered it: everything is as before, and what was altered is kept.
-            EnvironmentDamagedError: it could not be; says what is where and what to do.
+            RefusedError: another installer has replaced the installed files: its files stay, and the message says where
+                the previous ones are kept.
+            FailedError: another program has altered the installed files: the environment is as before, and the altered
+                files are kept.
+            EnvironmentDamagedError: the undo failed; the message says how to recover.
         """
         self._over = True
         try:
@@ -203,7 +203,7 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Undo what failed or did not commit; a block that fails after its commit too: it ended with an error."""
+        """Undo unless the block committed without an error; an error after the commit undoes as well."""
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return
@@ -215,7 +215,7 @@ class Transaction:
             ) from error
 
     def _undo_surely(self, reason: str) -> None:
-        """Undo, and finish it if an interruption arrived before signals were deferred."""
+        """Undo; after a KeyboardInterrupt that came before signals were deferred, finish the undo and raise it."""
         try:
             self.undo(reason)
         except KeyboardInterrupt:
@@ -224,7 +224,7 @@ class Transaction:
             raise
 
     def _give_rights(self, planned: Sequence[Move]) -> None:
-        """Give incoming files owner and mode of the file that they replace, or else of their directory."""
+        """Give incoming files the owner and mode of the file that they replace, or else those of their directory."""
         for move in planned:
             live, staged = self._store.prefix / move.live, self.work / move.kept
             if move.kind is MoveKind.OUT or not os.path.lexists(staged):
@@ -236,7 +236,7 @@ class Transaction:
                     rights.give_tree(held, rights.read_rights(_find_directory(live.parent)))
 
     def _give_away_directories(self) -> None:
-        """Give the transaction's directories, made by root, to the environment's owner, who can then undo it.
+        """Give directories that root made for the transaction to the environment's owner, who can then undo it.
 
         The content of `stage` and `aside` keeps its own rights.
         """
@@ -249,7 +249,7 @@ class Transaction:
                 rights.give_entry(held, rights.read_rights(place))
 
     def _replace_receipt(self, at: str) -> None:
-        """Keep the current receipt here, and put the next one in its place, if there is one."""
+        """Move the current receipt to the transaction's directory, and the next one, if any, into its place."""
         own, current = self._store.directory(self.id), self._store.receipt_file
         upcoming = own / "next-receipt.json"
         self._give_away_directories()
@@ -264,7 +264,10 @@ class Transaction:
         self._over = True
 
     def _make_receipt_document(self, receipt: Receipt) -> dict[str, object]:
-        """Return the receipt as JSON; a receipt of the current setup keeps what a later fastinstall has noted of it."""
+        """Return the receipt as JSON-ready data, with unknown keys of a current receipt of the same setup.
+
+        A later fastinstall may have written those keys.
+        """
         document = codec.document("receipt", receipt)
         try:
             before = receipt_data(self._store.prefix)
@@ -289,11 +292,11 @@ class Transaction:
 
 
 def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:
-    """Check the moves, make what comes in durable, and describe all of it for the journal.
+    """Check the moves, make the incoming files durable, and return the journal entry that announces the moves.
 
     Raises:
-        RefusedError: something foreign stands where a move would put something, or a link leads out of the environment.
-        FailedError: what a move would take is not there, or its paths are not of the agreed form.
+        RefusedError: something foreign is at the target of a move, or a link leads out of the environment.
+        FailedError: the source of a move is missing, or its paths do not have the required form.
     """
     _check(planned, prefix, work)
     refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
@@ -316,12 +319,12 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
 
 
 def _find_directory(path: Path) -> Path:
-    """Return a directory, or the nearest one above it that is there."""
+    """Return a directory, or its nearest existing parent."""
     return next(each for each in (path, *path.parents) if each.is_dir())
 
 
 def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
-    """Make the error of an undoing that could not begin; its own words are meant for a rollback."""
+    """Return the error for an undo that could not begin, with a hint for recovery instead of the one for rollback."""
     recover = recover_command(store.prefix)
     hint = f"{error.hint}; then: {recover}" if error.hint else recover
     details = error.details if isinstance(error, RefusedError) else ()
@@ -329,7 +332,7 @@ def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) 
 
 
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Simulate the moves in order, since one may make room for the next."""
+    """Raise if a move is impossible; simulate them in order, since one may make room for the next."""
     there: dict[Path, bool] = {}
     for move in planned:
         _check_form(move)

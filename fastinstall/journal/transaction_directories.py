@@ -1,8 +1,8 @@
 """Make and remove the directories of a transaction, so that a kill at any moment leaves nothing behind.
 
-Before the first directory is made, and before the first one is removed, the journal lies as `.fastinstall-<id>.jsonl`
-in a directory that outlives them. While it lies there, the transaction does not exist, and
-`clean_up_transaction_directories` removes what its first line names.
+While directories are made or removed, the journal is named `.fastinstall-<id>.jsonl` (loose) and is in a directory that
+outlives them. A transaction with a loose journal does not count; `clean_up_transaction_directories` removes the
+directories that the journal's first line lists.
 """
 
 import errno
@@ -30,12 +30,12 @@ from fastinstall.model.history import Phase
 def create_transaction_directories(
     store: JournalStore, stamp: Stamp, *, site_packages: PurePath, plan: Mapping[str, object]
 ) -> TransactionBegun:
-    """Make the directories of a transaction, its plan and its journal: all of it, or nothing.
+    """Make the directories of a transaction, its plan and its journal: all of them, or nothing.
 
     Raises:
-        RefusedError: site-packages, or where we keep what is ours, lies outside the environment.
-        OSError: as the kernel says; what had been made is removed.
-        EnvironmentDamagedError: it could not be.
+        RefusedError: site-packages or fastinstall's directory is outside the environment.
+        OSError: a file or directory could not be made, and the others are removed.
+        EnvironmentDamagedError: some files were made and could not be removed.
     """
     for path in (SHARE, ROOT, TRANSACTIONS):
         _require_inside(store, store.prefix / path)
@@ -55,7 +55,7 @@ def create_transaction_directories(
 
 
 def remove_transaction_directories(store: JournalStore, begun: TransactionBegun) -> None:
-    """Take a transaction's directories away, once nothing in them is needed any more."""
+    """Remove the directories of a transaction that is undone or forgotten."""
     loose = _make_loose_path(store, begun)
     log = store.journal(begun.id).read()
     files.rename(store.journal(begun.id).file, loose)
@@ -64,7 +64,7 @@ def remove_transaction_directories(store: JournalStore, begun: TransactionBegun)
 
 
 def clean_up_transaction_directories(store: JournalStore) -> None:
-    """Clear away what an interrupted creation or removal of transaction directories has left behind."""
+    """Remove the remains of transaction directories whose creation or removal was interrupted."""
     for file in tuple(find_loose_journals(store.prefix)):
         _dismantle(store, Journal(file), _read_loose_log(file))
 
@@ -98,7 +98,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -
 
 
 def _is_one_mount(one: Path, other: Path) -> bool:
-    """Return whether a rename can go between two directories: one filesystem, one mount; False if unknown."""
+    """Return whether two directories are on one filesystem and mount, so that a rename works; False if unknown."""
     return _OPEN_FILES.is_dir() and _find_mount(one) == _find_mount(other)
 
 
@@ -137,7 +137,7 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
     try:
         if store.journal(begun.id).file.exists():
             remove_transaction_directories(store, begun)
-        elif loose.file.exists():  # it comes before all else: without it nothing was made
+        elif loose.file.exists():  # the journal is written first: if it is missing, nothing was made
             _dismantle(store, loose, Log(entries=(begun,)))
     except OSError as error:
         raise EnvironmentDamagedError(
@@ -148,10 +148,10 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
 
 
 def _read_loose_log(file: Path) -> Log:
-    """Read a loose journal; one whose first line was cut off by death has no lines: nothing had been made then.
+    """Return the log of a loose journal; empty if the process died in its first line, before it made a directory.
 
     Raises:
-        DocumentError: it was damaged, or written by a later fastinstall: what it names is left alone.
+        DocumentError: the journal is damaged, or a later fastinstall wrote it; nothing is removed.
     """
     try:
         return Journal(file).read()
@@ -163,7 +163,7 @@ def _read_loose_log(file: Path) -> Log:
 
 
 def _has_line(file: Path) -> bool:
-    """Return whether a first line was written, or what is there is no journal of ours at all."""
+    """Return whether the first line is complete; True if the file cannot be read, as it is then not our journal."""
     try:
         return b"\n" in foreign.read_bytes(file)
     except OSError:
@@ -181,10 +181,10 @@ def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
                 store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")
             )
         )
-    remembered_directories.restore(store.prefix, remembered)  # all but the one that holds the journal itself
+    remembered_directories.restore(store.prefix, remembered)  # not yet of the loose journal's directory
     files.discard(loose.file)
     if _is_the_last(store):
-        remembered_directories.remove_empty(store.prefix, (ROOT,))  # it held the journal itself
+        remembered_directories.remove_empty(store.prefix, (ROOT,))  # the loose journal may have been in it
     remembered_directories.restore(store.prefix, remembered)
     _finalize_directories(*(path for path in (loose.file.parent, store.root.parent) if path.is_dir()))
 
@@ -200,12 +200,12 @@ def _remove(store: JournalStore, begun: TransactionBegun) -> None:
 
 
 def _is_the_last(store: JournalStore) -> bool:
-    """Return whether nothing is set up any more, and nothing can be undone: what the guard has told goes with that."""
+    """Return whether no setup and no transaction is left; the guard's event files are then removed too."""
     there = store.transactions_directory
     return not store.receipt_file.exists() and not (there.is_dir() and any(there.iterdir()))
 
 
 def _make_loose_path(store: JournalStore, begun: TransactionBegun) -> Path:
-    """Return a path beside the outermost directory that is ours to remove, but never inside `tx`."""
+    """Return the path of the loose journal: beside the outermost directory that was made, never inside `tx`."""
     outermost = begun.created[0]
     return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"

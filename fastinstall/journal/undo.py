@@ -1,8 +1,8 @@
 """Undo a transaction from its journal alone: newest move first, repeatable, and without destroying anything foreign.
 
-If another program has taken a place, it keeps it, and what was there before is kept for the user instead of being
-restored. Which places those are is decided once and recorded in the journal, so that an interrupted undo continues with
-the same decision.
+If another program has replaced our files, its files stay in place, and the previous content is kept for the user
+instead of being restored. The list of those paths is decided once and recorded in the journal, so that an interrupted
+undo continues with the same list.
 """
 
 import os
@@ -42,23 +42,24 @@ from fastinstall.model.move import MoveKind
 from fastinstall.model.request import Risk
 
 _NAMED = 20
-"""The most paths that a refusal lists."""
+"""Maximum number of paths that a refusal lists."""
 _ENGINES = (*CONDA, WORKER)
-"""What a setup calls; each gets the environment as a path."""
+"""Programs that a setup runs and that take the environment's path as an argument."""
 
 
 @immutable
 class UndoTerms:
-    """On what terms to undo.
+    """Options of an undo.
 
     Attributes:
-        reason: why, for the journal and for people.
+        reason: the reason for the undo, for the journal and the user.
         force: move foreign content out of the way instead of refusing.
-        returned: foreign content that is put away without that, relative to the prefix: it stands there only because a
-            later transaction was undone just before.
-        conceding: leave what another program has put in our place, and keep what was there before (see `conceding`).
-        foreign_entries: entries, relative to the prefix, of what has taken our place meanwhile (the metadata
-            directory of another Pillow) and would contradict what comes back.
+        returned: foreign paths, relative to the prefix, that are moved away even without `force`: the undo of a later
+            transaction has just restored them.
+        conceding: leave files of another program in place, and keep the previous content for the user (see
+            `entries.Conceding`).
+        foreign_entries: paths, relative to the prefix, that would contradict the restored files, such as the metadata
+            directory of another Pillow that was installed since.
     """
 
     reason: str
@@ -70,11 +71,12 @@ class UndoTerms:
 
 @immutable
 class UndoResult:
-    """What undoing could not simply put back.
+    """The content that an undo could not restore in place.
 
     Attributes:
-        kept: where foreign content lies now; where the place is left to another program, what was there before.
-        lost: what stood there before and had been removed by somebody since, relative to the prefix.
+        kept: new paths of foreign content that was moved away, and of previous content whose place another program
+            keeps.
+        lost: paths, relative to the prefix, of previous content that was removed since and cannot be restored.
     """
 
     kept: tuple[PurePath, ...] = ()
@@ -88,13 +90,13 @@ class ForeignError(RefusedError):
 
 
 def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
-    """Bring an environment back to what it was before a transaction, and take its directories away.
+    """Restore an environment to its state before a transaction, and remove the transaction's directories.
 
     Raises:
-        ForeignError: foreign content stands where something has to return; nothing has changed.
-        RefusedError: an engine still works there, or a link leads out of the environment; nothing has changed.
-        FailedError: undoing could not begin; nothing has changed.
-        EnvironmentDamagedError: a step failed; the next call goes on where this one stopped.
+        ForeignError: foreign content is at a path that has to be restored; nothing has changed.
+        RefusedError: a package manager still changes the environment, or a link leads out of it; nothing has changed.
+        FailedError: the undo could not begin; nothing has changed.
+        EnvironmentDamagedError: a step failed; the next call continues where this one stopped.
         DocumentError: the journal is malformed.
     """
     with signals.defer_signals():
@@ -106,17 +108,17 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
 
 
 def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> FastinstallError | None:
-    """Undo a transaction that another program may have overrun: either its work stays, or ours is undone whole.
+    """Undo an open transaction whose files another program may have changed meanwhile.
 
-    If the metadata that we brought in is gone or replaced, an installer has taken over: it replaced or removed our
-    files by its own rules and continues from there. Then nothing is restored under its hands, and the former content is
-    kept for the user. Any other alteration is not an installer's: everything is undone, and foreign content is kept.
+    If the metadata that the transaction installed is gone or replaced, another installer has taken over. Its files
+    then stay in place, and the previous content is kept for the user. After any other change, everything is undone, and
+    the changed files are kept.
 
     Returns:
-        What has to be told where another program was at work.
+        An error that reports what the other program did, or None if no other program interfered.
 
     Raises:
-        FastinstallError: as `undo` says.
+        FastinstallError: see `undo`.
     """
     if _is_taken_over(store, identifier):
         undone = undo(store, identifier, UndoTerms(reason=reason, conceding=True))
@@ -139,15 +141,15 @@ def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> 
 
 
 def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
-    """Find records that arrived since, with the files that they claim, relative to the prefix.
+    """Return conda records that arrived after a transaction, with the files that they claim, relative to the prefix.
 
-    Two records of one package would make every engine stumble, and files of an abandoned external change are
-    claimed by a stranger only if somebody has installed something over the wreck.
+    The result has records of packages whose previous record is about to be restored, since two records of one package
+    break every conda engine. It also has records that claim files of an external change whose process died.
 
     Args:
-        prefix: of the environment that they lie in.
-        log: of the transaction that is undone.
-        records: the records that there are then, by their names; None for those that are there.
+        prefix: the environment's prefix.
+        log: the log of the transaction that is undone.
+        records: paths of the records at the time of the undo, by file name; None for the records on disk now.
     """
     if records is None:
         records = {name: prefix / conda_records.RECORDS / name for name in conda_records.list_record_names(prefix)}
@@ -160,7 +162,7 @@ def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] |
 
 
 def find_free_place(path: Path) -> Path:
-    """Find a free path: this one, or one beside it with a number, since something may have been kept here already."""
+    """Return this path, or, if it exists, the first free one of "path.2", "path.3" and so on."""
     number = 1
     candidate = path
     while os.path.lexists(candidate):
@@ -170,12 +172,12 @@ def find_free_place(path: Path) -> Path:
 
 
 def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
-    """Make the refusal where foreign content stands in the way of undoing.
+    """Return the error that refuses an undo because of foreign content.
 
     Args:
-        store: of the environment, which the message names.
-        foreign: paths, relative to the prefix.
-        to: what rollback was asked for, if it was.
+        store: the environment's store.
+        foreign: paths of the foreign content, relative to the prefix.
+        to: value of `rollback --to`, for the hint; None if the option was not given.
     """
     back = f" --to {to}" if to is not None else ""
     return ForeignError(
@@ -186,13 +188,13 @@ def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | 
 
 
 def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:
-    """Refuse where a process still changes an environment.
+    """Refuse if a package manager is still changing an environment.
 
     Args:
-        processes: where the kernel lists them; see proc_pid_cmdline(5).
+        processes: the directory of the process table; see proc_pid_cmdline(5).
 
     Raises:
-        RefusedError: one does; named by its number.
+        RefusedError: a process is; the message gives its number.
     """
     for number, words in commands(processes):
         command = recognise_command(words)
@@ -217,7 +219,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     strange = tuple(path for path in foreign if path not in terms.returned)
     if strange and not terms.force:
         raise make_foreign_refusal(store, strange)
-    if not foreign:  # what is foreign is put away first, and may be what is in the way
+    if not foreign:  # otherwise the obstacles may be the foreign files, which are moved away first
         _refuse_impossible(acts, left, log, journal)
     if left is not None and log.conceding is None:
         journal.append(left)
@@ -235,7 +237,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
 
 
 def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log, journal: Journal) -> None:
-    """Raise before the first rename if one of them cannot be done.
+    """Check that all renames of an undo are possible, before the first one.
 
     Raises:
         FailedError: a finished setup cannot be undone, and stays as it is.
@@ -255,11 +257,11 @@ def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
 
 
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
-    """Return what would have to be put away; nothing that lies in a directory which is named itself."""
+    """Return the foreign paths to move away, without those inside a directory that is itself in the result."""
     known = log.known
     in_the_way = [path for act in acts for path in find_files_in_the_way(act, known)]
     items = [item for act in acts if isinstance(act, Batch) for item in act.items]
-    judged = {item.move.live for item in items}  # what the journal knows of is judged by its content alone
+    judged = {item.move.live for item in items}  # for these, `find_files_in_the_way` has compared the content
     intruding = [
         path for path in (*terms.foreign_entries, *find_intruding_records(store.prefix, log)) if path not in judged
     ]
@@ -268,7 +270,7 @@ def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: 
 
 
 def _announce(journal: Journal, log: Log, reason: str) -> None:
-    """Record that undoing begins; after an unfinished setup, a full disk must not keep us from undoing."""
+    """Record that the undo begins; after an unfinished setup, go on even if a full disk prevents the record."""
     if log.state is Phase.UNDOING:
         return
     try:
@@ -277,7 +279,7 @@ def _announce(journal: Journal, log: Log, reason: str) -> None:
         if log.state is Phase.OPEN:
             return
         if journal.read().state is Phase.UNDOING:
-            raise  # it may be read as if undoing had begun, or not
+            raise  # the entry is readable but may not be durable, so we cannot say that nothing has changed
         raise _make_not_begun_error(error, journal) from error
 
 
@@ -289,7 +291,7 @@ def _put_away(source: Path, target: Path, mover: Mover) -> Path:
 
 
 def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
-    """Choose a free place below `kept/` for content that is moved away from a path, or cannot return to it."""
+    """Return a free path below `kept/` for content that is moved away from `path`, or cannot be restored to it."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
@@ -297,7 +299,7 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
 
 
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
-    """Undo the two renames of a commit, each only if it had happened."""
+    """Undo the two renames of a commit, each only if it was done."""
     if log.committing is None:
         return
     upcoming = store.directory(identifier) / "next-receipt.json"
@@ -318,7 +320,7 @@ def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSE
 
 
 def _is_taken_over(store: JournalStore, identifier: str) -> bool:
-    """Return whether an installer has replaced or removed what a transaction that made all its moves brought in."""
+    """Return whether another installer has replaced or removed the metadata that an open transaction installed."""
     log = store.journal(identifier).read()
     if log.begun is None or log.undoing is not None:
         return False
@@ -335,7 +337,7 @@ def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
 
 
 def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
-    """Yield metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
+    """Yield names of other metadata directories of the same distributions, as conda leaves pip's beside its own."""
     own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
     names = {_get_distribution_name(path) for path in own}
     for directory in {path.parent for path in own}:

@@ -1,1 +1,1 @@
-"""One file a check, found by its name. Facts in, findings out."""
+"""The checks of doctor: one module per check, which turns facts into findings."""

@@ -1,29 +1,29 @@
 """Known vulnerabilities and defects of this version and its libraries, with their dates and sources.
 
-- error: some of them are critical, and the risk was not accepted. Or a pin of ours keeps a later version out.
-- warning: some affect this version, counted by severity, each with its source. Or the critical ones were accepted by
-  `--allow vulnerable` at the setup, which covers the data of that day. Critical ones after it are errors. Of a package
-  of the operating system, which may have the fixes without their versions, even critical ones.
-- hint: the data is older than 90 days: ask for later data with a later fastinstall.
+- error: a critical advisory affects this version, and the risk was not accepted. Or a pin set by fastinstall keeps a
+  later version out.
+- warning: advisories affect this version; the message counts them by severity, and the evidence has the sources.
+  Critical advisories are warnings if `--allow vulnerable` accepted them at the setup. Later critical ones are errors.
+  For a package of the operating system, critical ones are warnings: it may have the fixes under an older version.
+- hint: the data is older than 90 days; a later fastinstall has later data.
 
-What counts is the version of Pillow in place: SIMD kernels leave it that version's fixes. A defect of a fork's kernels
-counts only if the core has them. A line shows it. A fork follows Pillow with a delay, and scanners that look for the
-name `pillow` may miss it. The data is dated; a version without a known advisory is not a safe version. Libraries are
-told by their versions alone, and a distribution may have patched its own build.
+The version of the installed Pillow counts: SIMD kernels do not remove its fixes. A defect of a fork's kernels counts
+only if the core has them. The evidence includes a line of Python that shows the defect. A fork follows Pillow with a
+delay, and scanners that look for the name `pillow` may miss it. The data is dated; a version without a known advisory
+is not a safe version. Libraries are judged by their versions alone, and a distribution may have patched its own build.
 
-If a pin holds the stack, only a person brings a later version, so whatever affects it is an error. The exception is a
-risk accepted at the setup.
+If a pin holds the stack, only a person installs a later version. So every advisory that affects it is an error, unless
+the risk was accepted at the setup.
 
 Why it matters:
 Images come from strangers, and their decoders are written in C. A fork that follows Pillow lacks the fixes of later
-releases. A scanner that looks for `pillow` passes over `pillow-simd`.
+releases. A scanner that looks for `pillow` misses `pillow-simd`.
 
 How to fix it:
-Set up the newest Pillow, with kernels of ours; or go back to stock Pillow of the newest version. To stay with an older
-one knowingly, say `--allow vulnerable` at the setup. The critical ones of that day are warnings from then on. Where a
-distribution in the environment takes no version with the fixes, the hint names it, and proposes none. Where the stack
-is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard remove` takes it
-away.
+Set up the newest Pillow with SIMD kernels, or go back to the newest stock Pillow. To keep an older one knowingly, use
+`--allow vulnerable` at the setup. The critical advisories of that day are warnings from then on. If a distribution in
+the environment allows no version with the fixes, the remedy names it, and proposes no version. If the stack is pinned,
+`fastinstall setup --upgrade` installs the newest and updates the pin; `fastinstall guard remove` removes the pin.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _FRESH_DAYS = 90
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the version of Pillow, and those of its libraries."""
+    """Check the versions of Pillow and of its libraries for known advisories."""
     version, known = context.facts.stack.version, context.recipe.advisories
     if not known:
         yield Finding.skipped(f"the recipe {context.recipe.name} has no data on advisories")
@@ -112,7 +112,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
     status, consent = _weigh_advisories(context, affecting)
     pin = _find_pin(context)
     if pin is not None and (not of_libraries or is_bundled):
-        # A pin that keeps a later version out makes it an error, or a warning if somebody has accepted the risk.
+        # A pin that keeps a later version out is an error, or a warning if the user has accepted the risk.
         status = Status.WARNING if status is Status.WARNING and consent else Status.ERROR
         consent += f"; the pin ({pin.requirement}) keeps a later one out"
     shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
@@ -128,7 +128,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
 
 
 def _weigh_advisories(context: CheckContext, affecting: tuple[advisories.Advisory, ...]) -> tuple[Status, str]:
-    """Return how grave the advisories are together, and what to say of the risk that was accepted."""
+    """Return the status for some advisories, and a clause on the accepted risk to append to the message."""
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have patched its own build"
     critical = [advisory for advisory in affecting if advisory.severity is advisories.Severity.CRITICAL]
@@ -145,7 +145,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[advisories.Advisor
 
 
 def _find_pin(context: CheckContext) -> PinState | None:
-    """Find a pin that holds the stack in place, as far as it is ours."""
+    """Return a pin without problems that holds the stack, or None if there is none or the core is not ours."""
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
 
@@ -158,9 +158,9 @@ def _describe_advisory(context: CheckContext, advisory: advisories.Advisory) -> 
 
 
 def _make_remedy(context: CheckContext) -> Remedy:
-    """Return how to get a later version that the installed distributions and this Python allow.
+    """Return the remedy: a later version that the installed distributions and this Python allow.
 
-    Advisories of kernels and libraries need nothing else: both come with a version of Pillow.
+    It serves advisories of kernels and libraries too, since both come with a version of Pillow.
     """
     facts, version = context.facts, context.facts.stack.version or ""
     known = context.recipe.advisories
@@ -191,20 +191,20 @@ def _make_upgrade_remedy(context: CheckContext, least: str) -> Remedy:
 
 JPEG = "libjpeg-turbo"
 FEATURES = {"libtiff": "libtiff", "libwebp": "webp", "freetype": "freetype2", "openjpeg": "jpg_2000", "zlib": "zlib"}
-"""Names of libraries whose version `PIL.features` asks of the library itself, and its names for them."""
+"""Libraries whose version `PIL.features` gets from the library itself, with the name of the feature."""
 
 _KINDS = {"libtiff": "tiff", "libwebp": "webp", "freetype": "freetype", "openjpeg": "openjpeg", "zlib": "zlib"}
-"""The same libraries as the simulated process has them."""
+"""The same libraries, with their kind in the simulated process."""
 _OTHERWISE_NUMBERED = ("zlib-ng", "zlib-ng compat")
-"""Libraries that take the place of one, with versions and advisories of their own."""
+"""Replacements of a library, with other version numbers and advisories."""
 
 
 def find_library_versions(context: CheckContext) -> dict[str, str]:
-    """Return the libraries' versions, as far as they are known, by name.
+    """Return the known versions of libraries, by name.
 
-    What a library says of itself when asked counts before what its file shows. Of libjpeg the file that would be
-    loaded counts: what `PIL.features` says of it is the version of the headers that the core was compiled with. It
-    counts only where the core asks for no libjpeg, having one inside that was not identified.
+    The version that a library itself reports to `PIL.features` is preferred to the one found in its file. For libjpeg
+    the file is preferred, since `PIL.features` reports the version of the headers that the core was compiled with. That
+    version is used only if an unidentified libjpeg is linked into the core.
     """
     features, found = list_features(context), {JPEG: _find_jpeg_version(context)}
     for name, feature in FEATURES.items():

@@ -1,22 +1,22 @@
-"""Whether the imaging core was compiled with optimisation, and what the binary records of its making.
+"""Whether the imaging core was compiled with optimisation, and what the binary records of its build.
 
 - error: built at -O0. `CFLAGS="-mavx2" pip install pillow-simd`, which many guides give, does that: setuptools 75.7
   and later let CFLAGS replace the interpreter's own -O3. Such a build is slower than stock Pillow.
-- unknown: the binary gives no sign.
+- unknown: the binary does not show whether it was optimised.
 
-The sign is the share of functions that begin with the frame set-up of an unoptimised build. At -O0 all of them do, at
--O3 next to none. Where the compiler recorded its switches and they say -O2 or more, frame pointers were asked for. Of
-several copies for CPU levels each is judged, as another CPU loads another one. What a setup of fastinstall knows of the
-making is told as evidence.
+The check counts functions that begin with the frame set-up of an unoptimised build. At -O0 all functions do, at -O3
+almost none. If the compiler recorded -O2 or more, such frames only mean that frame pointers were requested. If there
+are copies for CPU levels, each copy is checked, since another CPU loads another one. The evidence includes what the
+receipt records of the build.
 
 Why it matters:
-An unoptimised build with all its SIMD kernels was 8 times slower than a right one. Its Lanczos was 2.5 times slower
-than stock Pillow's (measured 2026-11-21). It passes every usual check: the version, the features, the libraries.
+An unoptimised build with all its SIMD kernels was 8 times slower than an optimised one. Its Lanczos was 2.5 times
+slower than stock Pillow's (measured 2026-11-21). It passes every usual check: the version, the features, the libraries.
 
 How to fix it:
 Build with all flags, `CFLAGS="-O3 -DNDEBUG -fwrapv -march=x86-64-v3"`, or add a flag to the compiler instead, `CC="cc
--mavx2"`. Give pip `--no-cache-dir`, or it takes its earlier wheel with other flags. uv takes it too (`--no-cache`),
-unless a `-C` setting changed. `fastinstall setup` does all that, and looks at the result.
+-mavx2"`. Give pip `--no-cache-dir`, or it reuses its earlier wheel with other flags. uv reuses its wheel too
+(`--no-cache`), unless a `-C` setting changed. `fastinstall setup` does all that, and checks the result.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ _GOOD = frozenset({"-O2", "-O3", "-Os", "-Ofast"})
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge how the core was compiled, and every copy of it."""
+    """Check how the core, or every copy of it, was compiled."""
     core = context.readable_core
     if core is None:
         yield Finding.skipped(explain_no_core(context.facts))
@@ -45,7 +45,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Judge the core, or its copies; recorded switches are known of the one that is loaded, and excuse no other."""
+    """Report the core or its copies if unoptimised; recorded switches are known only for the loaded one."""
     told = _describe_provenance(context, core)
     codes = [("the core", core.path, core.unoptimised_share, True)]
     if core.levels:
@@ -72,7 +72,7 @@ def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
 
 
 def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:
-    """Return what the binary shows, and what the receipt says of the making of the core in place."""
+    """Return what the binary and the receipt record of the build of the present core, as evidence."""
     told = [str(core.path), *_describe_frames(core.unoptimised_share)]
     if core.isa_note:
         told.append(f"declared CPU level: {core.isa_note}")

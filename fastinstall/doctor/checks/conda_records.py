@@ -1,22 +1,23 @@
-"""Conda's records against the files that matter to PIL, its channels, and known causes of trouble.
+"""Whether conda's records match the files that matter to PIL, and known causes of trouble in packages and channels.
 
-- error: records that cannot be read; conda refuses every command in this environment.
-- warning: files of a package are gone, altered, or another package's. A package or a channel is known to cause trouble.
-  The channel with the stack's packages is no longer registered.
-- hint: two packages claim the same files, and the right one has them.
+- error: conda's records cannot be read; conda refuses every command in this environment.
+- warning: files of a package are missing, altered, or overwritten by another package. Or a package or a channel is
+  known to cause trouble. Or the channel with the stack's packages is no longer registered.
+- hint: two packages claim the same files, which belong to the right one.
 
-`pillow-owner` and `pillow-files` check PIL's own files. `guards` says whether the guard package is there, `interrupted`
-what a transaction of conda's left behind. Skipped where conda does not manage the environment.
+`pillow-owner` and `pillow-files` check PIL's own files. `guards` checks the guard package, and `interrupted` the
+leftovers of conda's transactions. The check is skipped if conda does not manage the environment.
 
 Why it matters:
-conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files overwrite
-each other's, and removing one removes the other's too. conda mentions it once, when it happens. The packages `jpeg` and
-`libjpeg-turbo` bring headers of the same names. If those of `jpeg` were installed last, builds are for the IJG's
-library, which has no SIMD code. An old recipe leaves libraries that no solver puts together again.
+conda installs and removes files by its records, even if other programs have replaced the files. Two packages that claim
+the same files overwrite each other's, and removing one removes the files of both. conda warns once, during the
+installation. The packages `jpeg` and `libjpeg-turbo` contain headers of the same names. If those of `jpeg` were
+installed last, programs are built for the IJG's library, which has no SIMD code. Outdated guides install libraries that
+no solver can combine again.
 
 How to fix it:
-`fastinstall doctor --fix` has packages reinstalled that lost their files, libjpeg-turbo last. What is advised against
-has to be removed by hand, since something may rest on it.
+`fastinstall doctor --fix` reinstalls packages that lost their files, libjpeg-turbo last. Packages that are known to
+cause trouble must be removed by hand, since other packages may depend on them.
 """
 
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ _STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge what conda keeps account of."""
+    """Check conda's records."""
     conda = context.facts.conda
     if conda is not None:
         judges = (_report_unreadable, _report_lost, _report_contested, _report_harmful, _report_unregistered)
@@ -78,7 +79,7 @@ def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]
 
 
 def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    """Tell of installed packages that are known to do harm, by their name or by their channel."""
+    """Report installed packages that are known to cause trouble, by their name or their channel."""
     facts, usual = context.facts, ("install", "--override-channels", "--channel", "conda-forge")
     for package in conda.packages:
         name, place = package.name, f"/{package.channel}/{package.url}"
@@ -86,7 +87,7 @@ def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         reason = _PACKAGES.get(name) or next(channels, "")
         if not reason:
             continue
-        # By the package of the same name out of the usual channels, or by the one that it stands for.
+        # The replacement is the package of the same name from the usual channel, or the one that this one imitates.
         instead = _STANDS_FOR.get(name, name)
         words = conda_command(facts, *usual, instead)
         if instead != name:
@@ -121,7 +122,7 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
 
 
 def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    """Tell of files that one package alone claims, and that are gone or altered; PIL's own and the guard's aside."""
+    """Report missing or altered files that only one package claims, except those of PIL and of the guard package."""
     from fastinstall.conda.reinstall import name_of_dist, provides_pil  # noqa: PLC0415 (only in conda environments)
 
     contested, prefix = {clash.path for clash in conda.clashes}, context.facts.environment.prefix
@@ -141,12 +142,12 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 
 def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    """Tell of files that several packages claim: at once those that have the same claimants and holder."""
+    """Report files that several packages claim, grouped by claimants and by the package whose content they have."""
     from fastinstall.conda.reinstall import find_rightful_owner, is_taken, name_of_dist  # noqa: PLC0415 (only in conda environments)
 
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}
     for clash in conda.clashes:
-        if "/site-packages/" not in f"/{clash.path}":  # PIL's own are told with its owners
+        if "/site-packages/" not in f"/{clash.path}":  # the check `pillow-owner` reports PIL's own files
             groups.setdefault((clash.claimants, clash.holder), []).append(clash)
     for (claimants, holder), clashes in groups.items():
         paths = tuple(clash.path for clash in clashes)

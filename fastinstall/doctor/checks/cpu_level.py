@@ -1,24 +1,23 @@
-"""The level of this CPU, what hides parts of it, and whether the code in place suits it.
+"""The level of this CPU, features that are hidden from programs, and whether the installed code suits it.
 
-- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Or, of a
-  wheel with one copy of the core per CPU level, a copy is missing, damaged or of another level. CPUs of that level
-  would refuse it, whether this CPU loads it or not.
+- error: the core declares, or was built for, a higher level than this CPU offers, and would crash with SIGILL. Or, in a
+  wheel with one copy of the core per CPU level, a copy is missing, damaged or misplaced. That is an error even if this
+  CPU loads another copy.
 - warning: the recipe has no level for this CPU.
-- hint: an architecture that the recipe has no levels for. Or a virtual machine hides features, or GLIBC_TUNABLES or an
-  old glibc keep the loader from the better copy. Or this CPU could run a better level.
-- unknown: the level could not be told.
+- hint: the recipe has no levels for this architecture. Or a virtual machine hides features, or GLIBC_TUNABLES or an old
+  glibc keeps the loader from the better copy. Or this CPU could run a better level.
+- unknown: the level could not be determined.
 
-Levels: x86-64 psABI, "Micro-architecture levels". Which instructions the code really contains is another check's.
+Levels: x86-64 psABI, "Micro-architecture levels". `isa-compatible` checks which instructions the code really contains.
 
 Why it matters:
-Code for a CPU with more features than this one dies of an illegal instruction. That happens at its first operation and
-not at the import. Code for one with fewer is slower than it could be: on most operations AVX2 counts, and AVX-512 does
-not.
+Code for a CPU with more features crashes with an illegal instruction, at its first operation and not on import. Code
+for a CPU with fewer features is slower than necessary. For most operations AVX2 matters, and AVX-512 does not.
 
 How to fix it:
-`fastinstall setup --level auto` builds for this CPU. `--levels x86-64-v2,x86-64-v3` puts a copy for each into one
-wheel, and each machine loads the best that it can. Where a virtual machine hides features, its administrator can pass
-them through; where GLIBC_TUNABLES does, unset it.
+`fastinstall setup --level auto` builds for this CPU. `--levels x86-64-v2,x86-64-v3` puts a copy for each level into one
+wheel, and each machine loads the best that it can run. If a virtual machine hides features, its administrator can pass
+them through. If GLIBC_TUNABLES hides them, unset it.
 """
 
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ _NOTE = "own note (GNU_PROPERTY_X86_ISA_1_NEEDED)"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the processor, and the core against it."""
+    """Check the CPU's level, and whether the core suits it."""
     cpu, core = context.facts.cpu, context.facts.stack.core
     seen = _describe_cpu(context)
     if not context.recipe.serves(cpu.architecture):
@@ -126,14 +125,14 @@ def _describe_cpu(context: CheckContext) -> tuple[str, ...]:
 
 
 def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Find copies that are missing, damaged or in a wrong place, and a loader that looks at the baseline alone."""
+    """Report copies that are missing, damaged or misplaced, and a loader that ignores all but the baseline."""
     python, copies = context.facts.interpreter, owners.list_core_copies(core)
     for copy in core.levels:
         if copy.problem:
             message = f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}"
             remedy, verify = remedies.offer_repair(context), remedies.show_files(copy.path)
             yield Finding.error(message, evidence=(str(copy.path),), remedy=remedy, verify=verify)
-    # The baseline is always looked at, even where it is missing.
+    # A missing baseline is among `core.levels`, with a problem.
     for level in context.own_levels[1:]:
         if level not in {copy.level for copy in core.levels[1:]}:
             yield Finding.error(
@@ -157,7 +156,10 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
 
 
 def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Report copies at a wrong level; without a record, the baseline must be below the least of the others."""
+    """Report copies that declare another level than their directory's.
+
+    The baseline may declare at most its level in the receipt or, without one, the level below the lowest other copy.
+    """
     baseline, *others = core.levels
     least = min((rank(copy.level) for copy in others if rank(copy.level)), default=0)
     below = next((level for level in LEVELS if rank(level) == least - 1), "")

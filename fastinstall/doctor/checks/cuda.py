@@ -1,26 +1,26 @@
-"""The GPU's driver against the CUDA that torch was built for, without importing it.
+"""Whether the GPU's driver fits the CUDA that torch was built for, found without importing torch.
 
-- error: the driver is older than the CUDA that torch was built for. Kernel module and library of the driver have
-  different versions. The GPU's device files are there and the driver's library is not.
-- warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's. Or, with a build for
-  CUDA, a container was given no GPU, or the driver is not loaded or does not answer.
-- hint: a broken driver, and nothing built for CUDA. A build for the CPU that somebody chose by its index, on a machine
-  with a GPU.
+- error: the driver is older than the CUDA that torch was built for requires. Or the kernel module and the library of
+  the driver have different versions. Or the GPU's device files exist and the driver's library is missing.
+- warning: torch was built for the CPU or for another vendor's GPUs, and the machine has an NVIDIA GPU. Or torch was
+  built for CUDA, but the container has no GPU, or the driver is not loaded or not responding.
+- hint: the driver is broken, but nothing was built for CUDA. Or a build for the CPU was chosen by its index, on a
+  machine with a GPU.
 
-The driver is told by NVML (nvidia-ml-py, the extra `cuda`), else by /proc/driver/nvidia. What a build is for stands in
-torch/version.py. Which driver a CUDA needs is dated data. A minor version of CUDA 11 and later runs on every driver of
-its major version. A Tegra's driver is part of its system image and is not judged. A build that has no code for a GPU
-says so itself when it first uses it. The tables were checked against public documents, and the probe against captured
-files.
+The driver's version comes from NVML (nvidia-ml-py, the extra `cuda`), else from /proc/driver/nvidia. The CUDA version
+of a build comes from torch/version.py. The table of required drivers is dated. A minor version of CUDA 11 and later
+runs on every driver of its major version. A Tegra's driver is part of its system image and is not judged. A build
+without code for a GPU reports that itself on first use. The tables were checked against public documents, and the probe
+against captured files.
 
 Why it matters:
 A build that does not fit still runs, on the CPU. `torch.cuda.is_available()` is False, and training takes days instead
 of hours. The image loader is blamed.
 
 How to fix it:
-Install a build for a CUDA that driver and GPU serve. pytorch lists its builds on the page that the remedy names.
-Updating the driver is the other way; after it, restart the machine. In a container the host's driver counts: start it
-with `--gpus all`, on a host that has nvidia-container-toolkit.
+Install a build for a CUDA version that driver and GPU support. PyTorch lists its builds on the page that the remedy
+names. Or update the driver, and restart the machine. In a container the host's driver counts: start the container with
+`--gpus all`, on a host that has nvidia-container-toolkit.
 """
 
 from collections.abc import Iterator
@@ -39,13 +39,13 @@ _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 # Compatibility" (the branches 450, 525 and 580). Not verified, for want of a copy: that the branches begin at exactly
 # 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
 _MINIMUM_DRIVERS = {11: "450.80.02", 12: "525.60.13", 13: "580.65.06"}
-"""The least Linux driver for any minor version of a CUDA major version ("minor version compatibility").
+"""The oldest Linux driver for all minor versions of a CUDA major version ("minor version compatibility").
 
 Source: CUDA Toolkit release notes, table 2, and CUDA Compatibility, "Minor Version Compatibility".
 """
 
 _OTHER_DRIVERS = {"11.0": "450.36.06", "10.2": "440.33", "10.1": "418.39", "10.0": "410.48", "9.2": "396.26"}
-"""The least driver of versions that have one of their own. Source: CUDA Toolkit release notes, table 3."""
+"""The oldest driver for CUDA versions with a minimum of their own. Source: CUDA Toolkit release notes, table 3."""
 
 _VERSION = PurePath("/proc/driver/nvidia/version")
 _NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
@@ -53,7 +53,7 @@ _TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-con
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge whether a GPU is reached, and whether builds fit it; most machines have neither."""
+    """Check whether programs can use a GPU, and whether the installed builds fit it."""
     gpu = context.facts.gpu
     if gpu is None:
         yield Finding.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(_NODES[0], _VERSION))
@@ -65,7 +65,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         shown = status if wanted else Status.HINT
         yield Finding.of(shown, message, evidence=_describe_gpu(gpu), remedy=Remedy(text=remedy), verify=verify)
         if status is Status.ERROR and wanted:
-            return  # no program gets a GPU, so builds are not judged by it
+            return  # no program can use a GPU, so builds are not compared with it
     builds = tuple(_judge_builds(gpu))
     yield from builds
     if obstacle is None and not builds:
@@ -73,7 +73,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def find_required_driver(cuda: str) -> str:
-    """Find the oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
+    """Return the oldest Linux driver for a CUDA version ("12.6"); empty if the tables lack it."""
     parts = (*list_leading_numbers(cuda), 0)
     return _OTHER_DRIVERS.get(".".join(map(str, list_leading_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(
         parts[0], ""
@@ -81,11 +81,11 @@ def find_required_driver(cuda: str) -> str:
 
 
 def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
-    """Tell whether the driver is new enough for a CUDA version, or return None if unknown.
+    """Return whether the driver is new enough for a CUDA version, or None if unknown.
 
-    NVML's word on the highest CUDA version counts first. Under WSL the driver is Windows's, whose numbers are others
-    within the same branch. A Tegra's numbers mean something else altogether. A package for forward compatibility
-    stands in for a later driver.
+    The highest CUDA version that NVML reports is compared first. Under WSL the driver is that of Windows, so only the
+    branch (the first number) is compared. A Tegra's driver versions are not comparable. A package for forward
+    compatibility counts as a later driver.
     """
     if gpu.tegra or not cuda:
         return None
@@ -103,7 +103,7 @@ def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
     named = ((_name_build(build), f" for {_name_kind(build)}" if build.known else "") for build in gpu.frameworks)
     builds = ", ".join(map("".join, named))
-    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
+    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # a container sees its host's /proc
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
         return Finding.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
@@ -116,7 +116,7 @@ def _report_success(gpu: Gpu) -> Finding:
 
 
 def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
-    """List what keeps a process from the GPU, the gravest first: how grave, in words, what to do, and what shows it."""
+    """Yield what keeps programs from the GPU, gravest first: status, message, remedy, and command for evidence."""
     driver, nodes, inside = _show_driver(), show_files(*_NODES), gpu.container
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
@@ -148,7 +148,7 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
 
 
 def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
-    """Judge each framework by driver and GPUs."""
+    """Compare the build of each framework with driver and GPUs."""
     for build in gpu.frameworks:
         if build.cuda is None and build.known:
             yield from _report_build_for_others(gpu, build)
@@ -157,7 +157,7 @@ def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
 
 
 def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
-    """Report a build that leaves a GPU alone that it could use; its version's label tells that somebody chose it."""
+    """Report a build that cannot use the machine's GPU: a hint if a local version label shows a deliberate choice."""
     if gpu.usable:
         yield Finding.of(
             Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
@@ -173,7 +173,7 @@ def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Findin
 def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[Finding]:
     if is_new_enough(gpu, cuda) is False:
         least = find_required_driver(cuda)
-        least = least.partition(".")[0] if gpu.wsl else least  # Windows's numbers are the same in front of the dot only
+        least = least.partition(".")[0] if gpu.wsl else least  # Windows's and Linux's numbers agree only before the dot
         hosts = "the host's driver" if gpu.container else "the driver"
         where = "Windows's driver" if gpu.wsl else hosts
         needs = f"for CUDA {cuda}, which needs a driver >= {least}"
@@ -195,7 +195,7 @@ def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
 
 
 def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:
-    """Describe driver, GPUs, and what nobody told of them."""
+    """Return evidence on the driver and GPUs, and on why some of it is unknown."""
     offered = f", which offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
     driver = (f"driver {gpu.driver}{' (of Windows)' if gpu.wsl else ''}{offered}",) if gpu.driver else ()
     devices = (
@@ -217,5 +217,5 @@ def _name_kind(build: FrameworkBuild) -> str:
 
 
 def _show_driver(*files: PurePath | None) -> str:
-    """Return the driver's version, and the files that tell what a build was made for."""
+    """Return a command that shows the driver's version and the files that state a build's CUDA version."""
     return show_text(_VERSION, *(path for path in files if path is not None))

@@ -1,29 +1,29 @@
-"""What may slow the loading of images: CPU quota, malloc's settings, and other decoders at hand.
+"""Obstacles to loading images fast: CPU quota, malloc's settings, and other installed decoders.
 
-- hint: a decoder beside Pillow gives other pixels for the same files. Or the control group grants fewer CPUs than
-  programs count, so a DataLoader starts too many workers. Or malloc gives the memory of every large array back to the
-  kernel (with fastinstall's Pillow, of those above 32 MB). Or the kernel offers huge pages to programs that ask for
-  them, and malloc is not told to.
+- hint: a decoder besides Pillow gives other pixels for the same files. Or the control group grants fewer CPUs than
+  programs count, so a DataLoader starts too many workers. Or malloc returns the memory of every large array to the
+  kernel (with fastinstall's Pillow, of arrays above 32 MB). Or the kernel offers huge pages on request, and malloc is
+  not configured to request them.
 
-How fast images are loaded depends on the images: that is measured by `fastinstall bench DIR`, not here. torch's
-DataLoader counts the CPUs that a process may run on (`os.sched_getaffinity`), which a quota does not change. glibc asks
-for huge pages by GLIBC_TUNABLES since 2.35, and only where the kernel says "madvise".
+The speed of loading depends on the images: `fastinstall bench DIR` measures it, this check does not. torch's DataLoader
+counts the CPUs that a process may run on (`os.sched_getaffinity`), which a quota does not change. glibc 2.35 and later
+can request huge pages, if GLIBC_TUNABLES says so and the kernel's setting is "madvise".
 
 Why it matters:
-Training waits for its images more often than one thinks. `numpy.asarray` and `Image.tobytes` of a photo of 12
-megapixels took 52 ms. Nearly all of it were page faults in memory that malloc had given back before. Where malloc keeps
-it, they took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps the most memory that
-it ever used. fastinstall's Pillow has glibc keep blocks up to 32 MB. So there this concerns photos of more than 11
-megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains anything. Workers
-beyond the quota take memory and turns from each other, and load no faster.
+Training waits for its images more often than expected. `numpy.asarray` and `Image.tobytes` of a photo of 12 megapixels
+took 52 ms. Most of that were page faults in memory that malloc had returned before. If malloc keeps the memory, they
+took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps its peak memory. In processes
+with fastinstall's Pillow, glibc keeps blocks up to 32 MB. So only photos of more than 11 megapixels are affected.
+Pillow's draft mode made loading 4 times as fast (2026-11-21). Small images gain nothing. Workers beyond the quota
+compete for memory and CPU time, and load no faster.
 
-A model that is trained on the pixels of one decoder and serves those of another may answer otherwise, and nothing
-reports it. Pillow 12 and 13, too, resize otherwise.
+A model that is trained with one decoder and served with another may give other answers, and nothing reports it. Pillow
+12 and 13 also resize differently.
 
 How to fix it:
 Use one decoder, and one version of Pillow, for training and serving. `fastinstall bench DIR` measures your images on
-this machine, as a DataLoader loads them. It lists what helps by its gain, each with a command or a line of code, and
-says when to change nothing.
+this machine, as a DataLoader loads them. It ranks improvements by their gain, each with a command or a line of code. It
+also says if nothing should be changed.
 """
 
 from collections.abc import Iterator
@@ -42,14 +42,14 @@ _HUGE_PAGES = PurePosixPath("/sys/kernel/mm/transparent_hugepage/enabled")
 _KEPT = {"glibc.malloc.mmap_threshold": str(1 << 30), "glibc.malloc.trim_threshold": str(1 << 30)}
 _HUGE = {"glibc.malloc.hugetlb": "1"}
 _GIVEN_BACK = ("large array", "large photos")
-"""By malloc, and what that slows."""
+"""Arrays whose memory malloc returns to the kernel, and images that are slowed by that."""
 _GIVEN_BACK_BY_OURS = ("array above 32 MB", "photos of more than 11 megapixels")
-"""Likewise, where our core has told glibc what to keep (recipes/memory.c)."""
+"""The same if our core has configured malloc (recipes/memory.c)."""
 _TUNABLES_SINCE, _HUGE_SINCE = (2, 26), (2, 35)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Tell what stands in the way of loading images."""
+    """Check for obstacles to fast loading of images."""
     frameworks = frameworks_of(context.facts.distributions)
     disagreeing = tuple(_report_disagreeing_decoders(context))
     if frameworks:
@@ -74,7 +74,7 @@ _DISAGREEING = {
     "kornia-rs": ("has two JPEG decoders that disagree: the called function decides", "call one function of kornia-rs"),
     "simplejpeg": ("encodes JPEGs below quality 96 otherwise than Pillow and OpenCV", "use one encoder"),
 }
-"""What was measured, with kornia-rs 0.2.0 and simplejpeg 1.9.0 (2026-11-29), and what to do."""
+"""Problem and remedy by package, measured with kornia-rs 0.2.0 and simplejpeg 1.9.0 (2026-11-29)."""
 
 
 def _report_disagreeing_decoders(context: CheckContext) -> Iterator[Finding]:

@@ -1,23 +1,23 @@
-"""Which environment this is, who protects it, and whether its Python changed under its packages.
+"""Which environment this is, what protects it, and whether its Python changed under its packages.
 
-- error: the Python changed its minor version under the packages that were set up for it.
+- error: the minor version of Python has changed since the stack was set up.
 - warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either. Or a conda
-  environment runs a Python of another one. Or conda changed the Python under packages of pip's, and PIL is gone with
-  them.
-- hint: protected against changes (PEP 668, a global interpreter, conda's base, `conda-meta/frozen`, fastinstall's own),
-  or not writable. Or it is not the environment that is active in the shell. Or packages
-  of another Python are left.
+  environment runs the Python of another one. Or conda changed the Python, and packages of pip are no longer found, PIL
+  among them.
+- hint: the environment is protected against changes, or not writable. Global interpreters, conda's base and
+  fastinstall's own environment are protected. So are environments with a PEP 668 marker or `conda-meta/frozen`. Or
+  another environment is active in the shell. Or packages of another Python remain.
 
 Why it matters:
-A bare `pip` acts on whatever the shell finds first. After a failed activation that is the global interpreter, and a
-`pip uninstall pillow` meant for one environment breaks another. Compiled packages fit one minor version of Python only.
-Once the base interpreter is upgraded, or conda installs another Python, they cannot be imported. conda moves its own
-packages along, and leaves behind what pip had installed.
+A bare `pip` acts on the environment that the shell finds first. After a failed activation that is the global
+interpreter. A `pip uninstall pillow` for one environment then breaks another. Compiled packages fit one minor version
+of Python only. Once the base interpreter is upgraded, or conda installs another Python, they cannot be imported. conda
+replaces its own packages, but not those of pip.
 
 How to fix it:
-Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. Where Python changed,
-set up the stack again for the Python that is there. Where the environment is protected, make one of your own beside
-it: `fastinstall setup --new-env ./fast-env`.
+Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. If Python changed, set
+up the stack again for the present Python. If the environment is protected, make your own beside it: `fastinstall setup
+--new-env ./fast-env`.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from fastinstall.model.finding import Finding, Remedy, Status
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the environment, PIL aside."""
+    """Check the environment itself, without PIL."""
     problems = (
         *_report_changed_python(context),
         *_report_foreign_interpreter(context),
@@ -65,7 +65,7 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
             remedy=offer_repair(context),
             verify=show(facts.environment.python, "--version"),
         )
-    elif stale:  # packages of another Python, which conda left where it found them when it installed this one
+    elif stale:  # directories with packages of the previous Python, which conda did not move
         is_lost = facts.stack.directory is None
         told = f"{' and '.join(stale)} still {'holds' if len(stale) == 1 else 'hold'} packages that this Python does"
         directories = tuple(facts.environment.prefix / name for name in stale)
@@ -92,7 +92,7 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
 
 
 def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
-    """List what has fastinstall leave this environment alone, and where that stands."""
+    """Yield why fastinstall does not change this environment, each reason with its source."""
     leaves, kind = "fastinstall does not change it", facts.environment.kind
     marker = facts.interpreter.externally_managed
     if marker is not None and kind is not EnvironmentKind.CONDA:
@@ -110,7 +110,7 @@ def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
-    """Report a `bin/python` that leads out of the conda environment: what is installed through it lands elsewhere."""
+    """Report a `bin/python` that leads out of the conda environment: pip would install elsewhere with it."""
     facts = context.facts
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:

@@ -1,19 +1,19 @@
-"""Which features were compiled in, which load, which are missing, and which were lost since the setup.
+"""Which features were compiled in, are loaded, are missing, or were lost since the setup.
 
-- error: a feature that was set up and that the recipe expects is lost.
-- warning: another one is lost, or one that the recipe expects was never there.
-- hint: PIL was compiled for zlib-ng, and another zlib is bound.
+- error: a feature that the setup had and the recipe expects is missing.
+- warning: another feature of the setup is missing, or the stack never had a feature that the recipe expects.
+- hint: PIL was compiled for zlib-ng, and another zlib is loaded.
 
-Compiled in is not loaded: `PIL.features` says "libjpeg_turbo" with another libjpeg loaded too, which `jpeg-library`
-tells.
+The library that PIL was compiled for need not be the one that is loaded. `PIL.features` says "libjpeg_turbo" even with
+another libjpeg, which `jpeg-library` reports.
 
 Why it matters:
-A format that is gone shows only when a file of that format is opened, in production. A library that was compiled for,
-yet not loaded, gives none of its speed. The official wheels say "zlib_ng" and load the zlib of the operating system.
-PNG is then written at half the speed (measured 2026-11-21). They are made so, and nothing is broken.
+A missing format is noticed only when a file of that format is opened, in production. If PIL was compiled for a library
+and loads another one, its speed is lost. The official wheels say "zlib_ng" and load the zlib of the operating system.
+PNG is then written at half the speed (measured 2026-11-21). That is by design, and nothing is broken.
 
 How to fix it:
-`fastinstall doctor --fix` brings lost features back. For PNG at the speed of zlib-ng, set up the stack of the recipe
+`fastinstall doctor --fix` restores lost features. For PNG at the speed of zlib-ng, set up the stack of the recipe
 `pillow-fast`, which has zlib-ng linked in.
 """
 
@@ -30,7 +30,7 @@ _KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the features of PIL."""
+    """Check the features of PIL."""
     runtime = context.facts.runtime
     if runtime is None:
         yield Finding.skipped("nothing was executed", evidence=_describe_loaded(context))
@@ -49,7 +49,7 @@ def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
-    """Report what was lost since the setup, and what was never there, though the recipe expects it."""
+    """Report features that were lost since the setup, and expected ones that the stack never had."""
     before = context.receipt.features if context.receipt is not None else {}
     expected, verify = context.recipe.expect.features, run_python(context, PRINT_FEATURES)
     lost = {name: version for name, version in before.items() if name not in runtime.features}
@@ -76,7 +76,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
 
 
 def _report_slower_zlib(context: CheckContext) -> Iterator[Finding]:
-    """Report a zlib in the place of the zlib-ng that was compiled for: nothing is broken, only slower."""
+    """Report if PIL was compiled for zlib-ng but loads another zlib, which works but is slower."""
     features, codec = list_features(context), find_codec(context, "zlib")
     loaded = codec.library.implementation if codec is not None else ""
     if "zlib_ng" in features and codec is not None and loaded and loaded not in _ZLIB_NG:

@@ -1,31 +1,31 @@
-"""Whether the start-up guard, conda's guard package and pins are there, intact and up to date.
+"""Whether the start-up guard, conda's guard package and pins are installed, intact and up to date.
 
-- warning: the start-up guard is damaged, outdated or not compiled. Or the guard package that was set up with the stack
-  is gone, or files of it are. Or a pin does not hold as it should, or one requested at the setup is gone.
-- hint: the start-up guard is not installed, or the guard package is another one than was set up. Or the stack is a
-  wheel in a conda environment, so nothing there tells conda's solver to keep it.
+- warning: the start-up guard is damaged, outdated or not compiled. Or the setup's guard package, or a file of it, is
+  missing. Or a pin is not effective, or the pin that the setup requested is missing.
+- hint: the start-up guard is not installed, or the guard package is not the one of the setup. Or the stack is a wheel
+  in a conda environment, so conda's solver does not keep it.
 
-Skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`). Where another tool installed a
-build of fastinstall, out of an index, the guard is optional.
+The check is skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`). If another tool
+installed a build of fastinstall from an index, the guard is optional.
 
 Why it matters:
 Any later `pip install` of a package that requires Pillow may silently replace the stack with stock Pillow. `pip check`
-does not report it. With the guard each program that is started and imports PIL says so, once for itself and its
-workers. conda, mamba and pixi run no Python of the environment's. They obey the guard package, which allows only
-Pillows of fastinstall beside it. So it holds back security updates of Pillow too. Its scripts in `etc/conda/activate.d`
-look when the environment is activated.
+does not report it. With the guard, each program that imports PIL reports it, once for itself and its workers. conda,
+mamba and pixi do not run the environment's Python. They obey the guard package, which allows only Pillows of
+fastinstall beside it. So it holds back security updates of Pillow too. Its scripts in `etc/conda/activate.d` check the
+stack when the environment is activated.
 
 conda's classic solver does not name the guard package when it refuses another Pillow. Its `UnsatisfiableError` says
 that packages are "incompatible with your system", with lines such as `feature:/linux-64::__archspec==1=icelake` or
 `__glibc`. Neither the processor nor the C library is at fault: the command asked for another Pillow.
 
 How to fix it:
-`fastinstall doctor --fix` writes the start-up guard's files again, for the Python and the core that are there, without
-touching the stack. `fastinstall setup` and `fastinstall guard install` do so too. They are plain to read, and
-`FASTINSTALL_GUARD=0` switches them off. `doctor --fix` puts the guard package back too, and the environment's own pin.
+`fastinstall doctor --fix` rewrites the start-up guard's files for the present Python and core, without touching the
+stack. `fastinstall setup` and `fastinstall guard install` do so too. The files are readable source, and
+`FASTINSTALL_GUARD=0` disables them. `doctor --fix` also restores the guard package and the environment's own pin.
 `fastinstall guard pin` prints the change that pins a project again. `fastinstall setup --upgrade` builds the newest
-Pillow; to install another build, `fastinstall rollback` first. `fastinstall setup --engine auto` makes conda packages
-of a stack that was set up as a wheel.
+Pillow; to install another build, run `fastinstall rollback` first. `fastinstall setup --engine auto` replaces a wheel
+with conda packages.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _KEPT = (
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the guards."""
+    """Check the guards and pins."""
     receipt, conda = context.receipt, context.facts.conda
     if context.is_built_elsewhere:
         elsewhere = "fastinstall built this stack, and another tool installed it"
@@ -115,7 +115,7 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
 
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
-    """Tell whether the environment's own configuration has the pin, however it is spelt; pixi's has none."""
+    """Return whether the environment's configuration has a pin, in any form; True in a pixi environment."""
     from fastinstall.model.dependants import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
     from fastinstall.observe.installed_pins import is_of_pixi  # noqa: PLC0415 (only where a pin was asked for)
 

@@ -1,22 +1,22 @@
-"""Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own.
+"""Leftovers of an interrupted installation by pip, conda or fastinstall.
 
 - error: a transaction of fastinstall neither finished nor was undone, or an installer was stopped midway. pip renames
-  what it removes (`PIL` to `~IL`) and does not put it back when it is killed. Or conda was stopped while packages that
-  matter to PIL were half there.
-- warning: fastinstall was stopped before it had changed anything, or while it cleaned up, and left directories of its
-  own. Or conda left files behind that it had moved away; the packages that matter to PIL are intact.
+  what it removes (`PIL` to `~IL`) and does not restore it when it is killed. Or conda was stopped while packages that
+  matter to PIL were incomplete.
+- warning: fastinstall was stopped before it had changed anything, or while it cleaned up, and left its directories. Or
+  conda left files that it had moved away; the packages that matter to PIL are intact.
 
 Why it matters:
-An installer that is stopped midway leaves PIL missing, or mixed of two versions. 39 of 66 interruptions of pip did
-(measured 2026-11-21). What begins with `~` is what it had moved aside. Later runs of pip warn of it and leave it there.
-conda undoes a transaction that fails, and none that is killed.
+An installer that is stopped midway leaves PIL missing, or with files of two versions. That happened in 39 of 66
+interruptions of pip (measured 2026-11-21). Names that begin with `~` are files that pip had moved aside. Later runs of
+pip warn of them and leave them there. conda undoes a transaction that fails, but not one that is killed.
 
 How to fix it:
-Whatever next command of fastinstall changes the environment finishes or undoes a transaction of fastinstall first, and
-says so. `fastinstall rollback --interrupted` does that alone; `fastinstall doctor --fix` also puts the stack back that
-was set up. Elsewhere install Pillow again; what begins with `~` can then be removed by hand. What conda began, conda
-has to finish. `conda list --revisions` shows what it did last: run that again, and remove what it left. Until then a
-setup refuses.
+The next command of fastinstall that changes the environment first finishes or undoes its own interrupted transaction,
+and says so. `fastinstall rollback --interrupted` does only that; `fastinstall doctor --fix` also restores the stack.
+After an interruption of pip, install Pillow again, and remove the names that begin with `~` by hand. An interruption of
+conda must be finished with conda. `conda list --revisions` shows its last command: run it again, and remove the
+leftovers. Until then a setup is refused.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _SHOWN = 3
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge left-overs."""
+    """Check for leftovers of interrupted installations."""
     packages = context.facts.interpreter.site_packages
     problems = (*_report_own(context), *_report_pip(context, packages), *_report_conda(context))
     fine = Finding.ok("no installation was interrupted here", verify=show_files(packages))

@@ -1,26 +1,27 @@
-"""What the code requires of a CPU against what this one has, and other hosts.
+"""Whether this CPU, and those of other hosts, have the features that the code requires.
 
-- error: code that this CPU would load requires features that it lacks; they and the files are named. Where those only
-  give wrong results (LZCNT, which older CPUs run as BSR), that is said. Or: a file declares a level that the CPU lacks,
-  and the loader refuses it. Or a copy of the core requires more than the CPUs of its level have. They would load it,
-  and die. With `--host-flags FILE` other machines are judged too, each by name.
-- hint: not decoded. Then only a file's own note and its recorded compiler switches are known. With the extra `isa`
-  (iced-x86) the instructions themselves are read.
-- unknown: the CPU's features, or what the code needs, could not be told.
+- error: code that would run on this CPU requires features that the CPU lacks; the message names features and files.
+  Some features only give wrong results (LZCNT, which older CPUs run as BSR); the message then says so. Or a file
+  declares a level that the CPU lacks, and the loader refuses it. Or a copy of the core requires more than the CPUs of
+  its level have. They would load it, and crash. With `--host-flags FILE` other machines are checked too, each by name.
+- hint: the code was not decoded. Then only a file's own note and its recorded compiler switches are known. With the
+  extra `isa` (iced-x86) the instructions themselves are read.
+- unknown: the CPU's features, or those that the code requires, could not be determined.
 
-Some code asks the CPU first (CPUID, IFUNC, `__cpu_model`) and chooses among its functions. It requires only what always
-runs. What it chooses among is contained, and lacking that is fine. Calls between functions tell which is which. That is
-likely, not certain: choices that are passed on as arguments are not seen. TZCNT, PAUSE, PREFETCHW, ENDBR and
-no-operations of several bytes prove nothing: CPUs that lack them pass over them. Libraries beside PIL are not judged.
+Some code queries the CPU first (CPUID, IFUNC, `__cpu_model`) and chooses among its functions. Such code requires only
+the features of the functions that always run. Features of the optional functions may be missing. The check separates
+them by the calls between functions. The result is likely, not certain: choices passed as arguments are not seen. TZCNT,
+PAUSE, PREFETCHW, ENDBR and multi-byte NOPs do not count, since CPUs without them ignore them. Libraries besides PIL are
+not checked.
 
 Why it matters:
 A module can be imported on a CPU that cannot run it. Four builds on six emulated CPUs were all imported. In 15 of the
-24 cases Python died of SIGILL, at the first operation that needed more (measured 2026-11-21). On a cluster, that may be
-hours into the work, on some machines.
+24 cases Python died of SIGILL, at the first operation that needed more (measured 2026-11-21). On a cluster, that may
+happen on some machines only, hours after the start.
 
 How to fix it:
-`fastinstall setup --level auto` builds for this CPU, `--levels x86-64-v2,x86-64-v3` one wheel in which each CPU finds
-its own copy. Where no level suits a CPU, stock Pillow does.
+`fastinstall setup --level auto` builds for this CPU. `--levels x86-64-v2,x86-64-v3` builds one wheel with a copy for
+each level. If no level suits a CPU, use stock Pillow.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -38,7 +39,7 @@ from fastinstall.model.finding import Finding, Remedy, shorten_evidence
 
 
 class CpuOutcome(StrEnum):
-    """What becomes of a file's code on a CPU."""
+    """What happens if a CPU runs the code of a file."""
 
     RUNS = "runs"
     WRONG = "computes wrongly"
@@ -82,12 +83,12 @@ _PATTERNS = {
 
 @immutable
 class FileVerdict:
-    """What becomes of one file on one CPU.
+    """The verdict on one file for one CPU.
 
     Attributes:
-        scan: which instructions the file has, by function.
-        outcome: what happens when a CPU runs it.
-        lacking: features that it requires and the CPU has not.
+        scan: the CPU features that the file requires.
+        outcome: what happens if the CPU runs the file's code.
+        lacking: required features that the CPU lacks.
     """
 
     scan: IsaScan
@@ -96,7 +97,7 @@ class FileVerdict:
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the code for this CPU, for those that its copies are there for, and for other hosts."""
+    """Check the code for this CPU, for the CPUs that its copies are built for, and for other hosts."""
     if not context.facts.isa:
         yield Finding.skipped("no code of PIL was looked at")
         return
@@ -107,16 +108,15 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
-    """Judge what becomes of a file's code on a CPU.
+    """Return the verdict on a file for a CPU.
 
-    A loader of glibc 2.33 or later refuses a file whose declared level the CPU lacks. Else code dies at the
-    first instruction that the CPU does not know; where all that is lacking is taken for other instructions, it
-    goes on with wrong results.
+    The loader of glibc 2.33 or later refuses a file that declares a level which the CPU lacks. Otherwise code crashes
+    at the first unknown instruction. If the CPU takes all unknown instructions for other ones, results are wrong.
     """
     if scan.problem or not architecture_of(cpu.architecture).supported or not (cpu.flags or rank(cpu.level)):
         return FileVerdict(scan=scan, outcome=CpuOutcome.UNTOLD)
     lacking = tuple(feature for feature in scan.requires if cpu.flags and feature not in cpu.flags)
-    # Whether something that would be lacking can have been overlooked.
+    # Without decoded code and without a level, a required feature may have been overlooked.
     unread = scan.confidence is Confidence.UNVERIFIED and scan.level is None
     if rank(scan.declared) > rank(find_offered_level(cpu)):
         outcome = CpuOutcome.REFUSED
@@ -128,17 +128,17 @@ def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
 
 
 def find_features_beyond_level(scan: IsaScan, level: str) -> tuple[str, ...]:
-    """Find what a file requires and CPUs of a level need not have."""
+    """Return the features that a file requires and that are not part of a level."""
     return tuple(feature for feature in scan.requires if feature not in list_level_features(level))
 
 
 def choose_core_for_cpu(core: ImagingCore, cpu: Cpu, *, knows_levels: bool) -> CoreLevel | None:
-    """Return the copy of a core that a CPU's loader takes, or None if it has no copies.
+    """Return the copy of a core that the loader chooses on a CPU, or None if the core has no copies.
 
     Args:
-        core: the core in place, with its copies for levels.
-        cpu: the processor; its level is what its loader goes by.
-        knows_levels: whether the C library there is one that looks for copies by level.
+        core: the present core, with its copies for levels.
+        cpu: the processor, by whose level the loader chooses.
+        knows_levels: whether that machine's C library searches for copies by level.
     """
     if not core.levels:
         return None
@@ -152,7 +152,7 @@ def _name_host(host: Host) -> str:
 
 
 def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
-    """Find the copy of the core that a CPU's loader would take; None if there are no copies."""
+    """Return the copy of the core that the loader would choose on a host, or None if there are no copies."""
     core, python = context.facts.stack.core, context.facts.interpreter
     if core is None:
         return None
@@ -162,7 +162,7 @@ def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
 
 
 def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
-    """Judge what the CPU's loader would take: of a core with copies only one."""
+    """Check the files that a host's loader would load: of the copies of a core, only the chosen one."""
     here, there = (architecture_of(cpu.architecture) for cpu in (context.facts.cpu, host.cpu))
     if there.supported and here.machine != there.machine:
         yield Finding.skipped(
@@ -201,7 +201,7 @@ def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]
 
 
 def _name_files(context: CheckContext, scans: list[IsaScan]) -> str:
-    """Name files: "the core", "the copy for x86-64-v3 of the core", "_webp.cpython-311...so and 2 others"."""
+    """Return names for messages: "the core", "the copy for x86-64-v3 of the core", "_webp...so and 2 others"."""
     names, core = {}, context.facts.stack.core
     if core is not None:
         names = {copy.path: f"{name_core_copy(core, copy)} of the core" for copy in core.levels}
@@ -262,13 +262,13 @@ def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan
 
 
 def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
-    """Report copies that ask for more than the CPUs have which they are there for."""
+    """Report copies of the core that require features beyond their own level."""
     core, scans = context.facts.stack.core, {scan.path: scan for scan in context.facts.isa}
     if core is None:
         return
     for copy in list_whole_copies(core):
         level, scan = copy.level, scans.get(copy.path)
-        if copy == core.levels[0]:  # what the baseline declares, else what it was built for
+        if copy == core.levels[0]:  # the level that the baseline declares, else the one it was built for
             level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if scan is not None and excess:
@@ -300,7 +300,7 @@ def _make_remedy(context: CheckContext, host: Host) -> Remedy:
 
 
 def _count(scan: IsaScan, features: Collection[str]) -> str:
-    """Count the instructions of a file that need some features, by their disassembly (`objdump` of binutils)."""
+    """Return a command that counts a file's instructions that need some features (`objdump` of binutils)."""
     patterns = (_PATTERNS.get(feature, "%zmm|%k[1-7]" if feature.startswith("avx512") else "") for feature in features)
     wanted = "|".join(dict.fromkeys(filter(None, patterns)))
     return show("objdump", "-d", scan.path, *(("|", "grep", "-cE", wanted) if wanted else ()))

@@ -1,23 +1,23 @@
-"""Whether two libjpegs are loaded into one process: who brings each, and whether symbols bind wrongly.
+"""Whether two libjpegs are loaded into one process, which files use each, and whether functions bind wrongly.
 
-- error: a file gets the functions of another libjpeg than the one that it requires, with another interface or
-  implementation. The call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or writes into
-  memory with another layout.
-- warning: two are there, and it works: every user gets its own, or another one with the same interface.
+- error: a file is bound to another libjpeg than the one that it requires, with another interface or implementation. The
+  library refuses the call ("Wrong JPEG library version: library is 80, caller expects 90"). Or it writes into memory
+  with another layout.
+- warning: two are loaded without harm. Each user is bound to its own, or to one with the same interface.
 
-A libjpeg that is linked into a module with its symbols hidden is nobody else's, and no conflict. Nor are those under
-names of their own in other packages (`cv2`, `torchvision`). Where Python runs on musl, whose loader is not simulated,
-the check is skipped.
+A libjpeg that is linked into a module with hidden symbols does not conflict with others. Nor does one under another
+name in another package (`cv2`, `torchvision`). The check is skipped if Python runs on musl, whose loader is not
+simulated.
 
 Why it matters:
-The loader binds a function to the first library that has it, whoever asked for that library. Two libjpegs come together
-where one is the wheel's or conda's, and the other comes with the system's libtiff. The versions of the symbols and the
-order of loading then decide what happens. It may work until another module or package is imported first.
+The loader binds a function to the first library that defines it, even if another file required that library. Two
+libjpegs meet if one is the wheel's or conda's, and the other comes with the system's libtiff. The symbol versions and
+the order of loading then decide what happens. It may work until another module or package is imported first.
 
 How to fix it:
-Let all of PIL's libraries come from one place. A wheel with its libraries inside does, and so does `fastinstall setup`.
-In a conda environment install libtiff before you build anything there, or the build finds the system's. If both `jpeg`
-and `libjpeg-turbo` are installed, remove `jpeg`.
+Have all of PIL's libraries come from one place, as with a wheel that contains its libraries, or `fastinstall setup`. In
+a conda environment install libtiff before you build anything there, or the build finds the system's. If both `jpeg` and
+`libjpeg-turbo` are installed, remove `jpeg`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ _Codecs = dict[PurePath | None, Codec]
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the libjpegs of a process that imports PIL."""
+    """Check the libjpegs of a process that imports PIL."""
     linkage = context.linkage
     if not linkage.modules:
         absent = context.facts.stack.directory is None
@@ -72,7 +72,7 @@ def _report_crossed(context: CheckContext, codecs: _Codecs, crossed: tuple[Bindi
 
 
 def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
-    """Tell whether both are of one implementation and interface."""
+    """Return whether the libjpeg that a file is bound to has the implementation and interface that it requires."""
     pair = [codecs[path].library for path in (binding.provider, binding.wanted) if path in codecs]
     return len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
 
@@ -90,7 +90,7 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
-    """Report one libjpeg, or several that are each for themselves; beside PIL's, a process may know more of them."""
+    """Report one libjpeg, or several separate ones, and others that the real process has mapped."""
     core, mapped = context.facts.stack.core, libraries.list_mapped_files(context)
     others = (path for path in mapped if "libjpeg" in path.name and path not in codecs)
     unasked = "also mapped, and none of PIL's files asks for it"
@@ -120,7 +120,7 @@ def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
 
 
 def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
-    """Describe each user in a line: the first of its functions, and how many more."""
+    """Return a line for each user of a wrong libjpeg: its first function, and the number of others."""
     groups: dict[tuple[PurePath | None, ...], list[str]] = {}
     for binding in crossed:
         symbol = f"{binding.symbol}@{binding.version}" if binding.version else f"{binding.symbol} without a version"
@@ -132,7 +132,7 @@ def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
 
 
 def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
-    """Return the remedy: unset the variable of the shell that brings one of them, else repair."""
+    """Return the remedy: unset the shell variable that causes one of them to be loaded, else repair."""
     paths = {codec.library.path for codec in codecs}
     by_variable = any(libraries.is_by_variable(file) for file in context.linkage.files if file.path in paths)
     return libraries.UNSET_VARIABLES if by_variable else offer_repair(context)

@@ -1,26 +1,26 @@
-"""Which libjpeg really loads: implementation, version, SIMD, and whose it is.
+"""Which libjpeg is really loaded: implementation, version, SIMD, and owner.
 
-- error: the loader would not find it. Or the core was compiled for another interface or implementation, so JPEG fails.
-  Or the JPEG support that was set up is gone.
-- warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD. Or not
-  the file that the setup recorded, or there is no JPEG at all.
-- hint: the core requires no libjpeg, and has JPEG all the same. It is linked statically, and which one cannot be told.
+- error: the loader would not find libjpeg. Or the core was compiled for another interface or implementation, so JPEG
+  fails. Or the setup had JPEG support, and it is gone.
+- warning: the library is not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or it lacks SIMD. Or it
+  is not the file that the setup recorded, or there is no JPEG at all.
+- hint: the core has JPEG without loading a libjpeg. It is linked statically, and its implementation is unknown.
 - unknown: the library could not be identified.
 
-A libjpeg that is linked into the core is judged like one in a file of its own. A file that was copied, with another
-inode and the same contents, is the same. Where Python runs on musl, whose loader is not simulated, the check is
-skipped.
+A libjpeg that is linked into the core is judged like one in a separate file. A copied file with the same contents but
+another inode counts as the same. The check is skipped if Python runs on musl, whose loader is not simulated.
 
 Why it matters:
-libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg, by its SIMD code. An environment with
-the wrong one works, or seems to, and is slow. `PIL.features` cannot tell, because it says what the core was compiled
-with. It says "libjpeg_turbo True" with the IJG's library loaded too, and then writing a JPEG fails. libjpeg-turbo
-decodes JPEG for stock Pillow too: a fast stack does not decode JPEG faster than Pillow's own wheels.
+With its SIMD code, libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg. An environment
+with the wrong library works, or seems to, but is slow. `PIL.features` does not show that, because it reports the
+library that the core was compiled with. It says "libjpeg_turbo True" even if the IJG's library is loaded, and then
+writing a JPEG fails. Stock Pillow uses libjpeg-turbo too: a fast stack does not decode JPEG faster than Pillow's own
+wheels.
 
 How to fix it:
-Where fastinstall has set up the stack, `fastinstall doctor --fix` puts the library back that belongs to it. Elsewhere
-a new set-up brings its own libjpeg-turbo, which no other package can replace. In a conda environment install
-libjpeg-turbo last: the packages `jpeg` and `libjpeg-turbo` write files of the same names.
+If fastinstall has set up the stack, `fastinstall doctor --fix` restores its library. Otherwise a setup installs its own
+libjpeg-turbo, which no other package can replace. In a conda environment install libjpeg-turbo last: the packages
+`jpeg` and `libjpeg-turbo` write files of the same names.
 """
 
 import re
@@ -43,12 +43,12 @@ _SHOWN = 16
 
 @immutable
 class Jpeg:
-    """A libjpeg that is there.
+    """The libjpeg that the core uses.
 
     Attributes:
-        library: the libjpeg: its file and what it was identified as.
-        path: the file that holds it.
-        inside: whether that is the file of the core itself.
+        library: the library's file and identity.
+        path: the file that contains the library.
+        inside: whether the library is linked into the core's own file.
     """
 
     library: LoadedLibrary
@@ -57,7 +57,7 @@ class Jpeg:
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the libjpeg of the core."""
+    """Check the libjpeg of the core."""
     core = context.readable_core
     if core is None:
         yield Finding.skipped(explain_no_core(context.facts))
@@ -148,10 +148,10 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 
 def describe_change_since_setup(recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
-    """Describe what changed, as evidence; empty if it is the same library.
+    """Return what changed, as evidence; empty if it is the same library.
 
-    The same contents at another place, or in another inode, are the same library. Where one of the two has no
-    sha256, the build-ids and sizes decide, if both have them.
+    A library with the same contents at another path or inode is the same. If a SHA-256 is missing, build-ids and sizes
+    are compared, as far as both are known.
     """
     if _is_same(recorded, library):
         return ()
@@ -173,11 +173,11 @@ def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
 
 
 def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
-    """Explain why the core cannot work with this libjpeg; empty if it can, or if nothing is known of either.
+    """Return why the core cannot work with this libjpeg; empty if it can, or if that is unknown.
 
-    A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's
-    does not know the colour spaces that a core which was compiled for libjpeg-turbo asks for when it writes. Where
-    an operation with JPEG was seen to work, it works.
+    A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's library
+    lacks colour spaces that a core compiled for libjpeg-turbo uses for writing. If a JPEG operation succeeded in the
+    target, there is no mismatch.
     """
     runtime, features = context.facts.runtime, libraries.list_features(context)
     if runtime is not None and any("jpeg" in each.name and each.ok for each in runtime.operations):
@@ -193,7 +193,7 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
 
 
 def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
-    """List what `PIL.features` says all the same, and the operations that failed."""
+    """Return as evidence what `PIL.features` claims, and the JPEG operations that failed."""
     features, runtime = libraries.list_features(context), context.facts.runtime
     claims = (f"PIL.features says {name} {features[name]}" for name in ("jpg", "libjpeg_turbo") if name in features)
     operations = runtime.operations if runtime is not None else ()
@@ -202,13 +202,13 @@ def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
 
 
 def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
-    """Find the libjpeg whose absence keeps the core from being loaded."""
+    """Return the missing libjpeg because of which the core cannot be loaded, or None."""
     is_loaded = any(file.path == core.path for file in context.linkage.files)
     return None if is_loaded else next((each for each in libraries.list_missing(context) if _is_jpeg(each.name)), None)
 
 
 def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
-    """Find the libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
+    """Return the libjpeg that the core uses in the simulated process, else the one that it needs directly, or None."""
     codec = libraries.find_core_codec(context, "jpeg")
     if codec is not None and codec.library.path is not None:
         return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
@@ -219,7 +219,7 @@ def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
 
 
 def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
-    """Describe what can be seen of it: where it is and why there, SIMD and interface, whose it is."""
+    """Return evidence on a libjpeg: path, reason for its choice, SIMD code, interface, and owner."""
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
     reason = "" if jpeg.inside else libraries.explain_choice_of(context, jpeg.path)
@@ -231,6 +231,6 @@ def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
 
 
 def _is_jpeg(name: str) -> bool:
-    """Tell whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
-    file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
+    """Return whether a library is called libjpeg, or as auditwheel renames it; libturbojpeg has another interface."""
+    file = name.rpartition("/")[2]  # a library without a soname is recorded by the path that the linker was given
     return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and libraries.is_bundled(file))

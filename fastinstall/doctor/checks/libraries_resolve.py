@@ -1,29 +1,29 @@
-"""Whether every library that PIL needs is found, and inside this environment where it should be.
+"""Whether every library that PIL needs is found, and in the right place.
 
-- error: a library is not found, or the file at which the search for it ends is damaged.
-- warning: a library that was bundled with the wheel is taken from elsewhere. Or one comes from outside a conda
-  environment, or from another environment. Or a process has mapped other files than the loader's rules give.
-- hint: LD_LIBRARY_PATH or LD_PRELOAD decide what is loaded.
+- error: a library is not found, or the file that the loader finds is damaged.
+- warning: a library that was bundled with the wheel is loaded from elsewhere. Or a library comes from outside a conda
+  environment, or from another environment. Or a process has mapped other files than the loader's rules predict.
+- hint: LD_LIBRARY_PATH or LD_PRELOAD decides which files are loaded.
 
-The files of every module are followed by the rules of glibc's loader (`man ld.so`), directly needed or not. That is for
-a fresh process of the target; nothing is run. The C library's own files are the system's everywhere, and so are the
-libraries that the interpreter brings. Its own libz may serve a wheel that leaves libz to the system. Where Python runs
-on musl, nothing is followed through, and the check is skipped.
+The check follows the rules of glibc's loader (`man ld.so`) for all modules, through all levels of dependencies. It
+simulates a fresh process of the target; nothing is run. The C library and the libraries that the interpreter loads may
+come from any directory. The interpreter's libz may serve a wheel that leaves libz to the system. The check is skipped
+if Python runs on musl, whose loader is not simulated.
 
 `fastinstall doctor -v libraries-resolve` lists the libraries behind the codecs as a table. Its columns are kind, name
-and version, SIMD code, owner, path. The JSON has the same rows as evidence. SIMD code is looked for in libjpeg alone;
-of other libraries it is not known ("-").
+and version, SIMD code, owner, path. The JSON has the same rows as evidence. SIMD code is detected in libjpeg only; for
+other libraries the column is "-".
 
 Why it matters:
-A module whose library is not found cannot be imported, and PIL then does without the format, silently. A library from
-an unintended place is another version, or goes away with its environment. The RUNPATH that conda's compilers write is
-absolute. So a wheel that was built in one environment loads that one's libraries in another. A build in a conda
+If the library of a module is missing, the module cannot be imported. PIL then silently lacks the format. A library from
+the wrong place may have another version, or disappear with its environment. The RUNPATH that conda's compilers write is
+absolute. So a wheel that was built in one environment loads that environment's libraries in another. A build in a conda
 environment without libtiff finds the system's, and with it the system's libjpeg.
 
 How to fix it:
-Install the library that is missing, or put the stack back by `fastinstall doctor --fix`. If the place is wrong, build
-again in this environment, or take a wheel that has its libraries inside. Unset LD_LIBRARY_PATH and LD_PRELOAD if you do
-not want them.
+Install the missing library, or restore the stack with `fastinstall doctor --fix`. If a library comes from the wrong
+place, build again in this environment. Or use a wheel that contains its libraries. Unset LD_LIBRARY_PATH and LD_PRELOAD
+if you do not want them.
 """
 
 import re
@@ -44,15 +44,15 @@ from fastinstall.model.request import LinkMode
 _RUNTIMES = frozenset(
     ("c", "m", "dl", "rt", "util", "pthread", "resolv", "nsl", "anl", "mvec", "crypt", "gcc_s", "stdc++")
 )
-"""The C library's own files, and what compilers bring, without "lib": one of each for all processes."""
+"""Names, without "lib", of the C library's files and compilers' runtime libraries, which all processes share."""
 _PROMISED = frozenset(
     ("z", "expat", "atomic", "X11", "Xext", "Xrender", "ICE", "SM", "GL", "glib-2.0", "gobject-2.0", "gthread-2.0")
 )
-"""What a manylinux wheel may leave to the system, beside those (PEP 600; auditwheel's policies)."""
+"""Names of other libraries that a manylinux wheel may leave to the system (PEP 600; auditwheel's policies)."""
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the libraries of PIL's modules; without a simulated process, what the core alone was found to need."""
+    """Check the libraries of PIL's modules or, without a simulated process, those that the core needs directly."""
     linkage, core = context.linkage, context.readable_core
     if not linkage.modules and core is None:
         yield Finding.skipped(explain_no_core(context.facts))
@@ -108,7 +108,7 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
 
 
 def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
-    """Explain why a library is missing; a name that is a path is a module's: nothing but Python asks for it."""
+    """Return why a library cannot be loaded; a name that is a path is an extension module, which Python loads."""
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
     verb = "need" if needs[1:] else "needs"
     if "/" in needs[0].name:
@@ -119,7 +119,7 @@ def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
 
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    """Report the files at wrong places, together those that have the same problem, and what variables decide."""
+    """Report libraries from wrong places, grouped by problem, and those that the shell's variables choose."""
     wrong: dict[str, list[LoadedFile]] = {}
     for file in linkage.files[1:]:
         wrong.setdefault(_explain_displacement(context, file), []).append(file)
@@ -166,17 +166,17 @@ def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[F
 
 
 def find_disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> Iterator[tuple[str, str, PurePath]]:
-    """Yield the libraries that a process has from elsewhere, whoever brought them in.
+    """Yield PIL's libraries for which a real process has mapped another file than the simulated one.
 
-    A process maps more than PIL's: the interpreter's own modules with what they need, and whatever other packages
-    bring in at start-up. That is no disagreement.
+    Other mapped files are ignored: the interpreter and other packages load their own libraries.
 
     Args:
-        linkage: what the loader was simulated to load.
-        mapped: what the process has, by the loader's own names. Without the core among them, names cannot be compared.
+        linkage: the simulated process.
+        mapped: the files that the real process has mapped, as named by the loader. Without the core among them, names
+            cannot be compared, and nothing is yielded.
 
     Yields:
-        The library as it is asked for, the file by the rules ("nothing" where they find none), and the mapped one.
+        The name of the library, the file that the rules find ("nothing" if none), and the mapped file.
     """
     if not linkage.modules or linkage.modules[0] not in mapped:
         return
@@ -189,7 +189,7 @@ def find_disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> Iterat
 
 
 def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
-    """Trace a file to what asked for it, and so on, up to the program or the opened file that began it."""
+    """Return a loaded file, the file that needs it, and so on, up to the program or the module that was opened."""
     askers = {known.path: known.needed_by for known in linkage.files}
     chain, asker = [file.path], file.needed_by
     while asker is not None and asker not in chain:
@@ -208,7 +208,7 @@ def _name(file: LoadedFile) -> str:
 
 
 def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
-    """Explain why a library should not be loaded from its directory; empty if it may.
+    """Return why a library should not be loaded from its directory; empty if it may be.
 
     Libraries that the interpreter or LD_PRELOAD loads, and those of the C library, may come from any directory.
     """
@@ -222,7 +222,7 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
         return "was bundled with the wheel, but is loaded from elsewhere"
     if place is libraries.OwnedDirectory.OTHER_ENVIRONMENT:
         return "comes from another environment"
-    # A wheel that brings its other libraries along takes these from wherever it runs.
+    # A wheel with bundled libraries may rely on these libraries of the system.
     promised = stem in _PROMISED and any(libraries.is_bundled(known.path.name) for known in linkage.files)
     outside = place in {libraries.OwnedDirectory.SYSTEM, libraries.OwnedDirectory.ELSEWHERE} and not promised
     is_conda = context.facts.environment.kind is EnvironmentKind.CONDA
@@ -230,20 +230,20 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
 
 
 def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> bool:
-    """Tell whether a library that wheels leave to the system is this environment's own.
+    """Return whether a library that wheels leave to the system is this environment's own.
 
-    The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
-    one. Without them the loader would take the system's; either will do.
+    The interpreter's modules load such libraries before PIL: its `zlib` module loads conda's libz. A simulation without
+    those modules finds the system's libz. Both are fine.
     """
     is_own = libraries.place_of(context, path) is libraries.OwnedDirectory.ENVIRONMENT
     return is_own and libraries.strip_library_name(name) in _PROMISED
 
 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
-    """Return how to get a missing library.
+    """Return the remedy for a missing library.
 
-    A bundled library comes back with the stack. For others the recipe names packages; if a package has another soname
-    by now, only a build on this machine helps.
+    A bundled library is restored with the stack. For other libraries, the recipe names packages. If the present package
+    has another soname, the stack must be built again on this machine.
     """
     environment, receipt = context.facts.environment, context.receipt
     if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):
@@ -256,7 +256,7 @@ def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Reme
 
 
 def _list_absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
-    """Name conda's packages that would bring a library and are not installed in this conda environment, as evidence."""
+    """Return evidence of the conda packages that contain a library and are not installed in this environment."""
     conda, requirement = context.facts.conda, _find_requirement(context, name)
     if conda is None or requirement is None:
         return ()

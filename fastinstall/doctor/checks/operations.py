@@ -1,16 +1,17 @@
-"""Whether real operations work; a death by signal is named.
+"""Whether real operations work, and which signal killed the interpreter if one did.
 
-- error: an operation failed, an extension module of PIL's could not be imported, or a signal killed the interpreter. A
-  core for another CPU is imported without complaint and dies of SIGILL at its first operation.
-- unknown: PIL was imported, and no operation ran.
+- error: an operation failed, an extension module of PIL could not be imported, or a signal killed the interpreter. A
+  core for another CPU is imported without an error, and crashes with SIGILL at its first operation.
+- unknown: PIL was imported, but no operation ran.
 
 Why it matters:
-Only what runs is known to work. `PIL.features` tells what was compiled, an import executes hardly any of the code, and
-`pip check` reads metadata. If a signal kills the interpreter, the operation and what the signal means are named.
+Only code that runs is known to work. `PIL.features` reports what was compiled in, an import executes hardly any of the
+code, and `pip check` reads metadata. If a signal kills the interpreter, the message names the operation and the meaning
+of the signal.
 
 How to fix it:
-After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. Otherwise put the stack back by
-`fastinstall doctor --fix`, or look at the library that is named.
+After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. Otherwise restore the stack with
+`fastinstall doctor --fix`, or examine the library that the message names.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ _IMPORT = "import-"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge what the operations did."""
+    """Check the results of the operations."""
     runtime, example = context.facts.runtime, run_python(context, _EXAMPLE)
     if runtime is None:
         yield Finding.skipped("nothing was executed")
@@ -58,10 +59,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     core = context.facts.stack.core
-    # SIGBUS means a truncated file: RECORD knows it with other contents.
+    # SIGBUS means a truncated file, which then differs from its RECORD.
     recorded = (path for owner in context.facts.stack.owners for path in owner.mismatched if ".so" in path)
     short = next(recorded, "") if runtime.signal == "SIGBUS" else ""
-    # The core on disk may be another than ran, or a stub before it.
+    # The core that ran may not be the one on disk, which may also be a stub that loads a copy.
     ran = runtime.core or (str(core.path) if core is not None else "unknown")
     reproduced = show(context.facts.environment.python, "-X", "faulthandler", "-c", _reproduce(runtime.during))
     cause = f"{short} is truncated" if short else _MEANING.get(runtime.signal, "the operation cannot be used")
@@ -76,7 +77,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _reproduce(operation: str) -> str:
-    """Return a line of Python that fails as the operation did, for the kinds that fail most."""
+    """Return a line of Python that repeats a failed operation, or a general example."""
     if operation.startswith(_IMPORT):
         return f"import PIL.{operation.removeprefix(_IMPORT)}"
     kind = operation.partition("-")[0]

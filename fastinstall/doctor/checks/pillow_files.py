@@ -1,24 +1,25 @@
-"""PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI.
+"""Whether PIL's files match RECORD: altered, missing, mixed or stray ones, and the core's ABI.
 
-- error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`; an extension
-  module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or an unknown module lies there (PIL imports fine
-  with all of that). Recorded files are missing. Other users may not read PIL, though they may read the other packages.
-- warning: files belong to another user than site-packages, so that its owner cannot replace them.
-  Other files altered, or claimed by nobody; modules of another Python beside the right ones.
+- error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`. Or recorded
+  files are missing. Or other users may not read PIL, though they may read other packages. Or an extension module
+  (`_webp`, `_imagingft`, ...) or a bundled library is altered, or there is an unknown module. PIL can then still be
+  imported.
+- warning: files belong to another user than site-packages, so that its owner cannot replace them. Or other files are
+  altered, or no distribution claims them. Or there are modules of another Python beside the right ones.
 
-With several owners, the files are compared with the owner that they fit best. A package of conda's is compared with
+If PIL has several owners, the files are compared with the owner that they match best. A conda package is compared with
 conda's record.
 
 Why it matters:
-PIL imports with files of two versions mixed, as long as the core and `_version.py` agree. Then a `_webp` of another
+PIL can be imported from files of two versions, as long as the core and `_version.py` agree. Then a `_webp` of another
 build is loaded at the first WebP image, against a library with another memory layout. A module that no distribution
-claims survives every uninstallation, and is loaded by the next Pillow. A module that carries the tag of another Python
-is never loaded. PIL that root installed with umask 077 cannot be imported by anybody else. pip fails half-way if it
-may not remove the files of another user, and then PIL is gone.
+claims survives every uninstallation, and is loaded by the next Pillow. A module with the tag of another Python is never
+loaded. If root installed PIL with umask 077, no other user can import it. pip fails halfway if it may not remove the
+files of another user, and PIL is then missing.
 
 How to fix it:
-Put the stack back that was set up, `fastinstall doctor --fix`; elsewhere install Pillow again, forced. Files that
-nobody claims stay then: remove them by hand, or make a new environment.
+Restore the stack with `fastinstall doctor --fix`. Without a setup, force pip to install Pillow again. Files that no
+distribution claims remain: remove them by hand, or make a new environment.
 """
 
 import re
@@ -44,7 +45,7 @@ _LISTED = 3
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge PIL's files."""
+    """Check PIL's files."""
     if context.facts.stack.directory is None:
         yield Finding.skipped(owners.explain_no_stack(context.facts))
         return
@@ -94,7 +95,7 @@ def _report_recorded(context: CheckContext, record: "Recorded | None") -> Iterat
 
 
 def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[Finding]:
-    """Report files that nobody claims, and modules that this Python passes over."""
+    """Report files that no distribution claims, and modules that this Python cannot load."""
     stack, packages = context.facts.stack, context.facts.interpreter.site_packages
     claims = (claimant.claim for claimant in owners.list_claimants(context.facts) if claimant.claim is not None)
     known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
@@ -152,7 +153,7 @@ def _report(
 
 
 def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Divide into extension modules, bundled libraries, and what is not compiled."""
+    """Divide file names into extension modules, bundled libraries, and other files."""
     modules = tuple(name for name in files if name.endswith(".so") and ".libs/" not in name)
     libraries = tuple(name for name in files if name not in modules and _LIBRARY.search(name))
     return modules, libraries, tuple(name for name in files if name not in (*modules, *libraries))
@@ -173,15 +174,15 @@ def _join_names(files: tuple[str, ...]) -> str:
 
 @immutable
 class Recorded:
-    """The files that one claimant recorded.
+    """The record of one claimant's files, compared with the disk.
 
     Attributes:
-        title: whose they are: "pillow 12.1.1".
-        place: where it is recorded.
+        title: name of the claimant: "pillow 12.1.1".
+        place: metadata directory, or path of the conda record.
         files: number of files that the record lists.
-        altered: those whose contents differ, relative to site-packages where they lie there.
-        missing: those that are not on disk, likewise.
-        verify: a command that compares them.
+        altered: files whose contents differ; relative to site-packages, or to the prefix if outside.
+        missing: files that do not exist; paths as in `altered`.
+        verify: a command that compares the files with the record.
     """
 
     title: str
@@ -207,6 +208,6 @@ def _read_record(context: CheckContext, claimant: owners.Claimant) -> Recorded |
 
 
 def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """List paths of the prefix as a RECORD has them; compiled modules aside, which Python writes anew as it likes."""
+    """Return paths relative to site-packages, as in a RECORD, without bytecode, which Python may rewrite."""
     packages = f"{owners.relative_to_prefix(context.facts, context.facts.interpreter.site_packages)}/"
     return tuple(path.removeprefix(packages) for path in paths if not path.endswith(".pyc"))

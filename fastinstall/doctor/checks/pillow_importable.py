@@ -1,23 +1,23 @@
-"""Whether PIL is there, is a real package, can be imported, and is the PIL that programs get.
+"""Whether PIL is installed, is a real package, can be imported, and is the PIL that programs import.
 
-- error: the import fails or kills the interpreter (a truncated core gives SIGBUS). `PIL/__init__.py` is missing, so PIL
-  is a namespace package. The core is missing, empty, for another Python or of another version than the rest. PIL is
-  gone although it was set up. Or programs import another PIL: of the user site, a directory in PYTHONPATH or the
-  working directory. Code that runs when Python starts may do that too (`sitecustomize.py`, a `.pth` file).
-- warning: what is imported lies outside this environment.
+- error: the import fails or kills the interpreter (a truncated core gives SIGBUS). Or `PIL/__init__.py` is missing, so
+  PIL is a namespace package. Or the core is missing, empty, for another Python or of another version than the rest. Or
+  PIL was set up and is missing. Or programs import another PIL: from the user site, a directory in PYTHONPATH or the
+  working directory. Code that runs when Python starts may cause that too (`sitecustomize.py`, a `.pth` file).
+- warning: PIL is imported from outside this environment.
 - hint: there is no PIL, and none was set up.
 
 With `--quick` nothing is executed, and the verdict comes from files and variables alone.
 
 Why it matters:
-Everything else rests on it. A failed import gives a misleading reason ("module 'PIL' has no attribute 'Image'", "cannot
-open shared object file"). A truncated core kills the interpreter without a message. One `pip install --user` hides the
-Pillow of every conda environment with the same Python, and neither pip nor conda says so.
+All other checks depend on it. A failed import gives a misleading reason ("module 'PIL' has no attribute 'Image'",
+"cannot open shared object file"). A truncated core kills the interpreter without a message. One `pip install --user`
+hides the Pillow of every conda environment with the same Python, and neither pip nor conda says so.
 
 How to fix it:
-Put the stack back that was set up: `fastinstall doctor --fix`. Elsewhere force pip to install Pillow again, since pip
-takes a broken one for installed. Another PIL that comes first is yours to remove; the finding names the command. The
-environment variable `PYTHONNOUSERSITE=1` keeps the user site out of every Python.
+Restore the stack with `fastinstall doctor --fix`. Without a setup, force pip to install Pillow again, since pip
+considers a broken Pillow installed. Only you can remove another PIL that is imported first; the finding names the
+command. The environment variable `PYTHONNOUSERSITE=1` keeps the user site out of every Python.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _IMPORT = "import PIL.Image"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the import of PIL."""
+    """Check the import of PIL."""
     stack, runtime = context.facts.stack, context.facts.runtime
     yield from list_shadow_findings(context.facts)
     if runtime is not None and runtime.imported:
@@ -78,7 +78,7 @@ def _report_absent(context: CheckContext) -> Finding:
 
 
 def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
-    """Report why it cannot be imported; if nothing was executed, by what lies in PIL's directory."""
+    """Report why PIL cannot be imported or, if nothing was executed, whether its files look importable."""
     stack, directory = context.facts.stack, show_files(context.facts.interpreter.site_packages / "PIL")
     core = (f"{stack.core.path}, {stack.core.size} bytes",) if stack.core is not None else ()
     evidence, remedy = (str(stack.directory), *core, *shorten_evidence(stack.foreign_cores)), offer_repair(context)
@@ -105,7 +105,7 @@ def _describe_cause(context: CheckContext) -> str:
 
 
 def _describe_damaged_library(context: CheckContext) -> str:
-    """Describe a library of the core that is there and cannot be loaded."""
+    """Return which library of the core exists but cannot be loaded, and why; empty if there is none."""
     mine = list_code_files(context)
     needs = (need for need in list_missing(context) if need.needed_by in mine and need.problem != "not found")
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")

@@ -1,22 +1,22 @@
-"""Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD.
+"""Which distributions and conda packages own PIL's files: several, without files, or without a RECORD.
 
-- error: several claim them (pillow-simd, pillow-rs or any other beside pillow), and uninstalling one deletes the
-  other's files. Neither `pip list` nor `pip check` nor conda says so. Or a distribution, or a package of conda's, is
-  left without its files. Or an interrupted installation left files without a distribution.
-- warning: the RECORD is missing, and pip and uv refuse to uninstall. Or a wheel of ours replaced a package whose record
-  conda keeps (`--engine pip`).
-- hint: the only owner is not called `pillow`, so any package that requires pillow brings stock Pillow back. Or pip put
-  it into a conda environment, and conda does not know it. Or a constraint of pip's or uv's (PIP_CONSTRAINT, pip.conf)
-  forbids this version, so the next installation replaces it.
+- error: several owners claim the files (pillow-simd, pillow-rs or any other beside pillow). Uninstalling one deletes
+  the other's files. Neither `pip list` nor `pip check` nor conda reports that. Or a distribution or conda package has
+  lost its files. Or an interrupted installation left files without a distribution.
+- warning: the RECORD is missing, so pip and uv refuse to uninstall. Or fastinstall's wheel replaced a conda package
+  whose record remains (`--engine pip`).
+- hint: the only owner is not called `pillow`, so any package that requires pillow installs stock Pillow again. Or pip
+  installed PIL into a conda environment, and conda does not know it. Or a constraint of pip or uv (PIP_CONSTRAINT,
+  pip.conf) forbids this version, so the next installation replaces it.
 
-A package of conda's and the metadata that it brings along are one owner.
+A conda package and the metadata that it contains are one owner.
 
 Why it matters:
-`pip install pillow-simd` beside a Pillow leaves two owners of the same files. The last one has overwritten the other's.
-`pip uninstall pillow` then deletes PIL. `pip list` still shows pillow-simd, and `pip check` finds nothing wrong. Every
-one of 19 usual commands of pip, uv and poetry brought stock Pillow back (measured 2026-11-21). conda and pip keep
-separate records. Each writes its Pillow over the other's. `conda remove` deletes by conda's record, whoever owns those
-files by now.
+`pip install pillow-simd` beside Pillow leaves two owners of the same files. The second has overwritten the files of the
+first. `pip uninstall pillow` then deletes PIL. `pip list` still shows pillow-simd, and `pip check` finds nothing wrong.
+All of 19 usual commands of pip, uv and poetry installed stock Pillow again (measured 2026-11-21). conda and pip keep
+separate records, and each overwrites the other's Pillow. `conda remove` deletes the files in conda's record, even if
+they belong to another owner now.
 
 How to fix it:
 Have one owner, called `pillow`. `fastinstall setup` builds the SIMD stack under that name, removes the others, and
@@ -39,7 +39,7 @@ _Claimants = tuple[owners.Claimant, ...]
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge who owns PIL."""
+    """Check who owns PIL."""
     directory, found = context.facts.stack.directory, owners.list_claimants(context.facts)
     if not found and directory is None:
         yield Finding.skipped(owners.explain_no_stack(context.facts))
@@ -60,21 +60,21 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_single_owner(context: CheckContext, claimant: owners.Claimant) -> Finding:
     evidence = [claimant.place]
-    if claimant.package is not None and claimant.owner is not None:  # the metadata that the package brings along
+    if claimant.package is not None and claimant.owner is not None:  # the metadata that the package contains
         evidence.append(claimant.owner.distribution.metadata)
     message = f"PIL belongs to {claimant.description}"
     return Finding.ok(message, evidence=tuple(evidence), verify=_show_claim(context, claimant))
 
 
 def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    if len(found) < 2:  # noqa: PLR2004 (one owner is as it should be)
+    if len(found) < 2:  # noqa: PLR2004 (more than one owner is a problem)
         return
     packages, receipt = [claimant for claimant in found if claimant.package is not None], context.own_receipt
     names = " and ".join(claimant.title for claimant in found)
     what = "packages" if packages else "distributions"
     say, remedy = Finding.error, offer_repair(context)
     message = f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other"
-    # A wheel of ours that took the place of packages of conda's, whose records stay.
+    # Our wheel may have replaced conda packages, whose records remain.
     wheels = [claimant.place for claimant in found if claimant.owner is not None]
     if receipt is not None and receipt.conda is None and wheels == [receipt.metadata]:
         message = (
@@ -132,7 +132,10 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
 
 
 def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    """Report an only owner whose name does not protect it, or that conda does not know; check `guards` reports ours."""
+    """Report a single owner that the next installation may replace: its name is not pillow, or conda lacks a record.
+
+    Our own wheel in a conda environment is reported by the check `guards`.
+    """
     conda, is_conda = context.facts.conda, context.facts.environment.kind is EnvironmentKind.CONDA
     if len(found) != 1:
         return
@@ -155,7 +158,7 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
 
 
 def _report_constraints(context: CheckContext) -> Iterator[Finding]:
-    """Report constraints of the user's, which pip or uv obeys, that forbid the version in place."""
+    """Report the user's constraints for pip or uv that forbid the installed version."""
     stack, interpreter = context.facts.stack, context.facts.interpreter
     constraints = [each for each in stack.dependants if each.constraints is not None]
     if stack.version is None or not is_version(stack.version) or not constraints:
@@ -171,7 +174,7 @@ def _report_constraints(context: CheckContext) -> Iterator[Finding]:
 
 
 def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
-    """Describe a claimant: what it is, since when, what it lost, and whether the core is its own."""
+    """Return evidence on a claimant: name, arrival, altered or missing files, and whether the core is its own."""
     told = [claimant.description]
     if claimant.package is not None:
         told[0] += owners.describe_arrival(context.facts, claimant.package.dist)
@@ -183,14 +186,14 @@ def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
 
 
 def _show_claim(context: CheckContext, claimant: owners.Claimant) -> str:
-    """Return what it recorded."""
+    """Return a command that shows the files that a claimant recorded."""
     if claimant.package is None:
         return show_owner(context, claimant.name)
     return show_lines(_CORE, *owners.list_records(context, claimant.package))
 
 
 def _show_claims(context: CheckContext, found: _Claimants) -> str:
-    """Return the line of each RECORD that lists the core, with its hash, and of each record of conda's."""
+    """Return a command that shows the line for the core in each RECORD and each conda record."""
     sides = (claimant.owner for claimant in found if claimant.owner is not None)
     named = [owner.distribution.metadata for owner in sides if owner.has_record]
     packages = context.facts.interpreter.site_packages

@@ -1,17 +1,18 @@
-"""Which SIMD kernels are in the imaging core, by symbol; partial sets are named.
+"""Which SIMD kernels are in the imaging core, by symbol, and which are missing.
 
-- error: the kernels that were set up are gone, or only some of them are there. Of several copies for CPU levels every
-  one is judged, since another CPU loads another one.
-- warning: some of the kernels are there without a setup of ours. Or the distribution calls itself SIMD and has none.
-- hint: this is stock Pillow, which has none; or the build left some of them out.
+- error: the kernels of the setup are missing, all or some. If there are copies for CPU levels, every copy is checked,
+  since another CPU loads another one.
+- warning: the core has some of the kernels, but fastinstall has set up nothing. Or the distribution has SIMD in its
+  name, but its core has no kernels.
+- hint: this is stock Pillow, which has no kernels. Or the build left some of them out.
 
 Why it matters:
-The version and the name of a distribution are what somebody typed. Packages called Pillow-SIMD have been stock Pillow.
-The build had found no reason to compile the kernels, and everything worked, as slowly as ever.
+The version and the name of a distribution prove nothing. Packages called Pillow-SIMD have been stock Pillow. Their
+build had skipped the kernels, and everything worked, as slowly as before.
 
 How to fix it:
-`fastinstall setup` builds the kernels, and refuses its own result without them. If they were set up and are gone,
-`fastinstall doctor --fix` puts them back.
+`fastinstall setup` builds the kernels, and refuses its own result without them. If the kernels of a setup are missing,
+`fastinstall doctor --fix` restores them.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from fastinstall.model.finding import Finding, Status, shorten_evidence
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the kernels in the core, in every copy of it."""
+    """Check the kernels in the core, or in every copy of it."""
     core, wanted = context.readable_core, context.recipe.expect.symbols
     if core is None:
         yield Finding.skipped(explain_no_core(context.facts))
@@ -45,14 +46,14 @@ def _list_missing_symbols(context: CheckContext, symbols: tuple[str, ...]) -> tu
 
 
 def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
-    """List what the core in place lacked already when it was built, because a part of the kernels was left out."""
+    """Return the expected symbols that the present core already lacked when it was built."""
     receipt = context.own_receipt
     built = receipt.core.simd_symbols if receipt is not None else _list_symbols_of_intact_build(context)
     return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in built) if built else ()
 
 
 def _list_symbols_of_intact_build(context: CheckContext) -> tuple[str, ...]:
-    """List the kernels in every copy of a core that another tool installed, where its files are those of the wheel."""
+    """Return the kernel symbols in all copies of a core that another tool installed; empty if files were altered."""
     core, owners = context.readable_core, context.facts.stack.owners
     changed = any(owner.mismatched or owner.missing or not owner.has_record for owner in owners)
     if core is None or changed or not context.is_built_elsewhere:
@@ -88,7 +89,7 @@ def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator
 
 
 def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
-    """Report that some or all kernels are missing, and name a distribution whose name promises them."""
+    """Report that some or all kernels are missing, and whether the distribution's name claims to have them."""
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")

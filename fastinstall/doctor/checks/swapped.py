@@ -1,24 +1,24 @@
 """Whether something replaced the stack that was set up: what, by which tool, and when.
 
-- hint: conda removed other packages together with it, which `--fix` does not bring back.
-- error: it is not what was set up. The message says what replaced it, by which tool and when. Or it was uninstalled,
-  altered in place or half replaced, or the Python changed under it.
+- error: the stack is not the one that was set up. The message says what replaced it, by which tool and when. Or the
+  stack was uninstalled, altered in place or half replaced, or the environment's Python changed.
+- hint: conda removed other packages together with the stack, which `--fix` does not restore.
 
-The core is compared by its sha256, its distribution by its metadata directory, the package by `PIL/_version.py`. Where
-the core has one copy per CPU level, whose name its file tells, the copies are compared with RECORD. In a conda
-environment the installed package is compared too, and conda's history tells the command that replaced it.
-Skipped where fastinstall has set up nothing.
+The core is compared by its SHA-256, the distribution by its metadata directory, and the version by `PIL/_version.py`.
+If the core has one copy per CPU level, the copies are compared with RECORD. In a conda environment the installed
+package is compared too, and conda's history shows the command that replaced it. The check is skipped if fastinstall has
+set up nothing.
 
 Why it matters:
-A replacement is silent. The import works, and the version may be the same. Only the speed is gone, or with another
-version the features. Commands that have nothing to do with images cause it. Examples are the upgrade of a package that
-requires Pillow, or any transaction of conda's that touches Pillow.
+A replacement is silent. The import works, and the version may be the same. Only the speed is lost, or features if the
+version differs. Commands that have nothing to do with images cause it. Examples are the upgrade of a package that
+requires Pillow, or any conda transaction that changes Pillow.
 
 How to fix it:
-`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. A later Pillow may be requested by
-name, or required by another package. Then it builds that version with the kernels. To have the other Pillow stay as it
-is: `fastinstall guard accept`. `fastinstall guard install` brings the guard, which tells of the next swap at the next
-start of Python. In a conda environment the guard package keeps conda's solver from the next one.
+`fastinstall doctor --fix` restores the stack from the cache in seconds. If a later Pillow was requested by name, or
+another package requires it, `--fix` builds that version with the kernels. To keep the other Pillow as it is, run
+`fastinstall guard accept`. `fastinstall guard install` installs the guard, which reports the next swap when Python
+starts. In a conda environment the guard package keeps conda's solver from replacing the stack.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ from fastinstall.model.receipt import Receipt
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the stack against its receipt."""
+    """Compare the stack with its receipt."""
     receipt, facts, core = context.receipt, context.facts, context.facts.stack.core
     if context.is_built_elsewhere:
         yield Finding.skipped("fastinstall built this stack, and another tool installed it: `pillow-files` compares it")
@@ -64,7 +64,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
-    """Name what conda removed because it needs Pillow: a repair brings back the stack alone."""
+    """Report packages that conda removed because they require Pillow: a repair restores only the stack."""
     dropped = owners.list_removed_with(context.facts, receipt.conda.package.dist) if receipt.conda is not None else ()
     if dropped:
         specs = ("=".join(dist.rsplit("-", 2)[:2]) for dist in dropped)
@@ -76,7 +76,7 @@ def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator
 
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Describe whether it was meant, and what was missing of that which keeps conda from it."""
+    """Yield why the replacement was installed, and which missing protection would have kept conda from it."""
     from fastinstall.doctor.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
 
     intent = intent_of(facts, receipt)
@@ -90,7 +90,7 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 
 def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tuple[str, str]]:
-    """List what is not as it was set up, each with what it means where nothing tells who did it."""
+    """Yield each difference from the setup, with the message to report if the cause is unknown."""
     stack, core, changed = facts.stack, facts.stack.core, owners.find_changed_python(facts, receipt)
     if changed is not None:
         yield f"Python was {changed[0]}, is {changed[1]}", ""
@@ -116,7 +116,7 @@ def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tup
 
 
 def _describe_cause(facts: Facts, receipt: Receipt, ours: str, meanings: Iterable[str]) -> str:
-    """Return the one cause that explains the differences best."""
+    """Return the message that explains the differences best."""
     changed = owners.find_changed_python(facts, receipt)
     if changed is not None:
         return f"Python changed from {changed[0]} to {changed[1]} under {ours}"
@@ -128,10 +128,10 @@ def _describe_cause(facts: Facts, receipt: Receipt, ours: str, meanings: Iterabl
 
 
 def _name_replacement(facts: Facts, receipt: Receipt) -> str:
-    """Return the name of what replaced our build, empty if unknown.
+    """Return a description of what replaced our build; empty if unknown.
 
-    It is the owner whose record lists this core, else the owner installed last, else the package at that place. A conda
-    package is named with the command that installed it.
+    It is the owner whose record lists the present core, else the owner that was installed last, else the conda package
+    of the same name. A conda package is described with the command that installed it.
     """
     core, owner = facts.stack.core, owners.find_foreign_owner(facts, receipt)
     claimants = [each for each in owners.list_claimants(facts) if each.owner is not None]
@@ -148,7 +148,7 @@ def _name_replacement(facts: Facts, receipt: Receipt) -> str:
 
 
 def _list_changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
-    """List copies of the core that are missing or altered, by our RECORD."""
+    """Return the copies of the core that are missing or altered according to our RECORD."""
     names = {copy.path.name for copy in stack.core.levels} if stack.core is not None else set()
     ours = (owner for owner in stack.owners if owner.distribution.metadata == receipt.metadata)
     wrong = (path for owner in ours for path in (*owner.mismatched, *owner.missing))

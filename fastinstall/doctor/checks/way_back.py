@@ -1,21 +1,22 @@
-"""Whether what fastinstall has changed can be undone, and the disk space that it holds for that.
+"""Whether the changes of fastinstall can be undone, and the disk space that is kept for that.
 
-- error: the receipt, or the journal of a transaction, is damaged. What cannot be understood is never touched. Setups
-  and repairs refuse until it is put away. A rollback goes as far as the journals can be read.
-- warning: a later fastinstall wrote them, in a form that this one does not understand; that one can go on.
-- hint: there is nothing to roll back to, because the files were deleted. Or they hold more than 500 MB, or more than 5
-  changes.
+- error: the receipt, or the journal of a transaction, is damaged. Files of a damaged transaction are never touched.
+  Setups and repairs are refused until it is moved away. A rollback goes as far as the journals can be read.
+- warning: a later fastinstall wrote the receipt or a journal, and this one cannot read it. Use the later fastinstall.
+- hint: there is nothing to roll back to, because the files were deleted. Or more than 500 MB, or more than 5 changes,
+  are kept.
 
 Why it matters:
-What a setup replaces is moved aside, not deleted, and its journal says where everything belongs. That is what a
-`rollback` needs, offline and to the byte. Old setups keep what they replaced until it is given up by somebody: nothing
-is forgotten by itself.
+A setup moves the files that it replaces aside, and its journal records where they belong. With both, `rollback`
+restores the previous state offline and to the byte. The replaced files are kept until a user gives them up: nothing is
+forgotten automatically.
 
 How to fix it:
-`fastinstall rollback --list` shows what can be undone, what it holds, and what cannot be read. `fastinstall rollback
---forget` gives up all but the last setup's, and says what it frees. With the name of a transaction that cannot be read,
-it moves that one to `share/fastinstall/kept/` and deletes nothing. A damaged receipt can be renamed and the setup made
-again; undoing it needs its journal alone. See [undo a setup](../how-to/undo.md).
+`fastinstall rollback --list` shows which changes can be undone, their disk space, and which cannot be read.
+`fastinstall rollback --forget` deletes the kept files of all changes before the last setup, and says what it frees.
+With the name of an unreadable transaction, it moves that one to `share/fastinstall/kept/` and deletes nothing. You can
+rename a damaged receipt and set up again; undoing a setup needs only its journal. See [undo a
+setup](../how-to/undo.md).
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ _TRANSACTIONS = "share/fastinstall/tx"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge journals and receipt, and what they hold."""
+    """Check the journals, the receipt, and the disk space of kept files."""
     history, verify = context.facts.history, show_files(context.facts.environment.prefix / _TRANSACTIONS)
     problems = (*_report_unreadable(context), *_report_gone(context, verify), *_report_held_bytes(context, verify))
     if problems:
@@ -66,7 +67,7 @@ def _make_remedy(context: CheckContext, unreadable: Unreadable) -> Remedy:
 
 def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
     history, receipt = context.facts.history, context.receipt
-    # Without sizes the journals were not looked at, or nothing is there at all.
+    # Without sizes, the journals were not read, or there are none.
     if receipt is None or history.held_bytes is None or receipt.id in history.setups or history.interruptions:
         return
     if receipt.id in {each.transaction for each in history.unreadable}:
