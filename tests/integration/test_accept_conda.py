@@ -1,4 +1,4 @@
-"""`guard accept` in an environment in conda's format: the guard package, the pin and our channel go, and come back."""
+"""`guard accept` with conda removes the guard package, the pin and our channel; a rollback restores them."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_the_guards_of_conda_go_and_come_back(channel: CondaChannel, sandbox: Sa
 
 
 def _remove_by_force(prefix: Path) -> None:
-    """What `conda remove --force pillow` does."""
+    """Delete Pillow's files and its conda record, as `conda remove --force pillow` does."""
     (record,) = prefix.glob("conda-meta/pillow-*.json")
     for path in (*json.loads(record.read_text())["files"], f"conda-meta/{record.name}"):
         (prefix / path).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""What does not prove is left out and built again, or not installed at all.
+"""Kernels that fail the proof are left out and the wheel is built again, or nothing is installed.
 
-The proof is the real one, on the official wheel and a damaged copy of it; only the compiler is spared: the
-function that makes a wheel of a step hands out one of the two.
+The proof is real: it runs on the official wheel and on a damaged copy. Only compilation is replaced: the function that
+builds a step's wheel returns one of these two wheels.
 """
 
 import os
@@ -37,7 +37,7 @@ CROP = ("PIL/Image.py", "return im.crop((x0, y0, x1, y1))", "return im.crop((x0,
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """A context, and wheels to prove in it."""
+    """A run and its build step; records the events, and the kernels that each build leaves out."""
 
     run: Run
     build_context: ProofContext
@@ -47,7 +47,7 @@ class Scene:
     made: list[tuple[str, ...]] = field(default_factory=list)
 
     def maker(self, wheel_for: Callable[[Build], Path]) -> Callable[[Build], BuildResult]:
-        """Hands out the wheel for a step, and notes what was left out of it."""
+        """Return a build function that records the kernels left out and returns the wheel that `wheel_for` chooses."""
 
         def make(step: Build) -> BuildResult:
             self.made.append(step.left_out)
@@ -58,13 +58,13 @@ class Scene:
 
     @property
     def warnings(self) -> str:
-        """What was said as a warning."""
+        """Return the messages of all warnings."""
         return "\n".join(event.message for event in self.heard if isinstance(event, Noted) and event.warning)
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Keeps what the official wheel gave, from test to test."""
+    """Return a cache that all tests share; it keeps the proof results of the official wheel."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -140,7 +140,7 @@ def _step(official: Artefact) -> Build:
 
 
 def _damaged(official: Path, directory: Path, name: str, old: str, new: str) -> Path:
-    """The official wheel with one line of its Python code changed."""
+    """Return a copy of the official wheel with one line of its Python code changed."""
     target = directory / "damaged" / official.name
     target.parent.mkdir()
     shutil.copy(official, target)

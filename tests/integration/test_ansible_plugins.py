@@ -1,4 +1,4 @@
-"""The modules of the collection, run by real Ansible on this machine: one play after the other on one environment."""
+"""The collection's modules, run by real Ansible as a series of tasks on one environment."""
 
 import json
 import os
@@ -62,18 +62,18 @@ STORY = {
     "end": ("fastinstall", "{state: absent, prefix: '{{ env }}'}", ""),
     "end again": ("fastinstall", "{state: absent, prefix: '{{ env }}'}", ""),
 }
-"""Each task with its module, parameters and keywords."""
+"""Tasks by name: module, parameters and keywords."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What came of the story.
+    """What the tasks of `STORY` returned and wrote.
 
     Attributes:
-        results: of each task, as the module returned them.
-        tools: where fastinstall was unpacked.
-        facts: the file that was written.
-        sandbox: where all of it is.
+        results: module results by task name.
+        tools: the directory into which fastinstall was unpacked.
+        facts: the facts file that was written.
+        sandbox: contains all files of the test.
     """
 
     results: Mapping[str, Any]
@@ -84,7 +84,7 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def told(new_sandbox: NewSandbox) -> Iterator[Scene]:
-    """The story, played once."""
+    """Run the tasks of `STORY` once, and yield their results."""
     with new_sandbox() as sandbox:
         wheelhouse, tools, facts = (sandbox.root / name for name in ("wheelhouse", "tools", "facts.json"))
         built = sandbox.cli("build", "--with-tool", "-o", wheelhouse, "--python", running().executable, *STOCK)
@@ -103,7 +103,7 @@ def told(new_sandbox: NewSandbox) -> Iterator[Scene]:
 
 
 def play(sandbox: Sandbox, variables: Mapping[str, object]) -> dict[str, Any]:
-    """Play the story; what each task returned."""
+    """Run a playbook with the tasks of `STORY`, and return the result of each task."""
     require_ansible(BIN / "ansible-playbook")
     tasks = [
         f"  - {{name: {name}, {_full(module)}: {words}, ignore_errors: true{', ' if keywords else ''}{keywords}}}"
@@ -112,7 +112,7 @@ def play(sandbox: Sandbox, variables: Mapping[str, object]) -> dict[str, Any]:
     (sandbox.root / "play.yml").write_text(PLAY % "\n".join(tasks), encoding="utf-8")
     (sandbox.root / "variables.json").write_text(json.dumps(variables, default=str), encoding="utf-8")
     record = sandbox.root / "record.jsonl"
-    own_cache = {"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")}  # as a host has it: nothing in it
+    own_cache = {"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")}  # empty, as on a host
     settings = {**collections_in(sandbox), **own_cache, "FASTINSTALL_TEST_RECORD": str(record)}
     words = ("-i", "localhost,", "-c", "local", "-e", f"@{sandbox.root / 'variables.json'}", sandbox.root / "play.yml")
     done = run((BIN / "ansible-playbook", *words), sandbox.variables(settings))
@@ -122,7 +122,7 @@ def play(sandbox: Sandbox, variables: Mapping[str, object]) -> dict[str, Any]:
 
 
 def collections_in(sandbox: Sandbox) -> dict[str, str]:
-    """The collection where Ansible looks for it; settings of Ansible."""
+    """Link the collection into Ansible's search path; return Ansible's settings as environment variables."""
     link = sandbox.root / "collections" / "ansible_collections" / "fastinstall" / "stack"
     if not link.exists():
         link.parent.mkdir(parents=True)

@@ -1,6 +1,6 @@
-"""`ansible-test sanity` on the collection: all of its tests, each in the environment that it makes for itself.
+"""`ansible-test sanity` on the collection: all of its tests, each in the environment that ansible-test creates.
 
-Modules have to run on each Python of a host that Ansible takes: the oldest and the latest that are at hand try them.
+Modules must run on every Python that Ansible supports on hosts: the oldest and the newest on this machine are used.
 """
 
 import ensurepip
@@ -26,7 +26,7 @@ sys.path.insert(0, {wheel!r})
 sys.argv = ["pip", "install", *(word for word in sys.argv[1:] if not word.startswith("--no-"))]
 runpy.run_module("pip", run_name="__main__")
 """
-"""In the place of the script that ansible-test would fetch from its own server: pip comes from Python."""
+"""Replaces `get-pip.py`, which ansible-test would download: runs pip from the wheel that Python bundles."""
 
 
 @pytest.mark.skipif(not ALL, reason="ansible-test makes its environments, for minutes: --every-row")
@@ -57,7 +57,7 @@ def test_the_collection_is_sane(sandbox: Sandbox) -> None:
 
 
 def _tester() -> Path:
-    """Where ansible-test is installed."""
+    """Return the directory of ansible-test."""
     found = importlib.util.find_spec("ansible_test")
     assert found is not None
     assert found.origin is not None
@@ -65,7 +65,7 @@ def _tester() -> Path:
 
 
 def _hosts() -> list[Python]:
-    """The oldest and the latest Python that Ansible's modules may meet on a host, of those that are here."""
+    """Return the oldest and the newest Python here that Ansible supports on hosts."""
     known = runpy.run_path(str(_tester() / "_util" / "target" / "common" / "constants.py"))
     versions = (*known["REMOTE_ONLY_PYTHON_VERSIONS"], *known["CONTROLLER_PYTHON_VERSIONS"])
     here = [python for python in map(of_version, versions) if python is not None]
@@ -73,7 +73,7 @@ def _hosts() -> list[Python]:
 
 
 def _pip_of(tester: Path) -> str:
-    """The version of pip that it wants, as in the name of its script."""
+    """Return the pip version that ansible-test requires, as in its script's name: with underscores for dots."""
     text = (tester / "_internal" / "python_requirements.py").read_text(encoding="utf-8")
     found = re.search(r"^ +pip='([\d.]+)'", text, re.MULTILINE)
     assert found is not None

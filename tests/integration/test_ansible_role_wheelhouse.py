@@ -1,4 +1,4 @@
-"""What the controller sends of a wheelhouse, and what it refuses before anything is sent."""
+"""Wheelhouse transfer: which files the controller sends to a host, and which it refuses before sending any."""
 
 import hashlib
 import importlib.util
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure  # type: ignore[import-untyped]  # Ansible tells nothing of its types
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure  # type: ignore[import-untyped]  # untyped
 from integration.ansible_role.plays import COLLECTION
 
 _SPECIFICATION = importlib.util.spec_from_file_location(
@@ -83,7 +83,7 @@ def test_a_wheelhouse_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 class CutOff(shipping.ActionModule):  # type: ignore[misc]
-    """On a host whose shell is gone before all of the module is sent to it; `python -c pass` there has an exit code."""
+    """An action whose connection breaks while it sends the module; `python -c pass` there has this exit code."""
 
     def __init__(self, exit_code: int) -> None:
         self._exit_code = exit_code

@@ -1,4 +1,4 @@
-"""Wheels, sdists and Debian packages that are damaged, or would write elsewhere; and real ones."""
+"""Real wheels, sdists and Debian packages are read; damaged ones, and ones that would write elsewhere, are refused."""
 
 import hashlib
 import io
@@ -38,7 +38,7 @@ WHOLE = {
 
 
 def write_wheel(directory: Path, more: Mapping[str, bytes] = {}, record: Callable[[str], str] = str) -> Path:
-    """Write a whole, small wheel with more files, and a RECORD of them that may be altered."""
+    """Write a small, complete wheel with the files of `more`; `record` may alter the text of its RECORD."""
     contents = {**WHOLE, **more}
     digests = {name: urlsafe_b64encode(hashlib.sha256(content).digest()) for name, content in contents.items()}
     rows = [f"{name},sha256={digests[name].rstrip(b'=').decode()},{len(contents[name])}\n" for name in contents]
@@ -161,7 +161,7 @@ def test_real_wheels_and_sdists_are_read(shared_cache: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("mask", [0o022, 0o002, 0o027, 0o077])
 def test_staged_files_have_the_modes_that_pip_gives(mask: int, tmp_path: Path) -> None:
-    """Source: pip's `unpacking.py`: 0666 less the umask, and what may be run 0777 less the umask, or 0111."""
+    """Source: pip's `unpacking.py`: files 0666 less the umask; executable ones 0777 less the umask, or'ed with 0111."""
     stage = tmp_path / "stage"
     wheel = write_wheel(tmp_path, {"PIL/a.so": b"x"})
     with umask(mask):

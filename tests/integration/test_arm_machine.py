@@ -1,4 +1,4 @@
-"""fastinstall on aarch64, run by qemu: what it says of the machine is true, and a wheel made elsewhere is set up."""
+"""fastinstall on aarch64 under qemu: it describes the machine correctly, and sets up a wheel from elsewhere."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def machine(shared_cache: Path) -> ArmPython:
 
 @pytest.fixture(scope="module")
 def environment(machine: ArmPython, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the official wheel for aarch64; its interpreter."""
+    """Create an environment with the official wheel for aarch64; return its interpreter."""
     return machine.make_environment(tmp_path_factory.mktemp("arm") / "venv", "pillow>=12.1")
 
 
@@ -76,7 +76,7 @@ def test_a_level_of_x86_is_refused_in_words(machine: ArmPython, environment: Pat
 
 @pytest.fixture(scope="module")
 def wheelhouse(new_sandbox: NewSandbox) -> Iterator[Path]:
-    """A wheel for aarch64 that this machine made, in a directory."""
+    """Yield a directory with a wheel for aarch64 that was built on this machine."""
     python = of_version(VERSION)
     require_system(python, f"a Python {VERSION} of this machine")
     assert python is not None
@@ -90,7 +90,7 @@ def wheelhouse(new_sandbox: NewSandbox) -> Iterator[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """Somebody on an Arm machine, with an environment that has pip alone, and a wheel of ours in a directory."""
+    """A user of an Arm machine who has an environment with pip alone, and a directory with a fastinstall wheel."""
 
     machine: ArmPython
     environment: Path
@@ -111,7 +111,7 @@ class User:
         return self.cli("setup", "--yes", "--wheelhouse", self.wheelhouse, "--offline")
 
     def examine(self) -> tuple[int, dict[str, str]]:
-        """What doctor says of each check."""
+        """Return doctor's exit code, and the status of each check."""
         code, text = self.cli("doctor", "--json")
         findings = json.loads(text[: text.rindex("}") + 1])["findings"]
         return code, {finding["check"]: finding["status"] for finding in findings}

@@ -1,4 +1,4 @@
-"""Decoders with their packages, installed or fetched by real pip: the pictures, and the printed code."""
+"""Decoders whose packages real pip has installed or downloaded: their pictures, and the code printed for them."""
 
 import os
 import sys
@@ -37,13 +37,13 @@ BOUNDS = {
     "opencv-linear": 0.7,
 }
 FAR = 1.0
-"""Mean differences from Pillow on these pictures, in levels of 0 to 255; the last of what is not named.
+"""Largest mean difference from Pillow on these pictures, in levels (0 to 255), for adapters not in `BOUNDS`.
 
-On 2026-11-22 they were, at most: 0.67 for scaled decoding; 0.63 for OpenCV's reduced decoding and 0.23 without it; 0.38
-for libvips; 0.006 for torchvision; and with aliasing, which smooth pictures like these show little, 0.23 and 0.46.
+Measured maxima on 2026-11-22: 0.67 for scaled decoding; 0.63 for OpenCV's reduced decoding and 0.23 without it; 0.38
+for libvips; 0.006 for torchvision; 0.23 and 0.46 with aliasing, which smooth pictures like these show little.
 """
 NEAR = 2.0
-"""Levels that another libjpeg-turbo may be off, on the mean."""
+"""Largest mean difference, in levels, that another libjpeg-turbo may cause."""
 COMPARED = [each.name for each in all_adapters() if not each.name.startswith("pillow") and each.name != "dali-gpu"]
 PIPELINES = (
     ImagePipeline(),
@@ -55,7 +55,7 @@ ENDINGS = {"JPEG": ".jpg", "PNG": ".png", "WEBP": ".webp"}
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """Grey, turned by Exif, large, with a palette and with an alpha channel, none of a round size."""
+    """Return images: grey, rotated by Exif, large, with a palette, with an alpha channel; all of uneven sizes."""
     directory = tmp_path_factory.mktemp("images")
     coarse = Image.frombytes("RGB", (21, 16), bytes(each * 89 % 256 for each in range(21 * 16 * 3)))
     photo = coarse.resize((1403, 1051), Image.Resampling.BICUBIC)
@@ -111,7 +111,7 @@ def interpreter() -> Interpreter:
 
 @pytest.fixture
 def wheelhouse(tmp_path: Path) -> Path:
-    """A package with one that it requires."""
+    """Return a directory with wheels of two packages, of which one requires the other."""
     directory = tmp_path / "wheelhouse"
     directory.mkdir()
     for name, *requires in (("outerpart", "innerpart"), ("innerpart",)):

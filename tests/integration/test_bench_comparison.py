@@ -1,4 +1,4 @@
-"""A baseline and candidates in processes of their own: what is compared, and what becomes of those that die or hang."""
+"""A baseline and candidates in processes of their own: what is compared, and how deaths and hangs are reported."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ EFFORT = replace(QUICK, rounds=1, starts=2, turn_seconds=0.0, pass_seconds=9.0, 
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
-    """Two JPEGs and a PNG."""
+    """Return a job with two JPEG files and a PNG file."""
     directory = tmp_path_factory.mktemp("images")
     photo = Image.frombytes("RGB", (32, 24), bytes(range(256)) * 9).resize((640, 480), Image.Resampling.BICUBIC)
     paths = tuple(directory / name for name in ("a.jpg", "b.jpg", "c.png"))
@@ -46,7 +46,7 @@ def candidate(name: str, site: tuple[Path, ...] = ()) -> Candidate:
 
 
 def pil_that(directory: Path, does: str) -> Candidate:
-    """Pillow, but for what happens when it opens an image."""
+    """Return a stand-in for Pillow whose `Image.open` runs the statement `does`."""
     (directory / "PIL").mkdir(parents=True)
     (directory / "PIL/__init__.py").write_text("__version__ = '0'\n")
     (directory / "PIL/Image.py").write_text(f"import os, time\n\ndef open(stream):\n    {does}\n")
@@ -108,7 +108,7 @@ def test_a_candidate_may_crash_hang_or_fail(job: Job, tmp_path: Path) -> None:
     with comparing(job) as comparison:
         comparison.choose_images()
         crashed = comparison.measure_candidate(pil_that(tmp_path / "crashes", "os.abort()"))
-        with pytest.MonkeyPatch.context() as patch:  # the patience also limits how long a process takes to start
+        with pytest.MonkeyPatch.context() as patch:  # patience also limits how long a process takes to start
             patch.setattr(comparison, "patience", 1.5)
             hung = comparison.measure_candidate(pil_that(tmp_path / "hangs", "time.sleep(60)"))
         failed = comparison.measure_candidate(pil_that(tmp_path / "fails", "raise ValueError('a bad day')"))
@@ -130,7 +130,7 @@ def test_a_candidate_may_crash_hang_or_fail(job: Job, tmp_path: Path) -> None:
     ],
 )
 def test_a_candidate_with_wrong_pictures_has_failed(job: Job, tmp_path: Path, gives: str, reason: str) -> None:
-    """The module stands in for a decoder that is wrong without an error: real ones are cured or refuse."""
+    """A stand-in plays a decoder that gives wrong pictures without an error: real ones are fixed or refuse."""
     (tmp_path / "simplejpeg.py").write_text(
         "import io\nimport numpy\nfrom PIL import Image\n\n\ndef decode_jpeg(data):\n"
         f"    picture = numpy.array(Image.open(io.BytesIO(data)).convert('RGB'))\n    return {gives}\n"

@@ -28,12 +28,12 @@ PILLOWS = ("pillow", "pillow-draft", "pillow-no-copy", "pillow-reducing-gap")
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
 DAMAGED = 2
 NEVER_COLD = ("9p", "virtiofs", "zfs")
-"""Filesystems that keep files in a cache of their own or of another machine."""
+"""Filesystems with a file cache of their own or on another machine, so that reads are never cold."""
 
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """A JPEG, a PNG with a palette, a truncated JPEG, and a JPEG smaller than what is cut out of it."""
+    """Return a JPEG, a PNG with a palette, a truncated JPEG, and a JPEG smaller than the crop of the pipeline."""
     directory = tmp_path_factory.mktemp("images")
     coarse = Image.frombytes("RGB", (32, 24), bytes(range(256)) * 9)
     photo = coarse.resize((1200, 900), Image.Resampling.BICUBIC)
@@ -47,7 +47,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 @pytest.fixture(scope="module")
 def running(images: tuple[Path, ...]) -> Iterator[LoadingProcess]:
-    """Pillow as it is."""
+    """Yield a process that loads the images with unmodified Pillow."""
     with start_loading(Job(python=PYTHON, images=images)) as process:
         yield process
 
@@ -84,7 +84,7 @@ def test_pictures_are_what_pillow_computes(running: LoadingProcess, images: tupl
 def test_stages_do_the_same_as_printed_load(images: tuple[Path, ...], name: str, pipeline: ImagePipeline) -> None:
     good = tuple(each for index, each in enumerate(images) if index != DAMAGED)
     code: dict[str, Any] = {"SHORTER": pipeline.shorter, "CROP": pipeline.crop, "FILTER": pipeline.filter}
-    exec(way_named(name).loader, code)  # noqa: S102 (it is ours)
+    exec(way_named(name).loader, code)  # noqa: S102 (this repository's own code)
     with start_loading(Job(python=PYTHON, images=good, adapter=name, pipeline=pipeline)) as process:
         assert ("crop" in process.measure(0.0).stages) is bool(pipeline.crop)
         for path, picture in zip(good, process.pictures(range(len(good))), strict=True):
@@ -94,7 +94,7 @@ def test_stages_do_the_same_as_printed_load(images: tuple[Path, ...], name: str,
 
 
 def own_job(directory: Path, text: str, images: tuple[Path, ...], function: str = "load") -> Job:
-    """A job for a loader of this text."""
+    """Return a job whose loader is a file with the given source text."""
     file = directory / "mine.py"
     file.write_text(textwrap.dedent(text))
     return Job(python=PYTHON, images=images, loader=f"{file}:{function}")
@@ -210,7 +210,7 @@ LEVELS: Any = np.arange(2 * 5 * 3, dtype=np.uint8).reshape(2, 5, 3)
 
 
 class Tensor:
-    """Stands for a tensor of torch, which is too large to be had everywhere."""
+    """A stand-in for torch's tensors: torch is too large to install on every test machine."""
 
     def __init__(self, array: Any) -> None:
         self.array, self.shape = array, array.shape

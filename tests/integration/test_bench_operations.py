@@ -21,7 +21,7 @@ WORKER = Path(process.__file__).parents[1] / "proof" / "_worker.py"
 
 @pytest.fixture(scope="module")
 def python(environments: Environments) -> Path:
-    """An interpreter with stock Pillow and nothing else."""
+    """Return an interpreter with stock Pillow and nothing else."""
     return environments.copy("stock").python
 
 
@@ -71,7 +71,7 @@ unsigned leave_in_use(void) { /* as the encoder of AVIF does on CPUs with AVX-51
 }
 """
 _OLD_LIBC = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX_Fast_Unaligned_Load"}
-"""glibc's functions for AVX2 would clear the registers by themselves."""
+"""Keeps glibc from using its AVX2 functions, which would clear the registers themselves."""
 
 _AFTER_A_USE = """
 import ctypes, importlib.util, json, sys

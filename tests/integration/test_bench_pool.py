@@ -1,4 +1,4 @@
-"""Worker processes and threads that load, with a loader that needs no package: rates, deaths, silence, orphans."""
+"""Worker processes and threads with a loader that needs no package: rates, deaths, silence, orphans."""
 
 import os
 import signal
@@ -98,7 +98,7 @@ def test_threads_load_together_in_one_process(tmp_path: Path, version: str) -> N
 
 @pytest.fixture(scope="module")
 def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, LoadingProcess]]:
-    """A process whose images make all kinds of it, by their indexes."""
+    """Yield a loading process whose images, by index, are good, kill it, never finish, or are corrupt."""
     place = tmp_path_factory.mktemp("trouble")
     with _loading(place, "good", "deadly", "endless", "corrupt") as process:
         yield place, process
@@ -176,7 +176,7 @@ def _all_gone(pids: set[int]) -> bool:
 
 
 def _lives(pid: int) -> bool:
-    """Return whether a process runs; one that ended and waits for its parent does not."""
+    """Return True if a process runs; zombies do not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

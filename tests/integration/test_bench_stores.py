@@ -1,4 +1,4 @@
-"""Stores of images, made and read by a real Pillow in other processes: their content, their size, what is left over."""
+"""Stores of images, built and read by a real Pillow in other processes: contents, sizes and leftovers."""
 
 import io
 import json
@@ -33,7 +33,7 @@ NAMES = ("cats/a.b.jpg", "cats/grey.JPEG", "cats/small.jpg", "dogs.x/a.png", "do
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two directories of images of several forms."""
+    """Return a directory with two directories of images in several formats."""
     place = tmp_path_factory.mktemp("photos")
     noise = Image.frombytes("RGB", (24, 16), bytes(range(256)) * 4 + bytes(128)).resize((320, 200))
     turned = Image.Exif()
@@ -58,14 +58,14 @@ def images(photos: Path) -> tuple[Path, ...]:
 def making(
     kind: str, images: Sequence[Path], space: Path, python: Path = PYTHON, emit: Emit = ignore
 ) -> AbstractContextManager[tuple[Job, list[int], int]]:
-    """A store as a comparison makes it."""
+    """Return a context that builds a store as a comparison does."""
     variables = {"PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
     job = Job(python=python, images=tuple(images), pipeline=PIPELINE, tensor=False, variables=variables)
     return temporary_store(kind, kind, job, space, emit)
 
 
 def contents(job: Job, indexes: Sequence[int]) -> list[bytes]:
-    """The files that a store gives."""
+    """Return the files that a store holds at these indexes."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import _loading\n"
         "store = _loading.import_beside('_storage').Store(*sys.argv[2:4])\n"
@@ -79,7 +79,7 @@ def contents(job: Job, indexes: Sequence[int]) -> list[bytes]:
 
 
 def prepare(place: Path, kind: str, photos: Path, out: Path, python: Path = PYTHON) -> subprocess.CompletedProcess[str]:
-    """Run a printed script as a person does."""
+    """Run the printed script that builds a store, as a person does."""
     script = place / f"prepare_{kind}.py"
     script.write_text(render_code(kind, PIPELINE))
     return subprocess.run((python, script, photos, out), capture_output=True, text=True, check=False)
@@ -87,7 +87,7 @@ def prepare(place: Path, kind: str, photos: Path, out: Path, python: Path = PYTH
 
 @pytest.fixture(scope="module")
 def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What printed scripts have made, each in a directory of its kind's name, and the scripts beside them."""
+    """Run the printed scripts; return a directory that has them and, named after their kinds, their stores."""
     place = tmp_path_factory.mktemp("prepared")
     for kind in (each.name for each in all_stores() if each.name != "lmdb"):
         done = prepare(place, kind, photos, place / kind)
@@ -155,7 +155,7 @@ def test_copies_keep_format_and_orientation(photos: Path, prepared: Path) -> Non
 
 @pytest.mark.parametrize("orientation", [1, 3, 6, 8])
 def test_copies_are_turned_like_their_originals(tmp_path: Path, orientation: int) -> None:
-    """TIFF is turned by Pillow when it opens it, and must not be turned a second time."""
+    """TIFF is included because Pillow rotates it when opening it; it must not be rotated a second time."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     photo = Image.linear_gradient("L").resize((160, 256)).convert("RGB")

@@ -1,4 +1,4 @@
-"""Which images may be measured: damaged ones of every kind, made by a real Pillow, judged by it in another process."""
+"""Which images may be measured: damaged ones of every kind, written by a real Pillow and judged in another process."""
 
 import io
 import os
@@ -49,26 +49,26 @@ def open(stream):
 
 
 def encoded(image: Image.Image, form: str, **options: object) -> bytes:
-    """A file in memory."""
+    """Return the encoded image."""
     target = io.BytesIO()
     image.save(target, form, **options)
     return target.getvalue()
 
 
 def several(image: Image.Image, form: str) -> bytes:
-    """A file with another picture behind the first."""
+    """Return an encoded file with two pictures: the image, and the image rotated."""
     return encoded(image.copy(), form, save_all=True, append_images=[image.rotate(180)])
 
 
 def flipped(content: bytes, place: int) -> bytes:
-    """The same with a few bytes turned over."""
+    """Return the content with four bytes inverted."""
     damaged = bytearray(content)
     damaged[place : place + 4] = bytes(each ^ 0xFF for each in damaged[place : place + 4])
     return bytes(damaged)
 
 
 def png(width: int, height: int, depth: int, content: bytes) -> bytes:
-    """A file whose header may lie, or say what Pillow does not write."""
+    """Return an RGB PNG file; its header may contradict the content, or have a depth that Pillow does not write."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -79,13 +79,13 @@ def png(width: int, height: int, depth: int, content: bytes) -> bytes:
 
 
 def widened(jpeg: bytes) -> bytes:
-    """The same with a header that tells of 8000 x 4000 pixels."""
+    """Return the progressive JPEG with a header that claims 8000 x 4000 pixels."""
     place = jpeg.index(b"\xff\xc2") + 5
     return jpeg[:place] + struct.pack(">HH", 4000, 8000) + jpeg[place + 4 :]
 
 
 def pictures() -> dict[str, bytes]:
-    """Files by name."""
+    """Return files by name."""
     noise = Image.frombytes("RGB", SIZE, bytes(range(256)) * 36)
     jpeg, lossless, progressive = (
         encoded(noise, "JPEG"),
@@ -124,7 +124,7 @@ def pictures() -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """Everything that may lie in a directory of images."""
+    """Return paths of all that a directory of images may contain: images, a directory, a FIFO, links, odd names."""
     directory = tmp_path_factory.mktemp("images")
     for name, content in pictures().items():
         (directory / name).write_bytes(content)
@@ -216,7 +216,7 @@ def test_a_broken_pillow_is_no_verdict_on_an_image(
 
 
 def fake_pil(site: Path, text: str) -> Path:
-    """A directory for the front of the path, with a package PIL."""
+    """Write a package PIL whose `Image` module has this text; return its directory for the front of `sys.path`."""
     (site / "PIL").mkdir(parents=True)
     (site / "PIL/__init__.py").touch()
     (site / "PIL/Image.py").write_text(text)

@@ -1,4 +1,4 @@
-"""What real files tell about their making."""
+"""What is read from real ELF files about how they were built."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The model of the loader against the loader: the same libraries, or the same refusal."""
+"""The simulated loader against the real one: both find the same libraries, or both refuse."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ Link = Callable[[str], tuple[str, ...]]
 
 
 def compare(path: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Fail where model and loader differ; the files of the test's own that both found, in the model's order."""
+    """Assert that simulation and loader agree; return the test's own files that both found, in simulated order."""
     library_path = tuple(map(Path, (environment or {}).get("LD_LIBRARY_PATH", "").split(":")))
     libraries = resolve_libraries(
         path,
@@ -37,7 +37,7 @@ def compare(path: Path, environment: Mapping[str, str] | None = None) -> list[Pa
 
 
 def _top(path: Path) -> Path:
-    """The directory of the test, which the first component named "tree" stands for."""
+    """Return the test's directory: the nearest parent named "tree"."""
     return next(parent for parent in path.parents if parent.name == "tree")
 
 
@@ -99,7 +99,8 @@ def test_system_libraries_are_found_through_the_loaders_cache(tree: Path) -> Non
 
 
 def test_a_library_linked_nodefaultlib_finds_no_system_library(tree: Path) -> None:
-    # a library of glibc that no Python is linked to: what the program has is found whatever the library says
+    # No Python is linked to this library of glibc. A library that the program has loaded would be found whatever the
+    # flag of `core` says.
     core = compile_library(tree / "core.so", flags=("-l:libresolv.so.2", "-Wl,-z,nodefaultlib"))
     (library,) = resolve_libraries(core, main=Path(sys.executable))
     assert (library.soname, library.path) == ("libresolv.so.2", None)

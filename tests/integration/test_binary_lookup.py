@@ -1,4 +1,4 @@
-"""Definitions and references in files from the real linker, and what the real loader makes of them."""
+"""Definitions and references in files from the real linker, and how the real loader binds them."""
 
 import ctypes
 import json
@@ -85,7 +85,7 @@ def test_copied_data_is_a_definition_and_a_plt_address_is_not(program: Path) -> 
 
 
 def test_a_program_that_exports_nothing_has_references(tmp_path: Path) -> None:
-    """Its hash table is empty, and does not say how many symbols there are."""
+    """The hash table of such a program is empty, and does not say how many symbols there are."""
     path = tmp_path / "program"
     source = '#include <stdio.h>\nint main(void) { return puts(""); }'
     subprocess.run(["gcc", "-x", "c", "-", "-o", path], input=source, text=True, check=True)
@@ -93,7 +93,7 @@ def test_a_program_that_exports_nothing_has_references(tmp_path: Path) -> None:
 
 
 def test_the_real_loader_binds_as_foreseen(library: Path, plain: Path, tmp_path: Path) -> None:
-    """A user linked to the library without versions gets the oldest definition, one linked to this one the default."""
+    """A user linked to the library without versions gets the oldest definition; one linked to this one, the default."""
     users = [
         compile_library(tmp_path / "libold.so", CALL, needs=(plain,)),
         compile_library(tmp_path / "libnew.so", CALL, needs=(library,)),
@@ -113,5 +113,5 @@ def test_a_definition_is_found_exactly_where_dlsym_finds_one() -> None:
 
 
 def versions_of(definitions: tuple[Definition, ...]) -> dict[str, bool]:
-    """Whether each version is hidden."""
+    """Return for each version whether it is hidden."""
     return {definition.version: definition.hidden for definition in definitions}

@@ -1,4 +1,4 @@
-"""bootstrap.sh as it is, with a checkout that requires one small wheel and is installed without a download."""
+"""bootstrap.sh, unmodified, with a checkout that requires one small wheel and is installed without a download."""
 
 import json
 import os
@@ -79,7 +79,7 @@ deadline = time.monotonic() + 60
 while not os.path.exists({file!r}) and time.monotonic() < deadline:
     time.sleep(0.02)
 """
-"""What a build begins with that waits for a file."""
+"""Start of a build script that waits until a file exists."""
 AS_CONDA = """\
 #!/bin/sh
 exec '{base}' -I -c "import sys; sys.base_prefix = '{prefix}'
@@ -99,7 +99,7 @@ $3"
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """A checkout, and where its private environments go."""
+    """A checkout, and the home of its private environments."""
 
     root: Path
     wheels: Path
@@ -107,7 +107,7 @@ class Checkout:
     sandbox: Sandbox
 
     def variables(self, *first: Path, offline: bool = False) -> dict[str, str]:
-        """Those of a shell; directories that come first on PATH."""
+        """Return a shell's environment variables; the directories in `first` come first on PATH."""
         settings = {
             "PATH": os.pathsep.join((*map(str, first), self.path)),
             "PIP_NO_INDEX": "1",
@@ -117,13 +117,13 @@ class Checkout:
         return self.sandbox.variables({**settings, "PIP_EXTRA_INDEX_URL": None, "PIP_INDEX_URL": None})
 
     def run(self, *first: Path, offline: bool = False, home: Path | None = None) -> Result:
-        """Run the program; `home` is where its private environments go."""
+        """Run bootstrap.sh; `home` is the directory for its private environments."""
         own = {"FASTINSTALL_HOME": str(home)} if home is not None else {}
         return run(("sh", self.root / "bootstrap.sh", "word"), {**self.variables(*first, offline=offline), **own})
 
     @contextmanager
     def changed(self, name: str, old: str, other: str) -> Iterator[None]:
-        """A file that says something else for a while."""
+        """Replace text in a file of the checkout while the block lasts."""
         file = self.root / name
         text = file.read_text()
         assert old in text
@@ -134,7 +134,7 @@ class Checkout:
 
 @pytest.fixture(scope="module")
 def checkout(new_sandbox: NewSandbox) -> Iterator[Checkout]:
-    """One whose tool was used before, with a Python of conda first on PATH."""
+    """Yield a checkout whose tool was used before, with a conda Python first on PATH."""
     with new_sandbox() as sandbox:
         root = sandbox.root / "it's a checkout"
         wheel = write_wheel(sandbox.root / "wheels", "needed", "1")
@@ -302,7 +302,7 @@ echo planted
 
 
 def _plant(home: Path) -> None:
-    """What somebody else could put there: an environment that looks finished."""
+    """Plant an environment that looks finished, as an attacker could."""
     program = home / "fastinstall-tool-1-1-1/bin/python"
     program.parent.mkdir(parents=True)
     program.write_text(_PROGRAM)
@@ -315,7 +315,7 @@ def _give(path: Path) -> None:
 
 @pytest.fixture
 def open_place() -> Iterator[Path]:
-    """A directory that others may enter; pytest's own are closed to them, and what is in there is safe."""
+    """Yield a safe directory that other users may enter; they cannot enter pytest's own directories."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         place.chmod(0o755)

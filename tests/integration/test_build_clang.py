@@ -1,4 +1,4 @@
-"""clang of the package index: unpacked, spoken to as other compilers are, and what it makes."""
+"""clang from the package index: it is unpacked, takes other compilers' options, and its output runs."""
 
 import os
 import subprocess
@@ -36,12 +36,12 @@ OLDEST_GLIBC = (2, 27)
 
 @dataclass(frozen=True, slots=True)
 class Clang:
-    """The compiler in a cache."""
+    """clang in a cache."""
 
     program: Path
 
     def run(self, *words: str | Path) -> str:
-        """What it says; of the machine it has no program."""
+        """Run it without environment variables or PATH; return its output."""
         argv = (self.program, *words)
         return subprocess.run(argv, env=EMPTY, check=True, capture_output=True, text=True).stdout
 
@@ -58,7 +58,7 @@ def exported(made: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def clang(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Clang:
-    """In a cache whose path has a space."""
+    """Return clang, unpacked in a cache whose path has a space."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
     offered = ask_indexes(
         settings,

@@ -1,8 +1,8 @@
 """One real build: the SIMD core of pillow-simd in the official Pillow wheel, installed and used.
 
-By clang of the index, and by the compiler of the system. Needs a package index, a C compiler and
-the headers of libjpeg-turbo and zlib. FASTINSTALL_TEST_CACHE
-names a directory that keeps downloads and the wheel from run to run.
+Built twice: with clang of the index, and with the compiler of the system. Needs a package index, a C compiler and the
+headers of libjpeg-turbo and zlib. FASTINSTALL_TEST_CACHE names a directory that keeps downloads and the wheel from run
+to run.
 """
 
 import json
@@ -50,7 +50,7 @@ print(features.check("libjpeg_turbo"), features.check("webp"), features.check("f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """The build, what it was asked, and what it said."""
+    """A finished build: its request, its result and its events."""
 
     request: BuildRequest
     result: BuildResult
@@ -68,7 +68,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="session")
 def tree(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, unpacked."""
+    """Return the directory of the unpacked wheel."""
     directory = tmp_path_factory.mktemp("tree")
     unpack_wheel(built.result.wheel, directory)
     return directory
@@ -76,7 +76,7 @@ def tree(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def environment(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The Python of a fresh environment that pip has installed the wheel into."""
+    """Yield the Python of a fresh environment into which pip has installed the wheel."""
     prefix = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
     python = prefix / "bin/python"
@@ -216,7 +216,7 @@ def _glibc(platform: str) -> tuple[int, int]:
 
 
 def _request(cache: Path, scratch: Path, toolchain: ToolchainSource) -> BuildRequest:
-    """The build that further tests ask for by `--recipe pillow-simd --level x86-64-v2 --dist-name pillow-simd`."""
+    """Return the request that `--recipe pillow-simd --level x86-64-v2 --dist-name pillow-simd` leads to."""
     session = open_session({**os.environ, "HOME": str(scratch), "FASTINSTALL_CACHE_DIR": str(cache)})
     request = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME, toolchain=toolchain)
     plan = look_for_wheel(session, NamedTarget(python=Path(sys.executable)), request)

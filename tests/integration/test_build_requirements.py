@@ -1,4 +1,4 @@
-"""The build's own requirements, fetched by a real pip before the build, which then needs no network."""
+"""Build requirements are downloaded by a real pip before the build, which then needs no network."""
 
 import os
 import sys
@@ -40,7 +40,7 @@ NOWHERE = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS":
 
 
 def tool_wheel(directory: Path, version: str) -> Path:
-    """A wheel of the build tool "tiny-tool"."""
+    """Return a wheel of the build tool "tiny-tool"."""
     tree = directory / f"tree-{version}"
     metadata = tree / f"tiny_tool-{version}.dist-info"
     metadata.mkdir(parents=True)
@@ -64,7 +64,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def request_for(directory: Path, **changes: Any) -> BuildRequest:
-    """A request whose pip knows no index."""
+    """Return a request whose pip has no index."""
     variables = {**os.environ, **NOWHERE}
     return tiny_request(directory, tiny_sdist(directory), **{"variables": variables, **changes})
 
@@ -76,7 +76,7 @@ def test_they_come_from_the_wheelhouse(tmp_path: Path, source: Path) -> None:
 
 
 def call_on(source: Path, tmp_path: Path, request: BuildRequest) -> None:
-    """Have the backend make a wheel of the source."""
+    """Have the backend build a wheel of the source."""
     installed = tmp_path / "installed"
     install_requirements(fetch_requirements(request, source), request.interpreter, installed)
 
@@ -127,7 +127,7 @@ def test_a_damaged_requirement_is_named(tmp_path: Path, source: Path) -> None:
 
 
 def request_from_index(directory: Path, wheel: Path, **changes: Any) -> BuildRequest:
-    """A request whose pip is configured for the directory of a wheel."""
+    """Return a request whose pip finds the wheel's directory."""
     variables = {**os.environ, **NOWHERE, "PIP_FIND_LINKS": str(wheel.parent)}
     return request_for(directory, **{"variables": variables, "offline": False, **changes})
 
@@ -200,7 +200,7 @@ def test_an_unavailable_requirement_fails_with_a_helpful_command(
 
 
 def grow_old(request: BuildRequest) -> None:
-    """Let 31 days pass."""
+    """Make the cached requirements 31 days old."""
     for latest in (request.cache / "requirements").glob("*/latest.json"):
         then = time.time() - 31 * 24 * 3600
         os.utime(latest, (then, then))

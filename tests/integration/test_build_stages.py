@@ -1,4 +1,4 @@
-"""Every stage of the build on a tiny Pillow (see `tiny_pillow`): modes of linking, refusals, what is left behind."""
+"""Every stage of the build on a tiny Pillow (see `tiny_pillow`): link modes, refusals, and leftovers."""
 
 import shutil
 import signal
@@ -28,7 +28,7 @@ from fastinstall.wheelbuild.wheel_cache import entries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """A finished build, for tests that only look at it."""
+    """A finished build, for tests that only inspect it."""
 
     request: BuildRequest
     result: BuildResult
@@ -42,21 +42,21 @@ def core_of(result: BuildResult, directory: Path) -> DynamicFile:
 
 
 def jpeg_request(directory: Path, include: Path) -> BuildRequest:
-    """A request that includes jpeglib.h, out of a directory of the test's."""
+    """Return a request that takes jpeglib.h from a directory of the test."""
     request = tiny_request(directory, tiny_sdist(directory), libraries=("jpeg",), include_directories=(include,))
     jpeg = NativeRequirement(header="jpeglib.h", link="jpeg", feature="JPEG", option="jpeg")
     return replace(request, recipe=replace(request.recipe, libraries={"jpeg": jpeg}))
 
 
 def left_behind(cache: Path) -> list[str]:
-    """Files in a cache, but for those that stand for locks."""
+    """List the files in a cache, except lock files."""
     paths = (path.relative_to(cache) for path in cache.rglob("*") if path.is_file())
     return sorted(path.as_posix() for path in paths if path.parts[0] != "locks")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """One build, linked to the system, by a user with flags of their own."""
+    """Build once, linked to the system's libraries, with CFLAGS that the user set."""
     directory = tmp_path_factory.mktemp("built")
     events: list[Event] = []
     request = tiny_request(directory, tiny_sdist(directory), link=LinkMode.SYSTEM, emit=events.append)
@@ -177,7 +177,7 @@ def test_before_compiling_a_missing_header_and_package_are_named(tmp_path: Path)
 
 
 def test_a_build_that_dies_says_why_and_where_its_log_is(tmp_path: Path) -> None:
-    """The backend only prints what Pillow's setup.py prints where it misses a library."""
+    """The backend only prints what Pillow's setup.py prints when a library is missing."""
     message = "The headers or library files could not be found for zlib,\na required dependency when compiling Pillow"
     with pytest.raises(FailedError, match="library of zlib") as caught:
         build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path, override="die", message=message)))
@@ -228,7 +228,7 @@ def test_the_precompiled_header_is_used_and_changes_no_byte(tmp_path: Path) -> N
 
 
 def test_copied_headers_of_another_jpeg_abi_get_the_right_number(tmp_path: Path) -> None:
-    """Ubuntu's headers say 80, and the library of the official wheels is 62."""
+    """Ubuntu's headers say 80; the library of the official wheels has 62."""
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "jpeglib.h").write_text('#include "jconfig.h"\n#define JPEG_HEADER 1\n')
@@ -248,7 +248,7 @@ def test_copied_headers_of_another_jpeg_abi_get_the_right_number(tmp_path: Path)
 
 
 def test_copied_libjpeg_turbo_headers_state_the_librarys_version(tmp_path: Path) -> None:
-    """Pillow reports it, and the official wheel brings a later one than Debian's headers describe."""
+    """Pillow reports the version in the header, and the official wheel's library is newer than Debian's headers."""
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "jpeglib.h").write_text('#include "jconfig.h"\n')

@@ -1,4 +1,4 @@
-"""A cache that others could fill is refused, as root and as a user, before anything is made or run there."""
+"""A cache that other users could fill is refused, for root and for users, before anything is created or run there."""
 
 import json
 import os
@@ -25,7 +25,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a 
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A directory like /tmp that everybody reaches."""
+    """Yield a directory like /tmp that every user may write to."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         directory.chmod(0o1777)
@@ -50,7 +50,7 @@ def make(path: Path, owner: int, mode: int = 0o755) -> Path:
 
 
 def program(directory: Path) -> Path:
-    """A compiler that leaves a trace where it is run."""
+    """Return a compiler that creates the file `it-ran` in the working directory when it runs."""
     path = directory / "cc"
     path.write_text("#!/bin/sh\ntouch it-ran\n")
     path.chmod(0o755)
@@ -164,7 +164,7 @@ def test_anothers_cache_is_refused_before_any_download_or_run(shared: Path) -> N
 
 @pytest.fixture
 def clang(shared: Path) -> Path:
-    """A wheel with what is unpacked of Zig's."""
+    """Return a wheel with a fake Zig."""
     wheel = shared / "ziglang-0.17.1-py3-none-manylinux_2_12_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("ziglang/zig", "#!/bin/sh\necho clang\n")

@@ -1,4 +1,4 @@
-"""What verbs say that they changed, and which running programs they name: a real stack, and real processes with it."""
+"""Which changes verbs report, and which running programs they name: a real stack, and real processes that use it."""
 
 import mmap
 import shlex
@@ -31,7 +31,7 @@ IMPORT = "import PIL._imaging; print('ready', flush=True); input()"
 
 @contextmanager
 def holding(file: Path) -> Iterator[int]:
-    """A process that has a file mapped."""
+    """Start a process that has a file mapped; yield its number."""
     words = (sys.executable, "-c", HOLD, str(file))
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -71,7 +71,7 @@ def test_a_file_of_another_package_is_nobodys_reason_to_restart(tmp_path: Path) 
 
 @contextmanager
 def importing(venv: Venv) -> Iterator[int]:
-    """A program of the environment that has imported PIL."""
+    """Start a program of the environment that has imported PIL; yield its number."""
     with subprocess.Popen(
         (venv.python, "-c", IMPORT), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

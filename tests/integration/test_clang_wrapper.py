@@ -1,4 +1,4 @@
-"""The wrapper of clang: what it makes of other compilers' options, for this machine and for another architecture."""
+"""The clang wrapper: how it translates other compilers' options, for this machine and for another architecture."""
 
 import os
 import subprocess
@@ -17,12 +17,12 @@ FOREIGN = next(each for each in (AARCH64, X86_64) if each.machine != os.uname().
 ZIG = """#!/bin/sh
 for word in "$@"; do echo "$word"; done
 """
-"""A fake at a boundary: it says what it is told."""
+"""A fake compiler that prints its arguments."""
 
 
 @pytest.fixture(scope="module")
 def prepare(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Architecture | None], Path]:
-    """Unpack a wheel with a fake compiler and one file of headers for each architecture."""
+    """Return a function that unpacks a wheel with the fake compiler and one header file per architecture."""
     place = tmp_path_factory.mktemp("a cache")
     wheel = place / "ziglang-0.17.1-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -87,14 +87,14 @@ def test_a_level_gets_the_name_that_this_compiler_has_for_it(
 def test_without_a_level_it_compiles_for_any_cpu(
     prepare: Callable[[Architecture | None], Path], architecture: Architecture, baseline: str
 ) -> None:
-    """`zig cc` alone would compile for this machine's CPU."""
+    """Without the wrapper, `zig cc` would compile for this machine's CPU."""
     program = prepare(architecture)
     assert f"-march={baseline}" in say(program, "-mtune=native", "-c", "x.c")
     assert f"-march={baseline}" not in say(program, "-march=native", "-c", "x.c")
 
 
 def test_tuning_chooses_no_instructions(native: Say) -> None:
-    """`zig cc` takes -mtune for -march; the last one wins (findings/zig-mtune-chooses-instructions.sh)."""
+    """`zig cc` treats -mtune as -march, and the last one wins (findings/zig-mtune-chooses-instructions.sh)."""
     told = native("-march=x86-64-v2", "-mtune=znver4", "-mtune=native", "-c", "x.c")
     assert not any(word.startswith("-mtune") for word in told)
     assert told[told.index("-tune-cpu") : told.index("-c")] == ["-tune-cpu", "-Xclang", "znver4"]

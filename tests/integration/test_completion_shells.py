@@ -30,12 +30,12 @@ _EXEC = "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"
 
 @dataclass(frozen=True, kw_only=True)
 class Shell:
-    """One that has read its completion script."""
+    """A shell that has read its completion script."""
 
     terminal: Terminal
 
     def completes(self, typed: str, becomes: str) -> None:
-        """Type something and press TAB, and see what the line becomes; then make a comment of it."""
+        """Type a text, press TAB, expect the line to become `becomes`, and turn the line into a comment."""
         start = len(self.terminal.words)
         self.terminal.press(typed, TAB)
         end = self.terminal.expect(becomes, after=start)
@@ -43,7 +43,10 @@ class Shell:
         self.terminal.expect(PROMPT, after=end)
 
     def offers(self, typed: str, *words: str) -> None:
-        """Press TAB twice, and see these words in this order. What is shown then is not tidied up: nothing follows."""
+        """Press TAB twice, and expect these words in this order.
+
+        The listing is not cleaned up: call nothing after this.
+        """
         start = len(self.terminal.words)
         self.terminal.press(typed, TAB, TAB)
         for word in words:
@@ -52,13 +55,13 @@ class Shell:
 
 @contextmanager
 def shell(name: str, script: Path, variables: Mapping[str, str], directory: Path) -> Iterator[Shell]:
-    """Start one.
+    """Start a shell.
 
     Args:
         name: "bash", "zsh" or "fish".
-        script: what it reads first.
+        script: the completion script, which it reads first.
         variables: its environment.
-        directory: where it runs.
+        directory: its working directory.
     """
     require_system(shutil.which(name), f"the shell {name}")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -94,12 +97,12 @@ UNIQUE = [
     ("setup --new-env=wh", "fastinstall setup --new-env=wheels\\ here"),
     ("setup --prefix wh", "fastinstall setup --prefix wheels\\ here"),
 ]
-"""What is typed, and what the line becomes at TAB."""
+"""Typed texts, and the lines that they become at TAB."""
 
 
 @pytest.fixture(scope="module")
 def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
-    """A home with known environments, one of which is gone, and some files."""
+    """Yield a home directory with known environments, of which one has been deleted, and some files."""
     with new_sandbox() as sandbox:
         home = Path(sandbox.variables()["HOME"])
         for directory in (sandbox.root / "wheels here", home / "known-env", home / "other-env"):

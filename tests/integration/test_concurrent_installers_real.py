@@ -1,4 +1,4 @@
-"""Real pip and uv at work in an environment of ours: noticed before and after, and nothing of theirs is undone."""
+"""Real pip and uv at work in an environment with our stack: they are noticed, and nothing of theirs is undone."""
 
 import importlib.util
 import os
@@ -35,7 +35,7 @@ _SECONDS = 60.0
 
 
 def pip_words(venv: Venv) -> tuple[str | Path, ...]:
-    """The tests' own pip, as `pip --python` has an environment's interpreter run it."""
+    """Return the command with which `pip --python` has the environment's interpreter run the tests' own pip."""
     found = importlib.util.find_spec("pip")
     assert found is not None
     assert found.origin is not None
@@ -44,7 +44,7 @@ def pip_words(venv: Venv) -> tuple[str | Path, ...]:
 
 
 def uv_words(venv: Venv) -> tuple[str | Path, ...]:
-    """Its interpreter is named."""
+    """Return the uv command that reinstalls Pillow with the environment's interpreter."""
     return (UV, "pip", "install", "--quiet", "--python", venv.python, "--reinstall", "--no-deps", "pillow")
 
 
@@ -55,12 +55,12 @@ TOOLS = {"pip": pip_words, "uv": uv_words}
 def stopped(
     words: tuple[str | Path, ...], variables: Mapping[str, str], *, stops_itself: bool = False
 ) -> Iterator[int]:
-    """A process that was stopped in the middle; nobody's child, as another terminal's would be.
+    """Start a process and stop it halfway; yield its number. It is not our child, like one from another terminal.
 
     Args:
         words: its command line.
         variables: its environment.
-        stops_itself: sooner or later; else it is stopped as it begins.
+        stops_itself: wait until it stops itself; otherwise it is stopped as soon as it runs.
     """
     starter = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:], stdout=2).pid, flush=True)"
     argv = (sys.executable, "-c", starter, *words)
@@ -78,14 +78,14 @@ def stopped(
 
 
 def fix(sandbox: Sandbox, venv: Venv, listen: Emit = ignore) -> None:
-    """What `doctor --fix --yes` does, in this process."""
+    """Repair the environment in this process, as `doctor --fix --yes` does."""
     session = open_session(sandbox.variables(UNREACHABLE)).listening(listen)
     planned = plan_repair(session, find_environment(session, NamedTarget(prefix=venv.prefix)), Request())
     repair(session, planned, Request(), lambda plan: plan)
 
 
 def swapped(environments: Environments) -> Venv:
-    """Ours, replaced by another Pillow without a word to anybody: what a repair is for."""
+    """Return an environment whose core was replaced behind fastinstall's back, so that it needs a repair."""
     venv = environments.copy("ours")
     core = venv.core
     content = bytearray(core.read_bytes())
@@ -97,7 +97,7 @@ def swapped(environments: Environments) -> Venv:
 
 @pytest.fixture
 def waiting(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Variables by which pip and uv wait for an index that never answers, so that none of them finishes."""
+    """Yield variables that point pip and uv to an index that never answers, so that neither finishes."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         index = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
         caches = {name: str(tmp_path / name) for name in ("PIP_CACHE_DIR", "UV_CACHE_DIR")}
@@ -121,7 +121,7 @@ def test_nothing_is_touched_while_another_tool_is_at_work(
 
 
 def test_uv_is_given_the_path_of_an_environment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """uv takes a name without a slash for a version, if it can: `--python v3` goes into .venv."""
+    """uv reads a name without a slash as a version if it can: `--python v3` installs into .venv."""
     wheel = write_files_wheel(sandbox.root, "marked", "1.0", {"marked.py": b""})
     usual, named = (sandbox.venv(running(), name=name, pip=False) for name in (".venv", "v3"))
     monkeypatch.chdir(sandbox.root)
@@ -226,7 +226,7 @@ def test_a_process_holding_old_files_survives_swap_and_rollback(environments: En
 
 
 def _at(monkeypatch: pytest.MonkeyPatch, owner: object, step: str, installer: Callable[[], object]) -> None:
-    """Have a rival come right after a step of the transaction."""
+    """Run `installer` right after a step of the transaction."""
     real = getattr(owner, step)
 
     def then(*arguments: object) -> object:
@@ -245,12 +245,12 @@ def hear(event, arguments):
         os.kill(os.getpid(), moments.pop())
 sys.addaudithook(hear)
 """
-"""What a pip starts with that stops when it has moved PIL aside, and is about to move the next."""
+"""sitecustomize.py for a pip that stops after it has moved PIL aside, before it moves the next directory."""
 
 
 @contextmanager
 def _overrunning(monkeypatch: pytest.MonkeyPatch, venv: Venv, directory: Path) -> Iterator[None]:
-    """Have pip begin after the swap, and stop when it has moved ours aside."""
+    """Start pip after the swap, and stop it once it has moved our PIL aside."""
     (directory / "sitecustomize.py").write_text(_HALFWAY)
     variables = {**venv.variables, "PYTHONPATH": str(directory)}
     with ExitStack() as stack:
@@ -264,7 +264,7 @@ def _overrunning(monkeypatch: pytest.MonkeyPatch, venv: Venv, directory: Path) -
 
 
 def _replaced(words: tuple[str | Path, ...], venv: Venv) -> dict[str, str]:
-    """Have a tool do its work; what it has put there."""
+    """Run an installer, and return the stack that it installed."""
     subprocess.run(words, env=venv.variables, check=True)
     return _stack(venv)
 
@@ -275,12 +275,12 @@ def _stack(venv: Venv) -> dict[str, str]:
 
 
 def _runs(number: int, program: str | Path) -> bool:
-    """Whether the process is what it is to be, and no copy of its starter any more."""
+    """Return True if the process runs this program, and is no longer a copy of its starter."""
     return Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")[0] == os.fsencode(program)
 
 
 def _is_stopped(number: int) -> bool:
-    """Source: proc_pid_stat(5)."""
+    """Return True if the process is stopped. Source: proc_pid_stat(5)."""
     return Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2].startswith("T")
 
 

@@ -1,4 +1,4 @@
-"""The scripts of activate.d in real shells: silent over a healthy stack, one warning over another, never a failure."""
+"""The activate.d scripts in real shells: silent for a healthy stack, one warning for a changed one, never a failure."""
 
 import hashlib
 import os
@@ -18,10 +18,10 @@ CORE = "PIL/_imaging.cpython-311-x86_64-linux-gnu.so"
 STACK = "12.1.1.post0"
 NAMES = {"bash": (), "dash": (), "zsh": ("-f",), "ksh93": (), "mksh": (), "busybox": ("sh",), "fish": ("--no-config",)}
 SHELLS = [name for name in NAMES if shutil.which(name)]
-"""Those of this machine; Debian always has the first two."""
+"""Shells on this machine; Debian always has the first two."""
 
 WITHOUT_PROGRAMS = [name for name in SHELLS if name != "busybox"]
-"""Those that have no `stat` of their own inside."""
+"""Shells without a built-in `stat`."""
 
 POSIX = [name for name in SHELLS if name != "fish"]
 STRICT = {"posix": 'set -eu; . "$1"; echo activated; set', "fish": "source $argv[1]; echo activated; set; functions"}
@@ -29,7 +29,7 @@ STRICT = {"posix": 'set -eu; . "$1"; echo activated; set', "fish": "source $argv
 
 @dataclass(frozen=True, kw_only=True)
 class Prefix:
-    """A conda environment as far as a script looks: no Python is in it."""
+    """A conda environment reduced to the files that the script reads; it has no Python."""
 
     directory: Path
 
@@ -49,12 +49,12 @@ class Prefix:
         (self.site / "PIL/_version.py").write_text(f'# Master version\n\n__version__ = "{version}"\n')
 
     def half_swap(self, version: str) -> None:
-        """Leave a PIL without its core."""
+        """Write a PIL without its core."""
         self.put_pil(version, b"")
         (self.site / CORE).unlink()
 
     def guard(self, program: str = "fastinstall") -> None:
-        """Write down what is there, as setup does."""
+        """Write the guard's state file for the current core, as setup does."""
         file = self.site / CORE
         status = file.stat()
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -65,7 +65,7 @@ class Prefix:
         (self.site / GUARD_STATE).write_text(render_state(self.site, core, STACK, program))
 
     def activate(self, shell: str, script: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
-        """Source the script in a strict shell, as an activation does, then print everything that is set."""
+        """Source the script in a shell with strict settings, as activation does, then print all variables."""
         kind = "fish" if shell == "fish" else "posix"
         hook = hooks_directory() / "conda" / ("fastinstall.fish" if kind == "fish" else "fastinstall.sh")
         argv = [shell, *NAMES[shell], "-c", script or STRICT[kind]]
@@ -78,7 +78,7 @@ class Prefix:
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Prefix:
-    """An environment with a stack of ours."""
+    """Return an environment with our stack and guard."""
     made = Prefix(directory=tmp_path / "env with späces")
     made.put_pil(STACK, b"\x7fELF core with SIMD kernels")
     made.guard()

@@ -1,4 +1,4 @@
-"""What real engines do to a live environment in our transaction is what was planned, and is undone to the byte."""
+"""Real conda engines change a live environment in our transaction as planned, and it is undone to the byte."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ TURBO, JPEG, LATER_TURBO = ("libjpeg-turbo", "2.1.5.1"), ("jpeg", ""), ("libjpeg
 
 @pytest.fixture
 def clobbered(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
-    """jpeg came after libjpeg-turbo: the names of libjpeg are IJG's, and libtiff needs it."""
+    """Return an environment with jpeg installed over libjpeg-turbo: libjpeg is IJG's, and libtiff needs it."""
     prefix = conda_environment(sandbox.root / "env", "libjpeg-turbo=2.1.5.1")
     return conda_environment(prefix, "libjpeg-turbo=2.1.5.1", "jpeg", "libtiff=4.5.1")
 
@@ -82,12 +82,12 @@ def _change(prefix: Path, engine: CondaEngine, change: CondaChange, stamp: Stamp
 
 
 def _settled(prefix: Path) -> dict[str, tuple[object, ...]]:
-    """All of it but what is ours."""
+    """Return the state of all files except fastinstall's own."""
     return {path: look for path, look in picture(prefix).items() if not path.startswith("share/fastinstall")}
 
 
 def _offered(channel: CondaChannel, name: str, version: str) -> CondaPackage:
-    """A package as the channel's index describes it."""
+    """Return a package as the channel's index describes it."""
     subdir = channel.directory / "linux-64"
     index = json.loads((subdir / "repodata.json").read_text())["packages.conda"]
     file, record = next((f, r) for f, r in index.items() if r["name"] == name and r["version"].startswith(version))

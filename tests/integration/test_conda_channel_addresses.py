@@ -1,6 +1,6 @@
-"""Names of channels as conda's configuration has them: what conda makes of them, and what py-rattler is asked for.
+"""Channel names in conda's configuration: the URLs that conda derives, and the requests that py-rattler sends.
 
-Requests for other hosts than the loopback's go to a proxy that notes their names and answers none.
+Requests for other hosts than the loopback go to a proxy that records their names and answers none.
 """
 
 import json
@@ -194,7 +194,7 @@ def test_a_private_servers_toolchain_is_not_reused_for_another(sandbox: Sandbox)
             step.fetch(_workshop(sandbox, variables))
         variables = _variables(sandbox, proxy, f"channel_alias: {server.url}/none\n")
         with pytest.raises(FastinstallError):
-            step.fetch(_workshop(sandbox, variables))  # nothing of what was made is another channel's
+            step.fetch(_workshop(sandbox, variables))  # the cached toolchain comes from another channel
     assert afar == []
     assert len(list((sandbox.root / "cache/toolchains").glob("*/conda-meta"))) == 1
 

@@ -1,4 +1,4 @@
-"""Condas that behave badly: shell scripts in the place of one, because no real conda does so at will."""
+"""Misbehaving condas: shell scripts in place of conda, because no real conda misbehaves on demand."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest, C
 
 
 def preview_of(script: str, directory: Path) -> CondaChange:
-    """What the engine makes of a conda that does this."""
+    """Return the preview that the engine parses from a conda that runs this script."""
     conda = directory / "conda"
     conda.write_text(f"#!/bin/sh\n{script}\n")
     conda.chmod(0o755)

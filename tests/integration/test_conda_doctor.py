@@ -1,7 +1,7 @@
-"""Doctor in real conda environments: silent on healthy ones, and on the classic recipe it names what that broke.
+"""Doctor in real conda environments: silent on healthy ones, and it names what the classic recipe broke.
 
-Needs a package index and a C compiler for the local channel; what is fetched and made is kept in
-FASTINSTALL_TEST_CACHE where that is set.
+Needs a package index and a C compiler for the local channel. Downloads and built packages are kept in
+FASTINSTALL_TEST_CACHE if it is set.
 """
 
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ from support.sandbox import NewSandbox, Sandbox, Venv
 pytest_plugins = ("support.conda.fixtures",)
 
 OLD = ("python", "pip", "pillow=9.5.0", "jpeg", "libtiff", "imgtool", "puretool=1.0")
-"""An environment of the days when Pillow was linked to the IJG's libjpeg, with a tool that takes any Pillow."""
+"""An environment from the time when Pillow was linked to IJG's libjpeg, with a tool that accepts any Pillow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Examined:
-    """An environment, and what doctor says of it."""
+    """An environment, and doctor's findings on it."""
 
     prefix: Path
     findings: tuple[Finding, ...]
 
     def said(self, check: str, status: str) -> Finding:
-        """The one finding of a check at this gravity."""
+        """Return the only finding of a check with this status."""
         (found,) = (each for each in self.findings if (each["check"], each["status"]) == (check, status))
         return found
 
@@ -42,7 +42,7 @@ class Examined:
 def classic(
     conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, new_sandbox: NewSandbox
 ) -> Iterator[Examined]:
-    """An old environment after the classic recipe."""
+    """Yield an old environment after the classic recipe."""
     with new_sandbox() as sandbox:
         prefix = conda_environment(sandbox.root / "old", *OLD)
         classic_recipe(conda, prefix, simd_wheel(channel.wheel, sandbox.root))
@@ -50,7 +50,7 @@ def classic(
 
 
 def beside_conda(prefix: Path, sandbox: Sandbox) -> Venv:
-    """The environment as pip and uv see it."""
+    """Return the environment as pip and uv see it."""
     return Venv(prefix=prefix, variables=sandbox.variables())
 
 

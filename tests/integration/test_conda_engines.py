@@ -1,4 +1,4 @@
-"""What conda and py-rattler do behind one protocol, on real environments."""
+"""conda and py-rattler behind one protocol, on real environments."""
 
 import hashlib
 import json
@@ -32,11 +32,11 @@ STACK = "simd_v2v3_py311_0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ours:
-    """What a setup has made: a stack of one module, and its guard.
+    """The packages of a setup: a stack of one module, and its guard.
 
     Attributes:
         stack: provides PIL.
-        guard: has a script in which its prefix is written.
+        guard: has a script that contains its prefix.
     """
 
     stack: CondaPackage
@@ -44,12 +44,12 @@ class Ours:
 
     @property
     def both(self) -> tuple[CondaPackage, ...]:
-        """As engines take them."""
+        """Return both packages, in the form that engines take."""
         return (self.stack, self.guard)
 
 
 def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> CondaEngine:
-    """An engine with the variables of somebody who uses this conda, and a cache of its own."""
+    """Return an engine with the variables of a user of this conda, and with a cache of its own."""
     tool = CondaTool(
         command=(str(conda.executable),), version=conda.version, root=conda.root, solver="classic", found_by="CONDA_EXE"
     )
@@ -57,7 +57,7 @@ def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> Conda
 
 
 def ours_in(channel: Path, *, version: str = "13.0.0", word: str = "simd", depends: tuple[str, ...] = ()) -> Ours:
-    """Write both packages into a channel; `word` stands in the stack's module."""
+    """Write both packages into a channel; `word` is a value in the stack's module."""
     package = conda_packages.CondaPackage(
         name="pillow",
         version=version,
@@ -78,7 +78,7 @@ def ours_in(channel: Path, *, version: str = "13.0.0", word: str = "simd", depen
 
 
 def offered(channel: str, name: str, *, subdir: str = "linux-64") -> CondaPackage:
-    """The one package of a channel whose file's name starts so."""
+    """Return the only package of a channel whose file name begins with `name`."""
     directory = Path(channel.removeprefix("file://"), subdir)
     (file,) = directory.glob(f"{name}*.conda")
     name, version, build = file.name.removesuffix(".conda").rsplit("-", 2)
@@ -89,7 +89,7 @@ def offered(channel: str, name: str, *, subdir: str = "linux-64") -> CondaPackag
 
 
 def present(prefix: Path, name: str) -> CondaPackage:
-    """An installed package."""
+    """Return an installed package."""
     return package_from_record(read_linked_records(prefix)[name])
 
 
@@ -117,26 +117,26 @@ both = pytest.mark.parametrize("kind", [CondaInstaller.CONDA, CondaInstaller.RAT
 
 @pytest.fixture(scope="module")
 def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
-    """Where this file's environments lie that no test changes."""
+    """Yield a sandbox for the environments that the tests of this module share."""
     with new_sandbox() as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def usual(place: Sandbox, conda_environment: NewEnvironment) -> Path:
-    """An environment that no test changes."""
+    """Return an environment that no test changes."""
     return conda_environment(place.root / "usual", *USUAL)
 
 
 @pytest.fixture(scope="module")
 def spare(place: Sandbox, conda_environment: NewEnvironment) -> Path:
-    """One in which a test may write one file, see `holding`."""
+    """Return an environment in which a test may write one file, see `holding`."""
     return conda_environment(place.root / "spare", *USUAL)
 
 
 @contextmanager
 def holding(file: Path, text: str) -> Iterator[None]:
-    """Have this in a file while the block lasts."""
+    """Give a file this text while the block lasts."""
     before = file.read_bytes() if file.exists() else None
     file.unlink(missing_ok=True)
     file.write_text(text)
@@ -150,13 +150,13 @@ def holding(file: Path, text: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def ours(place: Sandbox) -> Ours:
-    """A stack and its guard."""
+    """Return a stack and its guard."""
     return ours_in(place.root / "ours")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked:
-    """What an engine linked into a directory of its own, and the environment before and after."""
+    """Packages that an engine linked into a directory of its own, and the environment's hashes before and after."""
 
     ours: Ours
     scratch: Path
@@ -166,7 +166,7 @@ class Linked:
 
 @pytest.fixture(scope="module")
 def linked_by(place: Sandbox, usual: Path, ours: Ours, conda: RealConda) -> Callable[[CondaInstaller], Linked]:
-    """What each engine makes of the same packages, once."""
+    """Return a function that has an engine link the same packages; each engine does it once."""
 
     @cache
     def link(kind: CondaInstaller) -> Linked:
@@ -181,13 +181,13 @@ def linked_by(place: Sandbox, usual: Path, ours: Ours, conda: RealConda) -> Call
 
 @pytest.fixture
 def linked(kind: CondaInstaller, linked_by: Callable[[CondaInstaller], Linked]) -> Linked:
-    """That of the engine that a test is about."""
+    """Return the packages linked by the engine under test."""
     return linked_by(kind)
 
 
 @pytest.fixture
 def engine(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> CondaEngine:
-    """The engine that a test is about."""
+    """Return the engine under test."""
     return engine_of(kind, conda, sandbox)
 
 
@@ -342,7 +342,7 @@ def test_a_change_removes_without_dependants_and_installs_again(
     turbo = offered(channel.url, "libjpeg-turbo-3")
     header = prefix / "include/jpeglib.h"
     content = header.read_bytes()
-    header.unlink()  # first: it shares its content with caches
+    header.unlink()  # unlinked before writing: it shares its content with the package caches
     header.write_text("damaged")
     before = builds(prefix)
     gone = (present(prefix, "pillow"), turbo, ours.guard)
@@ -411,7 +411,7 @@ def test_conda_keeps_a_stack_that_was_linked_and_moved_in(
 
 
 def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnvironment, ours: Ours) -> Path:
-    """An environment after a setup: linked beside, and moved in."""
+    """Return an environment after a setup: our packages were linked into a scratch directory and moved into it."""
     from datetime import datetime
 
     from fastinstall.conda.history_file import append_revision
@@ -435,13 +435,13 @@ def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnviro
 
 
 def _listed(prefix: Path, conda: RealConda) -> bool:
-    """Whether the user's list of environments knows it."""
+    """Return True if the user's list of environments contains this one."""
     lists = Path(conda.variables["HOME"]).rglob("environments.txt")
     return any(str(prefix) in each.read_text() for each in lists)
 
 
 def _essence(record: dict[str, Any]) -> dict[str, Any]:
-    """What of a record decides what solvers and doctors make of it."""
+    """Return the parts of a record that solvers and doctor use."""
     names = ("name", "version", "build", "build_number", "subdir", "channel", "url", "fn", "sha256", "md5", "size")
     places = ("package_tarball_full_path", "extracted_package_dir", "link")
     lists = ("depends", "constrains", "files", "requested_specs")
@@ -451,6 +451,6 @@ def _essence(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _requests(prefix: Path) -> list[str]:
-    """What the newest revisions say was asked for."""
+    """Return the specs that the newest revisions say were requested."""
     after = (prefix / "conda-meta/history").read_text().partition("# update specs")[2]
     return [line for line in after.splitlines()[1:] if "specs:" in line]

@@ -1,4 +1,4 @@
-"""The stack as conda packages, in the hands of conda 24.7.1 and of py-rattler."""
+"""The stack as conda packages, installed by conda 24.7.1 and by py-rattler."""
 
 import hashlib
 import json
@@ -193,7 +193,7 @@ def test_a_damaged_wheel_is_refused(small_wheel: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def small_wheel(stack: PackedStack, new_sandbox: NewSandbox) -> Iterator[Path]:
-    """The same wheel with a fraction of its modules."""
+    """Yield the wheel of the stack with a fraction of its modules."""
     with new_sandbox() as sandbox:
 
         def shrink(tree: Path) -> None:
@@ -228,7 +228,7 @@ def _published(wheel: Path, channel: Path) -> CondaPackage:
 
 
 def _assert_agreement(prefix: Path, variables: Mapping[str, str]) -> None:
-    """pip finds nothing wrong, lists it once, and it works."""
+    """Assert that pip finds no conflict, lists the stack once, and that the stack works."""
     pip = (prefix / "bin/python", "-m", "pip", "--disable-pip-version-check")
     assert run((*pip, "check"), variables).exit_code == 0
     listed = json.loads(run((*pip, "list", "--format", "json"), variables).stdout)
@@ -238,7 +238,7 @@ def _assert_agreement(prefix: Path, variables: Mapping[str, str]) -> None:
 
 
 def _assert_as_recorded(prefix: Path) -> None:
-    """Every file is what its record says, and none is nobody's."""
+    """Assert that every file matches its record, and that every file has a record."""
     (path,) = prefix.glob("conda-meta/pillow-*.json")
     recorded: dict[str, Any] = {each["_path"]: each for each in json.loads(path.read_text())["paths_data"]["paths"]}
     site = next(prefix.glob("lib/python3*/site-packages"))

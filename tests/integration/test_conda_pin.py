@@ -1,4 +1,4 @@
-"""`guard` on environments in conda's format: the guard package and the pin come, are told of, go, and are undone."""
+"""`guard` in conda environments: the guard package and the pin are installed, reported, removed and undone."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ python = "3.11.*"
 
 @pytest.fixture(scope="module")
 def place(channel: CondaChannel, new_sandbox: NewSandbox) -> Iterator[tuple[Sandbox, tuple[str, str]]]:
-    """A sandbox with the channel of tiny packages, before the usual one."""
+    """Yield a sandbox, and the URLs of two channels: one of tiny packages, then the usual one."""
     with new_sandbox() as sandbox:
         yield sandbox, (swappable_channel(sandbox.root / "channel"), channel.url)
 
@@ -101,7 +101,7 @@ def _with_subdir(prefix: Path) -> None:
 
 
 def _transactions(prefix: Path) -> list[str]:
-    """Those that can be undone, the latest first."""
+    """List the IDs of the transactions that can be undone, the latest first."""
     return [info.id for info in JournalStore(prefix).transactions()]
 
 

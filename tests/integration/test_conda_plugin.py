@@ -1,4 +1,4 @@
-"""The plugin inside a real conda: what it says, when, and that conda is none the worse for it."""
+"""The plugin inside a real conda: its messages, their occasions, and that conda works as before."""
 
 import json
 import shutil
@@ -28,19 +28,19 @@ def confirm(question):
 
 fix(sys.argv[1], confirm)
 """
-"""What `conda doctor --fix` does of a later conda, with a person who declines."""
+"""Does what `conda doctor --fix` of later condas does, for a person who declines."""
 
 NAME = f"the fast Pillow {STACK}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plugged:
-    """A conda with the plugin, and environments with a stack of ours.
+    """A conda with the plugin, and a way to make environments with our stack.
 
     Attributes:
-        conda: it; `conda.run` leaves the plugin out.
-        variables: with which conda finds the plugin.
-        make: makes an environment at a path of this name, with further specs.
+        conda: the conda; `conda.run` leaves the plugin out.
+        variables: environment variables that make conda find the plugin.
+        make: makes an environment in a directory of the given name, with further specs.
     """
 
     conda: RealConda
@@ -52,13 +52,13 @@ class Plugged:
         return self.conda.run(*words, changes={**self.variables, **changes})
 
     def on(self, prefix: Path, *words: str, **changes: str) -> Result:
-        """Run a command of conda's on an environment."""
+        """Run a conda command on an environment."""
         return self.run(*words, "--prefix", prefix, **changes)
 
 
 @pytest.fixture(scope="module")
 def plugin(conda: RealConda, channel: CondaChannel, unpacked: Path, new_sandbox: NewSandbox) -> Iterator[Plugged]:
-    """conda with the plugin, and the channel of tiny packages before the usual one."""
+    """Yield conda with the plugin, and two channels: one of tiny packages, then the usual one."""
     with new_sandbox() as sandbox:
         urls = (swappable_channel(sandbox.root / "channel"), channel.url)
         there = conda.at(sandbox.root / "conda", *urls)
@@ -70,7 +70,7 @@ def plugin(conda: RealConda, channel: CondaChannel, unpacked: Path, new_sandbox:
 
 
 def _lines(result: Result) -> list[str]:
-    """What was said that is ours."""
+    """List the lines on stderr that fastinstall printed."""
     return [line for line in result.stderr.splitlines() if line.startswith(("fastinstall: ", "hint: "))]
 
 

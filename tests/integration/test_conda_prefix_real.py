@@ -1,4 +1,4 @@
-"""Conda environments as real engines leave them: what their files tell, against what the engines say."""
+"""Conda environments left by real engines: fastinstall reads from files what the engines report."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ HEADERS = ("include/jconfig.h", "include/jmorecfg.h", "include/jpeglib.h")
 
 @pytest.fixture(scope="module")
 def usual(conda_environment: NewEnvironment, new_sandbox: NewSandbox) -> Iterator[Path]:
-    """What a user of conda-forge has; nothing in it is changed."""
+    """Yield an environment like that of a conda-forge user; no test changes it."""
     with new_sandbox() as sandbox:
         yield conda_environment(sandbox.root / "usual", *USUAL)
 

@@ -1,7 +1,7 @@
-"""The recipes for rattler-build: built by it against the local channel, tested by it, and installed.
+"""The recipes for rattler-build: built and tested by it against the local channel, and installed.
 
-The wheel comes out of a wheelhouse: what fastinstall builds otherwise is the business of other tests. A fake stands in
-for conda-forge's `_x86_64-microarch-level`, with the same dependencies.
+The wheel comes from a wheelhouse; other tests cover building it. A fake package stands in for conda-forge's
+`_x86_64-microarch-level`, with the same dependencies.
 """
 
 import sys
@@ -29,7 +29,7 @@ BUILD = f"simd_v2_py{MINOR.replace('.', '')}_0"
 
 @pytest.fixture(scope="module")
 def urls(new_sandbox: NewSandbox, channel: CondaChannel, unpacked: Path) -> Iterator[list[str]]:
-    """What is built of the recipes, and what it was built with."""
+    """Yield URLs of channels: of the built recipes, and of the packages that they were built with."""
     with new_sandbox() as sandbox:
         (sandbox.root / "rattler").mkdir()
         (sandbox.root / "rattler/pkgs").symlink_to(unpacked)
@@ -79,7 +79,7 @@ def test_each_level_is_numbered_and_named_as_in_fastinstall() -> None:
 
 
 def _built(name: str, variant: VariantConfig, sandbox: Sandbox, channels: list[str]) -> None:
-    """Build a recipe, and have the tests run that it has."""
+    """Build a recipe, and have rattler-build run the recipe's own tests."""
     Stage0Recipe.from_file(RECIPES / name / "recipe.yaml").run_build(
         variant_config=variant,
         tool_config=ToolConfiguration(test_strategy="native"),

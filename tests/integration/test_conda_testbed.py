@@ -1,6 +1,6 @@
-"""The testbed of conda tells the truth: its channel, its conda, and the environments that come of them.
+"""The conda testbed is realistic: its channel, its conda, and the environments made from them.
 
-Needs a package index and a C compiler; what is fetched and made is kept in FASTINSTALL_TEST_CACHE where that is set.
+Needs a package index and a C compiler. Downloads and built packages are kept in FASTINSTALL_TEST_CACHE if it is set.
 """
 
 import re
@@ -56,13 +56,13 @@ def space(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def usual(conda_environment: NewEnvironment, space: Sandbox) -> Path:
-    """No test changes it."""
+    """Return an environment with the usual packages, which no test changes."""
     return conda_environment(space.root / "usual", *USUAL)
 
 
 @pytest.fixture(scope="module")
 def old(conda_environment: NewEnvironment, space: Sandbox) -> Path:
-    """No test changes it."""
+    """Return an environment with old packages, which no test changes."""
     return conda_environment(space.root / "old", *OLD)
 
 
@@ -71,7 +71,7 @@ def python(prefix: Path, *words: str, sandbox: Sandbox) -> Result:
 
 
 def history(prefix: Path) -> set[str]:
-    """What was linked and asked for."""
+    """Return the packages that the history says were linked, and the specs that were last requested."""
     *_, asked = lines = (prefix / "conda-meta/history").read_text().splitlines()
     return {*(line for line in lines if line.startswith("+")), *re.findall("'(.*?)'", asked)}
 
@@ -150,7 +150,7 @@ def test_classic_recipe_leaves_two_owners_and_another_libjpeg(
     assert [step.exit_code for step in others] == [0, 0, 0, 0], [step.text for step in others]
     assert builds(old)["pillow"].startswith(channel.old_pillow)
     assert list(old.glob(f"lib/python3*/site-packages/pillow_simd-{channel.pillow}.dist-info/METADATA"))
-    last = "libjpeg.so.9" if removal.exit_code == 0 else "libjpeg.so.62"  # where jpeg was never gone, none is installed
+    last = "libjpeg.so.9" if removal.exit_code == 0 else "libjpeg.so.62"  # not reinstalled if its removal failed
     assert (old / "lib/libjpeg.so").readlink() == Path(last)
 
 

@@ -1,7 +1,6 @@
-"""A compiler and headers of conda packages, in a private prefix: made once, used by the build, nobody's environment.
+"""A compiler and headers from conda packages in a private prefix: created once, used by builds, in no environment.
 
-The channel's compiler package wraps the compiler of this machine, since no other can be had here; everything
-else is as in earnest.
+The channel's compiler package wraps this machine's compiler, as no other is available; the rest is real.
 """
 
 import os

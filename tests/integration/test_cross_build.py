@@ -1,4 +1,4 @@
-"""A wheel for aarch64 that an x86-64 machine makes: under qemu it computes what it should, and pip installs it."""
+"""A wheel for aarch64 built on x86-64: under qemu it computes correct pixels, and pip installs it."""
 
 import json
 import os
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 RELEASE = "13.0.0"
 STEPS = {"cortex-a53": 120, "neoverse-n1": 120, "max": 1}
-"""CPUs as qemu names them, and of how many cases of the proof one is run."""
+"""CPUs by their qemu names; one in so many proof cases is run on each."""
 BUILD = ("build", "--machine", AARCH64.machine, "--recipe", "pillow-fast")
 USED = """
 import io, json
@@ -45,7 +45,7 @@ print(json.dumps([_imaging.__file__, Image.__version__, features.version("zlib")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """The wheel, and what was said while it was made."""
+    """The wheel, and what the build printed."""
 
     wheel: Path
     result: Result
@@ -99,7 +99,7 @@ def test_the_cross_built_core_fits_that_machine_at_any_page_size(made: Made, tmp
 
 @pytest.fixture(scope="module")
 def stacks(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The wheel, and the official one of that machine, unpacked."""
+    """Return the unpacked trees of the built wheel and of the official aarch64 wheel."""
     scratch = tmp_path_factory.mktemp("stacks")
     install_for_arm(scratch / "official", "--no-deps", f"pillow=={RELEASE}")
     install_for_arm(scratch / "ours", "--no-deps", made.wheel)
@@ -107,7 +107,7 @@ def stacks(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
 
 
 def outcomes(machine: ArmPython, tree: Path, model: str, step: int, scratch: Path) -> Outcomes:
-    """What cases of the proof give on a CPU that qemu names so; slower than a machine, so with more time."""
+    """Return the results of every `step`-th proof case on the CPU `model`, with more time than on a real machine."""
     python = machine.write_starter(scratch / model, model=model)
     stack = ProofStack(label=model, python=python, tree=tree, variables=dict(os.environ), patience=EMULATORS_PATIENCE)
     return run_cases(fill_fresh_memory(stack), Work(cases=matrix_cases()[::step]))

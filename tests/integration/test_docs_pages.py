@@ -1,4 +1,4 @@
-"""Every command of the documentation is run, page by page, as a reader would."""
+"""Every command in the documentation is run, page by page, as a reader would run it."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from support.sandbox import NewSandbox, Sandbox
 
 
 def _runs(part: Part) -> bool:
-    """Whether anything of it is run: a part whose commands are all excused needs no sandbox."""
+    """Return True if any command of the part is run; a part whose commands are all excused needs no sandbox."""
     scenario = scenario_of(part.name)
     done = commands_of(blocks_of(part.text))
     expected = [scenario.of(each) for each in done if isinstance(each, Command)]

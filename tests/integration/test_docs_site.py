@@ -1,4 +1,4 @@
-"""The documentation as a site: built without a warning, its links lead somewhere, nothing comes from elsewhere."""
+"""The documentation site: it builds without warnings, its links work, and it loads nothing from other hosts."""
 
 import json
 import os
@@ -34,13 +34,13 @@ class BuiltPage(HTMLParser):
     """A page as a browser reads it.
 
     Attributes:
-        file: where it lies.
-        anchors: names that a link may lead to.
-        links: what its text refers to.
-        fetched: what a browser fetches to show it.
-        headings: the levels, in order.
-        language: of the page.
-        unnamed: pictures without a word for those who cannot see them.
+        file: the page's file.
+        anchors: names that links may lead to.
+        links: addresses in the text.
+        fetched: addresses that a browser fetches to show the page.
+        headings: heading levels, in order.
+        language: the language that the page declares.
+        unnamed: pictures without alternative text.
     """
 
     file: Path
@@ -58,7 +58,7 @@ class BuiltPage(HTMLParser):
         self.fetched += _IN_CSS.findall(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what an element says."""
+        """Record an element's anchors, links, headings and pictures."""
         said = {name: value or "" for name, value in attrs}
         self.anchors |= {said[name] for name in ("id", "name") if said.get(name)}
         self.fetched += [value for name, value in said.items() if (tag, name) in _FETCHED]
@@ -75,17 +75,17 @@ class BuiltPage(HTMLParser):
 
     @property
     def from_elsewhere(self) -> list[str]:
-        """What it would fetch from another host."""
+        """List the addresses on other hosts that the page loads."""
         return [each for each in self.fetched if urlsplit(each).netloc or "//" in each]
 
 
 def built_pages(site: Path) -> dict[str, BuiltPage]:
-    """Every page of a built site, by its path."""
+    """Return every page of a built site, by its path."""
     return {file.relative_to(site).as_posix(): BuiltPage(file=file) for file in sorted(site.rglob("*.html"))}
 
 
 def broken_links(site: Path, pages: dict[str, BuiltPage]) -> Iterator[str]:
-    """Links within the site that lead nowhere: to no file, or to no anchor of a page."""
+    """Yield links within the site that lead to no file, or to no anchor of a page."""
     for path, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
@@ -107,7 +107,7 @@ OF_THE_ROOT = ("CONTRIBUTING.html", "SECURITY.html", "CHANGELOG.html")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A strict build: a warning ends it."""
+    """Return the site, built strictly: a warning makes the build fail."""
     directory = tmp_path_factory.mktemp("site") / "site"
     argv = (sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", directory)
     variables = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
@@ -137,7 +137,7 @@ def test_every_page_can_be_reached_from_the_start(pages: dict[str, BuiltPage]) -
 
 
 def test_links_lead_somewhere(site: Path, pages: dict[str, BuiltPage]) -> None:
-    without_home = {path: page for path, page in pages.items() if path != "404.html"}  # its links are the host's root
+    without_home = {path: page for path, page in pages.items() if path != "404.html"}  # its links start at the root
     assert list(broken_links(site, without_home)) == []
 
 

@@ -1,4 +1,4 @@
-"""Every known environment is examined in one run; what cannot be observed is told and stops nothing."""
+"""All known environments are examined in one run; one that cannot be observed is reported and stops no other."""
 
 import json
 import os
@@ -135,7 +135,7 @@ def test_root_runs_no_code_of_another_user(sandbox: Sandbox, given: str) -> None
 
 
 def _list_deep_places(sandbox: Sandbox, prefix: Path) -> dict[str, Path]:
-    """Files that the environment's Python may run, none of them at the top of its site-packages."""
+    """List files below the top of site-packages that the environment's Python may run."""
     site = site_packages(prefix / "bin/python")
     below, beside = site / "PIL/deeper/still", sandbox.root / "beside/package"
     for directory in (below, beside, sandbox.root / "linked", sandbox.root / "editable/src"):
@@ -165,7 +165,7 @@ def test_code_of_another_user_is_found_however_deep_it_lies(sandbox: Sandbox) ->
         os.chown(file, NOBODY, NOBODY)
         assert find_stranger(prefix), case
         os.chown(file, 0, 0)
-    os.chown(prefix.parent, NOBODY, NOBODY)  # who may put another environment in its place
+    os.chown(prefix.parent, NOBODY, NOBODY)  # NOBODY could now replace the environment
     assert find_stranger(prefix)
 
 

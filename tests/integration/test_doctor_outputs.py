@@ -1,4 +1,4 @@
-"""doctor for machines: --quiet in a line, of environments that are really there."""
+"""doctor for scripts: one line with --quiet, for environments that exist."""
 
 from support.environments.interpreters import running
 from support.environments.site_packages import PIL_FILES, install

@@ -1,4 +1,4 @@
-"""Editable installations of a Pillow by a real pip, and what an interrupted removal leaves: told as what they are."""
+"""Editable Pillows installed by a real pip, and leftovers of interrupted removals, are recognised as such."""
 
 from pathlib import Path
 

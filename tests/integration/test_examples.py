@@ -1,4 +1,4 @@
-"""The workflows that the documentation offers: read as the programs read them, and their steps run in their order."""
+"""Example workflows in the documentation: the tools accept them, and their steps run in order."""
 
 import os
 import shlex
@@ -69,7 +69,7 @@ def test_the_steps_of_a_test_job_run_in_their_order(sandbox: Sandbox) -> None:
 
 
 def _wishes() -> Mapping[str, str]:
-    """The wheel that all tests share, by variables: the steps are run as they stand."""
+    """Return the options of the wheel that tests share, as environment variables, so that steps run unchanged."""
     words = iter(STOCK)
     return {f"FASTINSTALL_{flag.removeprefix('--').upper()}": value for flag, value in zip(words, words, strict=True)}
 

@@ -1,6 +1,7 @@
-"""Healthy environments that others made: doctor has neither a warning nor an error for them, and tells what is there.
+"""Healthy environments made by other tools: doctor reports no warning and no error, and describes them correctly.
 
-Those that are ours, and those that were linked to a libjpeg beside them, stand in the catalogue of damages, undamaged.
+Environments with our stack, and environments linked to a libjpeg beside them, are in the catalogue of damages, as its
+undamaged cases.
 """
 
 import ctypes
@@ -19,7 +20,7 @@ from fastinstall.observe.toolchain import find_package_manager
 pytest_plugins = ("support.environments.fixtures",)
 
 BESIDE = ("simplejpeg", "torchvision")
-"""Packages with a libjpeg of their own: linked in, and in a file with the soname of conda's."""
+"""Packages with a libjpeg of their own: one linked statically, one in a file with the soname of conda's."""
 
 DEBIAN = Path("/usr/bin/python3")
 

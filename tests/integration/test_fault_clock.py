@@ -1,4 +1,4 @@
-"""A clock that goes backwards, stands still or was far ahead: what is undone first is told by count, not by time."""
+"""A clock that goes backwards, stands still or was far ahead: transactions are undone in order of number, not time."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -25,12 +25,12 @@ CLOCKS = {
 
 
 def _stamps(name: str) -> tuple[Stamp, ...]:
-    """Their random parts fall too, so that where the times are equal the names still lie about the order."""
+    """Return transaction stamps whose random parts fall, so that with equal times the names sort in the wrong order."""
     return tuple(stamp(moment, f"{9 - number:06x}") for number, moment in enumerate(CLOCKS[name]))
 
 
 def _thrice(store: JournalStore, name: str) -> list[dict[str, tuple[object, ...]]]:
-    """Three setups one upon the other; the environment before each."""
+    """Perform three setups, each over the one before; return the environment's state before each."""
     looks = []
     for number, each in enumerate(_stamps(name)):
         looks.append(picture(store.prefix))
@@ -96,7 +96,7 @@ def test_a_clock_going_back_during_a_setup_changes_nothing(tmp_path: Path, monke
 
     class Clock(datetime):
         @classmethod
-        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]  # one moment after the other
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]  # one moment per call
             assert tz is UTC
             return next(moments)
 
@@ -110,7 +110,7 @@ def test_a_clock_going_back_during_a_setup_changes_nothing(tmp_path: Path, monke
 
 
 def test_a_taken_name_changes_nothing_and_undo_still_works(tmp_path: Path) -> None:
-    """The same second, and the same random digits."""
+    """Both stamps have the same second and the same random digits."""
     store = make_environment(tmp_path / "env")
     before = picture(store.prefix)
     set_up(store, _stamps("standing still")[0])

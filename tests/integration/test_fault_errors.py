@@ -1,4 +1,4 @@
-"""The disk refuses at every single change: what the journal's verbs then say of the environment is true."""
+"""The disk refuses a single change, at every position: the journal's verbs then describe the environment correctly."""
 
 import errno
 import logging
@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
@@ -51,7 +51,7 @@ def _outcome(verb: Verb, fault: Fault, after: Picture, place: Path) -> str:
 
 
 def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Picture) -> str:
-    """What the verb has said, which has to be so; of an environment that is damaged, what becomes of it later."""
+    """Assert that the verb's report is true, and that damage can be repaired later; return the outcome."""
     where = f"{told.reached}: {told.message}\n{told.trace}"
     if told.kind == "done":
         assert timeless(picture(store.prefix)) == after, where
@@ -72,7 +72,7 @@ def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Pictu
 
 
 def test_a_kill_during_an_unannounced_undo_does_not_swap_twice(scenery: Path) -> None:
-    """The disk is full, so the journal takes no line; then the process is killed as well."""
+    """The disk is full, so the journal takes no entry; then the process is also killed."""
     model = make_environment(scenery / "model/env")
     passed = boundaries_of(lambda: set_up(model), model.prefix)
     lines = [each.number for each in passed if each.call == "write" and each.paths[0].endswith("journal.jsonl")]

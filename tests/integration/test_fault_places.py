@@ -1,4 +1,4 @@
-"""Places that are not what one is used to: mounted read-only meanwhile, full to the last byte, links, another's."""
+"""Unusual places: read-only mounts, full disks, symbolic links, directories of another user."""
 
 import array
 import ctypes
@@ -155,7 +155,7 @@ def test_an_environment_is_reached_through_a_link(tmp_path: Path, way: str) -> N
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_linked_package_makes_room_and_its_target_is_untouched(tmp_path: Path, *, inside: bool) -> None:
-    """As Debian's packages and checkouts that are installed editable have it."""
+    """Debian's packages and editable installs link their packages in this way."""
     store = make_environment(tmp_path / "env")
     package, checkout = store.prefix / SITE / "PIL", (store.prefix if inside else tmp_path) / "checkout"
     package.rename(checkout)
@@ -192,7 +192,7 @@ def test_files_linked_into_a_cache_are_never_written_through(tmp_path: Path, nam
     store = verb.scene(tmp_path / "env")
     cache = tmp_path / "cache"
     for path in (path for path in store.prefix.rglob("*") if path.is_file() and not path.is_symlink()):
-        if not path.is_relative_to(store.root) and path.name != "history":  # conda appends to that in its place
+        if not path.is_relative_to(store.root) and path.name != "history":  # conda appends to its history in place
             (cache / path.relative_to(store.prefix)).parent.mkdir(parents=True, exist_ok=True)
             os.link(path, cache / path.relative_to(store.prefix))
     before = picture(cache)
@@ -232,7 +232,7 @@ def test_what_belongs_to_somebody_else_is_as_before(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_may_not_be_written_ends_as_before(tmp_path: Path) -> None:
-    """The environment is one's own, and site-packages the administrator's."""
+    """The user owns the environment, but site-packages belongs to the administrator."""
     _open_to_all(tmp_path)
     store = make_environment(tmp_path / "env", share=True)
     os.chown(store.prefix, _NOBODY, _NOBODY)
@@ -326,14 +326,14 @@ def _make_immutable(path: Path, *, immutable: bool) -> None:
 
 
 def _open_to_all(directory: Path) -> None:
-    """Directories of tests are made for one user alone."""
+    """Let other users enter a directory; tests' directories are closed to them."""
     for each in (directory, *directory.parents):
         if not each.stat().st_mode & stat.S_IXOTH:
             each.chmod(0o755)
 
 
 def _as_nobody(work: Callable[[], None], elsewhere: Path) -> None:
-    """Run something as a user who owns nothing, and who may not read our modules: all of them are loaded before."""
+    """Run `work` as a user who owns nothing and cannot read our modules, which are imported beforehand."""
     if os.geteuid() != 0:
         pytest.skip("to become another user needs root")
     set_up(make_environment(elsewhere))
@@ -346,7 +346,7 @@ def _as_nobody(work: Callable[[], None], elsewhere: Path) -> None:
             os.setuid(_NOBODY)
             work()
             code = 0
-        except BaseException:  # noqa: BLE001 (this process ends here: its traceback is all that it can leave)
+        except BaseException:  # noqa: BLE001 (the child process ends here; it can only leave a traceback)
             traceback.print_exc()
         finally:
             os._exit(code)

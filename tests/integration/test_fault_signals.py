@@ -1,4 +1,4 @@
-"""An interruption at every single change: what was begun is undone, or what was being undone comes to its end."""
+"""An interruption at every single change: an unfinished change is undone, and an undo is completed."""
 
 import logging
 import signal
@@ -18,14 +18,14 @@ from fastinstall.journal.rollback import recover
 _LOG = logging.getLogger(__name__)
 _SETS_UP = {"setup": 1, "retire": 1, "all kinds of acts": 2}
 _UNDOES = {"recovery": 1, "forget": 1, "rollback of all kinds": 2}
-"""By name: every so many-th boundary, in the short form."""
+"""Verbs, each with the stride at which its boundaries are sampled in short runs."""
 
 _ONCE, _TWICE = (signal.SIGINT,), (signal.SIGINT, signal.SIGINT)
 
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 

@@ -1,4 +1,4 @@
-"""The interpreters that a fleet's wheels are built with: those that run, whatever else bears their name."""
+"""The interpreters that build a fleet's wheels: only those that run, whatever else has such a name."""
 
 import sysconfig
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pillow-SIMD that nobody set up here is judged by the recipe of its name: its symbols, and its kernels' defects."""
+"""Pillow-SIMD that was installed without fastinstall is judged by its recipe: by its symbols and its known defects."""
 
 import importlib.machinery
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the guard, or around it: Python starts, runs, and ends with its own exit code."""
+"""Whatever is wrong with the guard or around it, Python starts, runs, and ends with the program's exit code."""
 
 import os
 import random
@@ -15,7 +15,7 @@ from fastinstall.journal.layout import EVENTS
 from fastinstall.observe.guard_files import GUARD_STATE, list_sources
 
 READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
-"""A shell's lines: run a command that sees a directory read-only, whoever runs it."""
+"""Shell commands that run a command with a directory mounted read-only, for root too."""
 
 
 TRYING = """

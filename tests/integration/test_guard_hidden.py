@@ -1,4 +1,4 @@
-"""The hook where another PIL comes first: by PYTHONPATH, beside the program, in the working directory."""
+"""The hook when another PIL is found first: by PYTHONPATH, beside the program, or in the working directory."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The hook in real virtual environments of every Python at hand: silent when all is well, one warning when not."""
+"""The hook in real virtual environments of every Python here: silent if all is well, one warning if not."""
 
 import os
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.main
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 WITHOUT_LINES = "3.18"
-"""The first Python that runs no line of a `.pth` file (PEP 829)."""
+"""The first Python that does not run code lines in `.pth` files (PEP 829)."""
 
 SUBINTERPRETER = """
 try:
@@ -39,13 +39,13 @@ def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Guarded:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Guarded:
-    """An environment of the Python that runs the tests, for what does not depend on its version."""
+    """Return an environment of the Python that runs the tests, for tests that do not depend on the version."""
     return make_guarded(tmp_path, Path(sys.executable))
 
 
 @pytest.fixture
 def entered(tmp_path: Path) -> Guarded:
-    """An environment whose guard is started by its entry point alone, as Python 3.15 does it too."""
+    """Return an environment whose guard is started by its entry point alone; Python 3.15 supports these too."""
     python = python_at_hand("3.15")
     if python is None:
         pytest.skip("Python 3.15 is not on this machine")

@@ -1,4 +1,4 @@
-"""Real pip and real uv over a guarded environment: who replaces PIL is told once, whoever does not is not."""
+"""Real pip and uv on a guarded environment: one warning if they replace PIL, none if they do not."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def hear(event, arguments):
 
 sys.addaudithook(hear)
 """
-"""What a pip starts with that is interrupted when it has written a part of PIL."""
+"""sitecustomize.py for a pip that is interrupted after it has written a part of PIL."""
 
 PYPROJECT = """
 [build-system]
@@ -45,7 +45,7 @@ backend-path = ["."]
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory of wheels: ours, and two stock ones."""
+    """Return a directory of wheels: our build, and two stock versions."""
     directory = tmp_path_factory.mktemp("wheels")
     make_wheel(directory, "12.1.1+simd.v3", stack=STACK, core=SIMD_CORE)
     make_wheel(directory, "12.0.0")
@@ -55,7 +55,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, wheels: Path) -> Guarded:
-    """An environment with the newest pip, our PIL installed by it, and the guard; `real` has the interpreter's pip."""
+    """Return a guarded environment with the newest pip and our PIL; `real` has the interpreter's own pip."""
     guarded = make_environment(tmp_path_factory.mktemp("template"), Path(sys.executable), pip_of=shared_cache)
     newest = guarded.execute((UV, "pip", "install", "--quiet", "--python", guarded.python, "-U", "pip"))
     assert newest.returncode == 0, newest.stderr
@@ -162,7 +162,7 @@ def test_a_pip_that_ends_badly_after_the_swap_says_it_once(guarded: Guarded, whe
 def test_a_pip_that_fails_after_the_swap_says_it_once(guarded: Guarded, wheels: Path, tmp_path: Path) -> None:
     broken = tmp_path / "zzz-1.0-py3-none-any.whl"
     metadata = "Metadata-Version: 2.1\nName: zzz\nVersion: 1.0\nRequires-Dist: pillow\n"
-    with zipfile.ZipFile(broken, "w") as archive:  # without a RECORD: pip comes to want it after it installed pillow
+    with zipfile.ZipFile(broken, "w") as archive:  # without a RECORD: pip notices only after it has installed pillow
         archive.writestr("zzz-1.0.dist-info/METADATA", metadata)
         archive.writestr("zzz-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     result = pip(guarded, wheels, "install", "-U", "pillow", broken)
@@ -216,7 +216,7 @@ def test_a_swap_by_uv_is_told_at_the_next_import(guarded: Guarded, wheels: Path,
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Guarded:
-    """An environment with a real, older Pillow from the index, guarded."""
+    """Return a guarded environment with a real, older Pillow from the index."""
     guarded = make_environment(tmp_path_factory.mktemp("real"), Path(sys.executable), pip_of=shared_cache)
     result = guarded.run("-m", "pip", "install", "--only-binary", ":all:", "pillow==12.1.1")
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""The trace: what the hook writes down is what `read_events` reads, in environments that move, fill up or forbid it."""
+"""The trace: `read_events` reads what the hook writes, in environments that move, fill up or are read-only."""
 
 import json
 import re

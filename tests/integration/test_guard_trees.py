@@ -1,4 +1,4 @@
-"""One warning for each tree of processes: pools, pre-forked and restarted workers, servers older than the swap."""
+"""One warning per process tree: pools, pre-forked and restarted workers, servers started before the swap."""
 
 import json
 import os
@@ -70,18 +70,18 @@ def guarded(request: pytest.FixtureRequest) -> Iterator[Guarded]:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Guarded:
-    """An environment of the Python that runs the tests, for what does not depend on its version."""
+    """Return an environment of the Python that runs the tests, for tests that do not depend on the version."""
     return make_guarded(tmp_path, Path(sys.executable))
 
 
 @pytest.fixture(scope="module")
 def gunicorn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with gunicorn and what it needs, all of it pure Python."""
+    """Return a directory with gunicorn and its requirements, which are pure Python."""
     lasting = os.environ.get("FASTINSTALL_TEST_CACHE")
     directory = Path(lasting) if lasting else tmp_path_factory.mktemp("tools")
     if not UV.exists():
         pytest.skip("uv is not installed beside the Python that runs the tests")
-    deep = directory / "made"  # deeper than the tool judges its cache: uv makes a lock that everybody may write
+    deep = directory / "made"  # below what fastinstall checks: uv makes a world-writable lock
     return made_once(deep / f"gunicorn-{key_of('1')}", _download_gunicorn)
 
 
@@ -91,7 +91,7 @@ def _download_gunicorn(directory: Path) -> None:
 
 
 def change_of(guarded: Guarded) -> str:
-    """A shell's line that replaces PIL by another build."""
+    """Return a shell command that changes PIL's core."""
     return f"echo more >> '{next(guarded.site.glob('PIL/_imaging*'))}'"
 
 
@@ -189,7 +189,7 @@ def test_the_workers_of_pytest_tell_it_once(own: Guarded, tmp_path: Path) -> Non
 def test_gunicorns_workers_warn_once_despite_an_older_master(own: Guarded, gunicorn: Path) -> None:
     shutil.copytree(gunicorn, own.site, dirs_exist_ok=True)
     (own.temporary / "served.py").write_text(APPLICATION)
-    # A worker that starts as the master ends misses the signal, and is killed once the time for it is over.
+    # A worker that starts while the master ends misses the signal, and is killed after the graceful timeout.
     options = ("-w", "2", "-b", "unix:gunicorn.sock", "--max-requests", "1", "--graceful-timeout", "2")
     argv = (own.python, "-m", "gunicorn", *options, "served")
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(own.temporary)}
@@ -200,7 +200,7 @@ def test_gunicorns_workers_warn_once_despite_an_older_master(own: Guarded, gunic
             socket = own.temporary / "gunicorn.sock"
             _wait_for(socket)
             own.swap()
-            for _ in range(6):  # each request is the last one of its worker: the next one comes from a restarted worker
+            for _ in range(6):  # each worker serves one request: the next one comes from a restarted worker
                 _request(own, socket)
         finally:
             master.terminate()

@@ -1,4 +1,4 @@
-"""C headers from packages of Debian and Ubuntu: what is on offer is there, and describes what official wheels have."""
+"""C headers from Debian and Ubuntu packages: the packages exist, and match the libraries of official wheels."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""A recovery never goes on to undo what was finished, and a repair is undone together with what it repaired."""
+"""A recovery never undoes a finished transaction, and a repair is undone together with the setup that it repaired."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ pytest_plugins = ("support.journal.fixtures",)
 
 
 def _loosen(held: Place, stamp: Stamp, *, committed: bool) -> None:
-    """As a death leaves it whose run was making directories, or removing them."""
+    """Leave the journal as if the run had died while creating its directories, or removing them."""
     store = JournalStore(held.prefix)
     directory = store.directory(stamp.id)
     text = (directory / "journal.jsonl").read_text()
@@ -84,18 +84,18 @@ def test_rerunning_a_rollback_killed_at_its_end_finishes_it(place: Place, to: tu
 
 
 def _is_cut(prefix: Path) -> bool:
-    """Whether the undoing has been announced, and something of it is left."""
+    """Return True if an undo has been announced but not finished."""
     journals = [*prefix.glob("share/fastinstall/tx/*/journal.jsonl"), *prefix.glob("**/.fastinstall-*.jsonl")]
     return any("undoing" in journal.read_text() for journal in journals if os.path.lexists(journal))
 
 
 @pytest.fixture
 def interrupting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody presses Ctrl-C at the first rename."""
+    """Send SIGINT at the first rename."""
     rename = files._call_renameat2
 
     def interrupted(source: Path, target: Path, flags: int) -> None:
-        """The kernel's own, while it happens."""
+        """Send SIGINT, then rename with the kernel's call."""
         monkeypatch.setattr(files, "_call_renameat2", rename)
         os.kill(os.getpid(), signal.SIGINT)
         rename(source, target, flags)
@@ -146,7 +146,7 @@ def _write(directory: Path, files: dict[str, str]) -> None:
 
 
 def _swap(held: Place, stamp: Stamp, verb: str, core: str) -> None:
-    """A setup or a repair: another PIL, with metadata of its own."""
+    """Perform a setup or a repair: install another PIL with metadata of its own."""
     plan = {"schema": "fastinstall.plan/1", "verb": verb}
     store, site = JournalStore(held.prefix), held.site_packages.relative_to(held.prefix).as_posix()
     old = next(held.site_packages.glob("pillow-*.dist-info"))
@@ -164,7 +164,7 @@ def _swap(held: Place, stamp: Stamp, verb: str, core: str) -> None:
 
 
 def _reinstalled(held: Place) -> None:
-    """As `pip install --force-reinstall pillow` does it."""
+    """Reinstall Pillow as `pip install --force-reinstall pillow` does."""
     for path in (held.site_packages / "PIL", *held.site_packages.glob("pillow-*.dist-info")):
         shutil.rmtree(path)
     _write(held.site_packages, {**PIL, "PIL/_imaging.so": "of pip"})

@@ -1,7 +1,6 @@
-"""What was done to an environment: listed, given up, and told where a run died or a file is damaged or gone.
+"""The history verbs: transactions are listed and given up, and dead runs and damaged or missing files are reported.
 
-The program runs in the process of the tests, as a whole: a process of its own for each call would take most of the
-time.
+The whole program runs within the test process: a process for each call would take most of the time.
 """
 
 import os
@@ -225,7 +224,7 @@ def test_an_interruption_after_all_is_done_says_so_and_succeeds(place: Place, mo
     renames, rename = iter(range(1000)), files._call_renameat2
 
     def interrupted(source: Path, target: Path, flags: int) -> None:
-        """The kernel's own, while somebody presses Ctrl-C."""
+        """Rename with the kernel's call; before the first rename, send SIGINT."""
         if next(renames) == 0:
             os.kill(os.getpid(), signal.SIGINT)
         rename(source, target, flags)
@@ -269,7 +268,7 @@ def test_without_an_interpreter_a_venv_is_listed_and_rolled_back(place: Place, g
     assert f"fastinstall rollback --yes --prefix {place.prefix}" in report.text
     undone = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
     assert undone.exit_code == ExitCode.OK, undone.text
-    if gone is not _of_another_machine:  # that file says nothing of itself, and nothing is run
+    if gone is not _of_another_machine:  # an interpreter of another machine is not run at all
         assert "could not be tested" in undone.stdout
     after = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
     assert after == before

@@ -1,4 +1,4 @@
-"""The Dockerfile of the page on images is executed line by line, on overlays of this machine, without an engine."""
+"""The Dockerfile on the images page is executed line by line on overlays of this machine, without an engine."""
 
 import os
 import re
@@ -23,7 +23,7 @@ from fastinstall.fleet.tool_wheels import make_tool_wheel
 PAGE = ROOT / "docs/how-to/images.md"
 HADOLINT = Path(sys.executable).with_name("hadolint")
 BASE = "${PYTHON_IMAGE}"
-"""The base image, which the root of this machine stands for."""
+"""The base image; this machine's root filesystem plays it."""
 
 PREFIX = "/opt/fast-env"
 USED = "import sys; from PIL import Image; print(sys.prefix, Image.new('RGB', (9, 9)).resize((3, 3)).size)"
@@ -34,7 +34,7 @@ PROBES = {
     "kept": ("ls", f"{PREFIX}/share/fastinstall"),
     "left": ("ls", "/opt/fastinstall", "/wheelhouse"),
 }
-"""Commands that the user of the image runs."""
+"""Commands that the user of the image runs, by name."""
 
 DOCTOR = (sys.executable, "-m", "fastinstall", "doctor", "--fail-on", "warning", "--prefix", PREFIX)
 _FUNCTIONS = """\
@@ -67,13 +67,13 @@ copy() {
 
 @dataclass(kw_only=True)
 class Stage:
-    """What is between one FROM and the next.
+    """A build stage, from one FROM to the next.
 
     Attributes:
         root: its filesystem.
-        arguments: ARG.
-        environment: ENV.
-        user: USER; root without one.
+        arguments: values of ARG.
+        environment: values of ENV.
+        user: the value of USER; root ("0") by default.
     """
 
     root: Path
@@ -82,7 +82,7 @@ class Stage:
     user: str = "0"
 
     def command(self, *words: str, user: str = "0") -> str:
-        """A line of the shell that runs a command in it; ENV goes before ARG."""
+        """Return a shell command that runs `words` in the stage; ENV takes precedence over ARG."""
         variables = {"HOME": "/root" if user == "0" else "/", **self.arguments, **self.environment}
         own = ("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups") if user != "0" else ()
         assigned = (f"{name}={value}" for name, value in variables.items())
@@ -90,7 +90,7 @@ class Stage:
 
 
 def read_instructions(text: str) -> Iterator[tuple[str, str]]:
-    """The instructions of a Dockerfile, each with its words, continued lines joined."""
+    """Yield the instructions of a Dockerfile, each with its arguments; continued lines are joined."""
     lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     for line in re.sub(r"\\\n\s*", "", lines).splitlines():
         name, _, words = line.partition(" ")
@@ -101,11 +101,11 @@ def read_instructions(text: str) -> Iterator[tuple[str, str]]:
 def build_image(
     sandbox: Sandbox, file: Path, environment: Mapping[str, str], writable: Sequence[Path] = ()
 ) -> tuple[Stage, dict[str, str]]:
-    """Build what a Dockerfile says; its last stage, and what each of PROBES prints there.
+    """Build a Dockerfile; return its last stage, and the output of each command of PROBES in it.
 
     Args:
-        environment: of the base image, besides PATH.
-        writable: directories of the machine that the base image has.
+        environment: variables of the base image, besides PATH.
+        writable: directories of this machine that the base image has, writable.
     """
     space, told = sandbox.root / "image", sandbox.root / "told"
     for directory in (space, told):
@@ -135,7 +135,7 @@ def build_image(
 
 
 def _follow(stage: Stage, name: str, words: str, stages: Mapping[str, Stage]) -> list[str]:
-    """Lines of the shell for an instruction of a stage."""
+    """Return shell commands that carry out an instruction in a stage."""
     filled = Template(words).safe_substitute({**stage.arguments, **stage.environment})
     match name:
         case "ARG":
@@ -169,7 +169,7 @@ def sandbox(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
 
 
 def _wheelhouse(sandbox: Sandbox) -> Path:
-    """A copy in the sandbox of what `build -o wheelhouse --with-tool` leaves, with the tool for this Python alone."""
+    """Return a wheelhouse as `build -o wheelhouse --with-tool` leaves it, with the tool for this Python only."""
     own = make_tool_wheel(sandbox.cache, sandbox.variables())
 
     def make(directory: Path) -> None:
@@ -184,7 +184,7 @@ def _wheelhouse(sandbox: Sandbox) -> Path:
 
 
 def _write_page_file(sandbox: Sandbox, *changes: tuple[str, str]) -> Path:
-    """Write the page's Dockerfile, with changes that the page describes."""
+    """Write the page's Dockerfile, with changes that the page describes, and lint it."""
     text = PAGE.read_text(encoding="utf-8").partition("```dockerfile\n")[2].partition("```")[0]
     for old, new in changes:
         assert old in text
@@ -199,7 +199,7 @@ def _write_page_file(sandbox: Sandbox, *changes: tuple[str, str]) -> Path:
 def test_the_dockerfile_uses_a_wheelhouse_and_asks_no_index(sandbox: Sandbox) -> None:
     _wheelhouse(sandbox)
     unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "XDG_CONFIG_DIRS": "/nonexistent"}
-    asked = {"FASTINSTALL_RECIPE": "pillow", "FASTINSTALL_LEVEL": "x86-64-v2"}  # the wheel that tests have
+    asked = {"FASTINSTALL_RECIPE": "pillow", "FASTINSTALL_LEVEL": "x86-64-v2"}  # the wheel that tests share
     stage, said = build_image(sandbox, _write_page_file(sandbox), {**unreachable, **asked})
     _assert_right(stage, said)
     assert Path(stage.environment["UV_CONSTRAINT"]).name == "constraints.txt"
@@ -207,7 +207,7 @@ def test_the_dockerfile_uses_a_wheelhouse_and_asks_no_index(sandbox: Sandbox) ->
 
 @pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
 def test_a_dockerfile_build_from_a_clone_drops_the_compiler(new_sandbox: NewSandbox, sandbox: Sandbox) -> None:
-    del sandbox  # which skips where there are no overlays
+    del sandbox  # the fixture skips the test if overlays are not available
     fragment = PAGE.read_text(encoding="utf-8").partition("```text\nCOPY fastinstall")[2].partition("```")[0]
     with new_sandbox() as own:
         file = _write_page_file(own, ("COPY wheelhouse /wheelhouse\n", f"COPY fastinstall{fragment}"))

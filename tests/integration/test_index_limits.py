@@ -1,4 +1,4 @@
-"""An index that answers too much, too slowly, too late, or with what is none of its business."""
+"""An index that answers too much, too slowly, too late, or with irrelevant content."""
 
 import gzip
 import json
@@ -42,7 +42,7 @@ def fetch(server: SimpleIndex, artefact: Artefact, cache: Path) -> Path:
 
 
 def endless(head: bytes, piece: bytes, pause: float = 0.0) -> Callable[[SimpleIndex], Answer]:
-    """An answer that ends when the server does."""
+    """Return an answer that goes on until the server stops."""
 
     def make(server: SimpleIndex) -> Answer:
         def answer(request: BaseHTTPRequestHandler) -> None:
@@ -60,7 +60,7 @@ HTML_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
 def test_an_endless_page_is_given_up_at_a_size(server: SimpleIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_PAGE_LIMIT", 1 << 20)  # 64 MiB by the loopback take too long for a test
+    monkeypatch.setattr(client, "_PAGE_LIMIT", 1 << 20)  # 64 MiB over the loopback take too long for a test
     server.answers[PAGE] = endless(HTML_HEAD + b"\r\n", b" " * 65536)(server)
     with pytest.raises(FailedError, match="larger than") as caught:
         ask(server)

@@ -1,4 +1,4 @@
-"""What the settings of a machine's pip mean to the tests."""
+"""The tests take only index access from the machine's pip settings."""
 
 from pathlib import Path
 

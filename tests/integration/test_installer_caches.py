@@ -1,4 +1,4 @@
-"""What pip and uv keep of a build: whether other settings or flags bring another one, as the pages say."""
+"""What pip and uv cache of a build: whether other settings or flags lead to a new build, as the pages say."""
 
 import io
 import tarfile
@@ -66,7 +66,7 @@ def test_a_cache_looks_at_settings_for_uv_and_at_no_flags(tool: str, builds: tup
 
 
 def sdist() -> bytes:
-    """Source whose build writes down what it was told."""
+    """Return an sdist whose build backend records its settings and flags."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:
         metadata = "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"

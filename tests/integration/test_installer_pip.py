@@ -13,7 +13,7 @@ from fastinstall.index.pip_indexes import pip_settings
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """A virtual environment without pip, at a path that is not easy."""
+    """Return a virtual environment without pip, at a path with a space and accents."""
     directory = tmp_path / "env é ü"
     venv.create(directory, with_pip=False, symlinks=True)
     return directory
@@ -66,7 +66,7 @@ def test_a_configuration_pip_cannot_read_fails_in_pips_words(prefix: Path, tmp_p
 
 
 def told_by_pip(python: Path, given: dict[str, str]) -> dict[str, str]:
-    """Where a real pip looks: `pip config list` shows the files by name, whichever counts."""
+    """Return the locations that a real pip searches, by kind ("indexes", "links")."""
     words = ("install", "--dry-run", "--retries", "0", "--no-deps", "nothing-of-that-name")
     done = run((sys.executable, "-m", "pip", "--python", str(python), *words), environment=given, check=False)
     return dict(re.findall(r"^Looking in (\w+): (.*)$", done.stdout, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Credentials of an index: given to whom they belong, and to nobody that an answer names instead."""
+"""Credentials of an index: sent to their own host, and to no other host that an answer names."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ CONTENT = b"a source"
 
 @pytest.fixture
 def indexes() -> Iterator[tuple[SimpleIndex, SimpleIndex]]:
-    """One that wants a password, and another one."""
+    """Yield an index that requires a password, and a second index."""
     with serving() as own, serving() as other:
         own.credentials = CREDENTIALS
         yield own, other

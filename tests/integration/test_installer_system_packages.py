@@ -17,7 +17,7 @@ root_only = pytest.mark.skipif(not may_install(), reason="needs root")
 
 
 def installed() -> str:
-    """Return version and state of the package; other packages may be installed meanwhile."""
+    """Return version and state of the package `dpkg`; other packages may be installed meanwhile."""
     return run(("dpkg-query", "--show", "--showformat=${Version} ${Status}", "dpkg")).stdout
 
 
@@ -40,7 +40,7 @@ def test_a_failed_installation_shows_its_last_lines_and_command() -> None:
 
 
 def test_whoever_is_not_root_gets_the_command_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)  # the one thing here that cannot be had as root
+    monkeypatch.setattr("os.geteuid", lambda: 1000)  # the one condition that root cannot produce for real
 
     with pytest.raises(RefusedError, match="only root can install") as refused:
         install_packages("apt", INSTALL[-1:], os.environ, ignore)

@@ -1,4 +1,4 @@
-"""An interruption at any moment: a command that was begun does not go on, and a directory that was made is gone."""
+"""An interruption at any moment: a command that was started does not go on, and a new directory is removed."""
 
 import os
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def _children() -> list[str]:
 
 @pytest.mark.parametrize("scene", [_commanded, _talked])
 def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None]) -> None:
-    _commanded()  # with the first command a process starts the shell that ends orphans, and keeps it
+    _commanded()  # the first command of a process starts the shell that ends orphans, which is kept
     before = _children()
     moments = 0
     for moment, error in outcomes(scene):
@@ -61,7 +61,7 @@ def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None
 def test_an_interruption_at_any_moment_removes_a_new_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carry_out, "hold_environment_lock", nullcontext)  # which looks at all processes of the machine
+    monkeypatch.setattr(carry_out, "hold_environment_lock", nullcontext)  # it reads all processes
     prefix = tmp_path / "new"
     step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="requested")
     where = replace(environment(), prefix=prefix)

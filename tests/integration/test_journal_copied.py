@@ -1,4 +1,4 @@
-"""An environment that was copied, as backups, clones and archives are, is brought back in the copy."""
+"""An environment that was copied, as by backups, clones and archives, can be rolled back in the copy."""
 
 import os
 import shutil
@@ -30,13 +30,13 @@ from fastinstall.model.move import Move, MoveKind
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
 
 def add_to_what_is_there(store: JournalStore) -> None:
-    """A setup whose trees have all that stood there before, unaltered, and more."""
+    """Perform a setup whose trees contain all earlier files, unaltered, and more."""
     with open_transaction(store) as transaction:
         for tree in ("PIL", "pillow.libs"):
             shutil.rmtree(transaction.stage / tree)
@@ -57,7 +57,7 @@ def test_what_was_brought_in_goes_and_what_was_there_comes_back(scenery: Path, w
         died = dies_at(step, lambda: work(store))
         copy = scenery / f"{step}-copied"
         shutil.copytree(store.prefix, copy, symlinks=True)
-        shutil.rmtree(store.prefix)  # its inodes are free for others
+        shutil.rmtree(store.prefix)  # frees its inodes for reuse
         recover_all(JournalStore(copy))
         if JournalStore(copy).read_receipt() is None:
             assert live(copy) == before
@@ -76,7 +76,7 @@ REGISTRATION = "condarc.d/fastinstall.yml"
 
 
 def set_up_as_in_conda(store: JournalStore) -> None:
-    """A setup that leaves a text with the prefix in it, and its stage without a single file."""
+    """Perform a setup that writes a text with the prefix in it, and leaves no file in its stage."""
     write_tree(store.prefix, {HISTORY: "==> one <==\n+python\n"})
     with open_transaction(store) as transaction:
         staged = {
@@ -97,7 +97,7 @@ def set_up_as_in_conda(store: JournalStore) -> None:
 
 
 def copy_files(store: JournalStore, copy: Path) -> JournalStore:
-    """As `conda create --clone` does: files alone, with the prefix in texts replaced; conda's history begins anew."""
+    """Copy as `conda create --clone` does: files alone, prefixes in texts replaced, a fresh conda history."""
     for directory, _, names in os.walk(store.prefix):
         for path in (Path(directory) / name for name in names):
             place = copy / path.relative_to(store.prefix)

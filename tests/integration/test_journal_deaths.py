@@ -1,4 +1,4 @@
-"""kill -9 at every change of the filesystem: afterwards the environment is as before, or as after, and nothing else."""
+"""kill -9 at every change of the filesystem: the environment is afterwards either as before or as after."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,20 +29,20 @@ pytestmark = pytest.mark.main
 
 @pytest.fixture(params=["exchange", "three renames"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With renameat2(RENAME_EXCHANGE), and a stand-in for kernels and filesystems that lack it."""
+    """Run with renameat2(RENAME_EXCHANGE), and as on kernels and filesystems that lack it."""
     if request.param == "three renames":
         monkeypatch.setattr(files, "exchange", lambda _one, _other: False)
 
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
 
 class Scene:
-    """A fresh environment for every death."""
+    """Makes a fresh environment for every kill."""
 
     def __init__(self, directory: Path, prepare: Callable[[JournalStore], None]) -> None:
         self.directory = directory
@@ -57,7 +57,7 @@ class Scene:
 
 
 def nothing(_store: JournalStore) -> None:
-    """An environment that we have never touched."""
+    """Do nothing to the environment: fastinstall has never changed it."""
 
 
 @pytest.mark.usefixtures("kernel")
@@ -161,7 +161,7 @@ def _steps_that_leave_work(scene: Scene) -> list[int]:
 
 
 def _pictures(scene: Scene, work: Callable[[JournalStore], object]) -> tuple[dict[str, object], dict[str, object]]:
-    """All of the untouched environment, or the live part where our own directory stays; before and after."""
+    """Return the environment's state before and after `work`: all files, or the live ones if a journal remains."""
     store = scene.store()
     first = _whole_or_live(store)
     work(store)

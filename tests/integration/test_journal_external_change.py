@@ -1,4 +1,4 @@
-"""What another program did to an environment in our transaction is undone: offline, to the byte, and nothing else."""
+"""Changes of another program within our transaction are undone: offline, to the byte, and nothing else."""
 
 import json
 import os
@@ -194,7 +194,7 @@ def test_a_later_version_blocks_rollback_or_is_forced_aside(store: JournalStore)
 
 
 def test_a_forced_rollback_restores_files_the_engine_left_alone(store: JournalStore) -> None:
-    """Both versions have the same file; a third one, installed since, has not."""
+    """Both versions contain the same file; a third one, installed since, does not."""
     same = {"turbo-3.0-0": CONTENTS["turbo-2.0-0"], "turbo-4.0-0": {"lib/four": ""}}
     linked = store.prefix / "lib/libturbojpeg.so.0"
     with open_in(store) as transaction:
@@ -254,7 +254,7 @@ def test_an_environment_without_a_history_ends_without_one(tmp_path: Path) -> No
 def test_recovery_over_a_users_later_install_is_refused_by_name(
     store: JournalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process died when conda had unlinked; the user then installed another version by hand."""
+    """The process died after conda had unlinked; the user then installed another version by hand."""
     transaction = open_in(store)
     monkeypatch.setattr("fastinstall.journal.external_changes.outcome", _die)
     with pytest.raises(OSError, match="No space left"):

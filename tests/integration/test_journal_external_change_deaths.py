@@ -1,4 +1,4 @@
-"""kill -9 at every step of ours and of an engine: the next command brings the environment back to the byte."""
+"""kill -9 at every step of fastinstall and of an engine: the next command restores the environment to the byte."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -21,14 +21,14 @@ from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 
 EACH = 2
-"""Death before each operation: death after it is death before the next."""
+"""Stride over boundaries: a death after an operation equals a death before the next one."""
 
 Pictures = dict[str, object]
 
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
@@ -74,7 +74,7 @@ def test_a_rollback_killed_anywhere_has_not_begun_or_completes(
 def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None:
     numbers = iter(range(10_000))
     before = picture(make_conda_environment(scenery / "whole" / "env").prefix, times=False)
-    for death in (111, 203):  # in the engine, behind it
+    for death in (111, 203):  # first within the engine, then after it
 
         def cut(step: int, death: int = death) -> bool:
             store = make_conda_environment(scenery / str(next(numbers)) / "env")
@@ -88,7 +88,7 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
 
 
 def _change(store: JournalStore) -> None:
-    """A library of ours comes in, the engine replaces it with others, and ours takes their place again."""
+    """Add a library, have the engine replace it, and swap our own back in."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
         transaction.commit(receipt_of(FIRST))
@@ -109,5 +109,5 @@ def _outcome(store: JournalStore, before: Pictures, after: Pictures) -> str:
 
 
 def _timeless(pictures: Mapping[str, object]) -> Pictures:
-    """Less the time of the one directory that holds the journal when it goes: see docs/internals/transaction.md."""
+    """Drop the times of `share`, which contained the journal: see docs/internals/transaction.md."""
     return {path: look[:2] if isinstance(look, tuple) and path == "share" else look for path, look in pictures.items()}

@@ -1,4 +1,4 @@
-"""Giving up the way back: what is live and what remains is never touched, whenever the process dies."""
+"""Giving up a rollback: live and remaining files are never touched, at whatever moment the process dies."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ from fastinstall.model.move import Move, MoveKind
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
@@ -107,7 +107,7 @@ def test_later_guard_changes_belong_to_the_setup_in_force(tmp_path: Path) -> Non
     set_up(store)
     (store.root / "receipt.json").rename(tmp_path / "receipt.json")
     set_up_again(store)
-    (tmp_path / "receipt.json").replace(store.root / "receipt.json")  # as after `guard install`: that of the setup
+    (tmp_path / "receipt.json").replace(store.root / "receipt.json")  # as after `guard install`: the setup's
     assert list_forgettable_transactions(store, None) == ()
 
 
@@ -182,7 +182,7 @@ def test_once_it_is_put_away_the_others_go_on(tmp_path: Path) -> None:
         assert move_damaged_transaction_away(store, damaged).name == number
         assert store.transactions() == ()
         if number == "transaction":
-            write_tree(store.directory(FIRST.id), {"aside/PIL.py": ""})  # another one of that name, without a journal
+            write_tree(store.directory(FIRST.id), {"aside/PIL.py": ""})  # of that name, but without a journal
     set_up_again(store)
     assert rollback(store).ids == (SECOND.id,)
 

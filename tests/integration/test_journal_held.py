@@ -1,4 +1,4 @@
-"""Root changes an environment of another user, who puts links in the place of directories at the same moment."""
+"""Root changes another user's environment, and that user replaces directories by links at the same moment."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change 
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """An environment of another user with a setup, beside a directory of root's."""
+    """Return another user's environment with a setup, beside a directory of root's."""
     write_tree(tmp_path / "victim", {"one.txt": "dear"})
     set_up(make_environment(tmp_path / "env"))
     write_tree(tmp_path / "env", {"lib/a/one.txt": "mine", "lib/b/other.txt": "theirs"})

@@ -1,4 +1,4 @@
-"""An environment that somebody else has made, with a journal that means others: nothing outside of it is touched."""
+"""An environment made by an attacker, with a journal that names outside paths: nothing outside is touched."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ OWN = f"{TRANSACTIONS}/{FIRST.id}"
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """An environment with a setup, beside a directory of somebody's."""
+    """Return an environment with a setup, beside a victim's directory."""
     write_tree(tmp_path / "victim", {"letters/one.txt": "dear", "lib/x.py": "x", ".netrc": "machine"})
     made = make_environment(tmp_path / "env")
     set_up(made)
@@ -36,7 +36,7 @@ def _rewritten(store: JournalStore, old: str, other: str) -> None:
 
 
 def _opened(store: JournalStore) -> None:
-    """The setup reads as one that was interrupted."""
+    """Remove the commit from the journal, as if the setup had been interrupted."""
     file = store.prefix / OWN / JOURNAL
     file.write_text(
         "".join(line for line in file.read_text("utf-8").splitlines(keepends=True) if "committ" not in line)
@@ -78,7 +78,7 @@ def test_a_transaction_naming_outside_files_cannot_be_forgotten(store: JournalSt
 
 
 def _behind_a_link(store: JournalStore, path: str) -> None:
-    """What lies there lies elsewhere now."""
+    """Move a path to the victim's directory, and replace it by a link to it."""
     elsewhere = store.prefix.parent / "victim" / "moved"
     shutil.move(store.prefix / path, elsewhere)
     (store.prefix / path).symlink_to(elsewhere)
@@ -115,7 +115,7 @@ def test_a_loose_journal_that_means_others_removes_nothing(store: JournalStore) 
 
 
 def _linked_out(store: JournalStore, path: str) -> Path:
-    """A place of the environment leads to a directory of somebody's."""
+    """Make a path of the environment a link to the victim's directory; return that directory."""
     victim = store.prefix.parent / "victim" / "letters"
     (store.prefix / path).symlink_to(victim)
     return victim

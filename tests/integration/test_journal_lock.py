@@ -74,7 +74,7 @@ def test_a_missing_environment_cannot_be_locked(tmp_path: Path) -> None:
 
 @pytest.fixture
 def nfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment on NFS, which cannot be had here: its refusal to lock a directory (EBADF, flock(2)) is played."""
+    """Return an environment on a simulated NFS, which refuses to lock directories (EBADF, flock(2))."""
     real = fcntl.flock
 
     def as_on_nfs(descriptor: int, operation: int) -> None:
@@ -97,7 +97,7 @@ def test_a_lock_file_is_used_where_directories_cannot_be_locked(nfs: Path) -> No
 
 
 def test_another_user_of_such_an_environment_is_kept_out(nfs: Path) -> None:
-    """The file is what the server locks, and whoever may write to the environment may open it."""
+    """The server locks a file instead, which all users who may write to the environment may open."""
     nfs.chmod(0o775)
     with lock_environment(nfs):
         file = next(nfs.iterdir())

@@ -1,4 +1,4 @@
-"""A transaction all over an environment: nested places, directories that have to be made, batches upon batches."""
+"""Transactions over a whole environment: nested places, directories to be created, several batches."""
 
 import os
 from collections.abc import Iterator
@@ -46,13 +46,13 @@ CHANNEL = "share/fastinstall/channel"
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
 
 def make(prefix: Path, *, etc: bool = False) -> JournalStore:
-    """An environment of conda's, with or without an `etc`."""
+    """Return a conda environment, with or without an `etc`."""
     store = make_environment(prefix, share=True)
     write_tree(prefix, {**RECORDS, **({"etc/conda/state": "kept"} if etc else {})})
     for path in (*prefix.rglob("*"), prefix):
@@ -61,7 +61,7 @@ def make(prefix: Path, *, etc: bool = False) -> JournalStore:
 
 
 def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:
-    """Everything that a setup moves in an environment of conda's, in two batches."""
+    """Perform, in two batches, everything that a setup moves in a conda environment."""
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
         write_tree(transaction.stage, STAGED)
         transaction.perform(_first(store))
@@ -84,7 +84,7 @@ def _first(store: JournalStore) -> tuple[Move, ...]:
 
 
 def _second() -> tuple[Move, ...]:
-    """These need what the first batch has brought."""
+    """Return moves that need files from the first batch."""
     return (
         Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL/_imaging.so", kept="stage/late/core"),
         Move(kind=MoveKind.IN, live="etc/conda/activate.d/more.sh", kept="stage/late/more.sh"),

@@ -1,4 +1,4 @@
-"""Taking the receipt away: nothing is set up from then on, a rollback brings it back, and a kill does no harm."""
+"""Withdrawing the receipt: the environment no longer counts as set up, a rollback restores it, kills do no harm."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,13 +34,13 @@ GUARD = f"{SITE}/made/for/it.py"
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
 
 def swapped(prefix: Path) -> JournalStore:
-    """Ours was set up, and another tool has put its own Pillow there since."""
+    """Return an environment where another tool has replaced our stack with its own Pillow."""
     store = make_environment(prefix)
     set_up(store)
     files.discard(prefix / SITE / "PIL")
@@ -49,7 +49,7 @@ def swapped(prefix: Path) -> JournalStore:
 
 
 def withdraw(store: JournalStore, stamp: Stamp = THIRD) -> None:
-    """The guard goes, and the receipt with it."""
+    """Withdraw the guard and the receipt."""
     with begin(store, {"verb": "guard accept"}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
         transaction.perform((Move(kind=MoveKind.OUT, live=GUARD, kept="aside/guard.py"),))
         transaction.retire(stamp.at)

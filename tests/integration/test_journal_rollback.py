@@ -1,4 +1,4 @@
-"""The way back: several setups, somebody else's changes since, and giving the way back up."""
+"""Rollback: of several setups, after changes by others, and its forgetting."""
 
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,13 @@ from fastinstall.model.move import Move, MoveKind
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """An environment with stock Pillow."""
+    """Return an environment with stock Pillow."""
     return make_environment(tmp_path / "env")
 
 
 @pytest.fixture
 def replaced(store: JournalStore) -> JournalStore:
-    """Ours was set up, and then pip put another Pillow in its place."""
+    """Return an environment where pip has replaced our stack with another Pillow."""
     set_up(store)
     site = store.prefix / SITE
     for name in ("PIL", "pillow.libs", "pillow-12.1.1+simd.v3.dist-info"):
@@ -199,7 +199,7 @@ def test_forgetting_the_newest_forgets_the_older_not_the_receipt(store: JournalS
 
 
 def _repair(store: JournalStore) -> None:
-    """What pip has put there makes room for ours again, as a repair does it."""
+    """Replace pip's Pillow with our stack again, as a repair does."""
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
         write_tree(transaction.stage, OURS)
         transaction.perform(

@@ -1,4 +1,4 @@
-"""A transaction in a real directory tree: what it changes, what it refuses, and how it is undone."""
+"""Transactions in a real directory tree: what they change, what they refuse, and how they are undone."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ from fastinstall.model.move import Move, MoveKind
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """An environment with stock Pillow."""
+    """Return an environment with stock Pillow."""
     return make_environment(tmp_path / "env with spaces é")
 
 
@@ -94,7 +94,7 @@ def test_an_interruption_waits_until_undoing_has_ended(store: JournalStore) -> N
     usual = signal.getsignal(signal.SIGINT)
 
     def interrupt(_number: int, _frame: object) -> None:
-        if signal.getsignal(signal.SIGINT) is not usual:  # while it undoes: later, the test itself would be hit
+        if signal.getsignal(signal.SIGINT) is not usual:  # within the undo: later, the test itself would receive it
             signal.raise_signal(signal.SIGINT)
 
     handler = signal.signal(signal.SIGALRM, interrupt)
@@ -151,7 +151,7 @@ def test_an_impossible_batch_is_refused_before_its_first_move(
 
 
 def test_a_move_that_fails_halfway_is_undone(store: JournalStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The third rename is refused, as a directory that loses its write permission meanwhile would."""
+    """The third rename is refused, as if the directory had lost its write permission."""
     before = picture(store.prefix)
     from fastinstall.core import files
 

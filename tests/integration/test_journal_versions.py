@@ -1,4 +1,4 @@
-"""Journals and receipts that another version of fastinstall has written: what can be understood is undone."""
+"""Journals and receipts of another fastinstall version: whatever is understood can be undone."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ from fastinstall.journal.store import JournalStore
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """An environment with stock Pillow."""
+    """Return an environment with stock Pillow."""
     return make_environment(tmp_path / "env")
 
 
@@ -34,7 +34,7 @@ def _change(file: Path, changes: dict[str, Any]) -> None:
 
 
 def _with_keys(store: JournalStore, identifier: str, changes: dict[str, Any]) -> None:
-    """Add keys to every line of a journal."""
+    """Set keys in every entry of a journal."""
     journal = store.directory(identifier) / JOURNAL
     lines = [json.dumps({**json.loads(line), **changes}) for line in journal.read_text().splitlines()]
     journal.write_text("".join(f"{line}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""recipes/memory.c in a program of its own: what glibc keeps, what it returns, and where nothing is changed."""
+"""recipes/memory.c in a program of its own: what glibc keeps and returns, and when nothing is changed."""
 
 import contextlib
 import os
@@ -110,9 +110,9 @@ ONE_PHOTO = (1, 31 * MB)
 MOST_PAGES = 0.9 * ONE_PHOTO[1] / resource.getpagesize()
 SMALL_PHOTO = (1, 7 * MB)
 SEVERAL_PHOTOS_KEPT_FROM = 6 << 30
-"""Bytes of memory of a machine: a 64th of it is kept."""
+"""Memory of a machine, in bytes, from which on a 64th of it holds several photos; a 64th is kept."""
 NO_LIMIT_1 = 9223372036854771712
-"""In control groups of version 1."""
+"""The value that means "no limit" in control groups of version 1."""
 IN_GROUP = """
 mount -t tmpfs none /sys/fs/cgroup
 mkdir -p "/sys/fs/cgroup/$(dirname "$1")" && echo "$2" > "/sys/fs/cgroup/$1" && echo "$3" > /sys/fs/cgroup/groups
@@ -132,7 +132,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(directory: Path, *flags: str) -> Path:
-    """A program into which memory.c is linked, as it is into the core."""
+    """Return a program with memory.c linked in, as it is linked into the core."""
     source, pillow, made = directory / "program.c", directory / "pillow.c", directory / "program"
     source.write_text(PROGRAM)
     pillow.write_text(PILLOW)
@@ -142,7 +142,7 @@ def build(directory: Path, *flags: str) -> Path:
 
 
 def run(*argv: object, **variables: str) -> tuple[int, int, int]:
-    """The faults of the second time, the bytes that are resident at the end, and the heaps of the process."""
+    """Return the page faults of the second round, the resident bytes at the end, and the number of heaps."""
     environment = {name: value for name, value in os.environ.items() if name not in OWN} | variables
     answer = subprocess.run(
         list(map(str, argv)), env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -153,7 +153,7 @@ def run(*argv: object, **variables: str) -> tuple[int, int, int]:
 
 
 def run_in_group(groups: str, file: str, limit: object, program: Path) -> int:
-    """The faults of the second time, where /proc/self/cgroup has a text, and a file of a group a limit."""
+    """Run with a given /proc/self/cgroup, and a group's file with a limit; return the faults of the second round."""
     begin = begin_mounts()
     if not begin:
         pytest.skip("no mount can be made here: neither a superuser nor a user namespace")
@@ -161,7 +161,7 @@ def run_in_group(groups: str, file: str, limit: object, program: Path) -> int:
 
 
 def run_without_group(*argv: object, **variables: str) -> tuple[int, int, int]:
-    """Like `run`; where mounts can be made, no limit of this machine's control groups is seen."""
+    """Run like `run`; if mounts are allowed, the control groups of this machine are hidden."""
     begin = begin_mounts()
     hidden = (*begin, "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh") if begin else ()
     return run(*hidden, *argv, **variables)
@@ -169,7 +169,7 @@ def run_without_group(*argv: object, **variables: str) -> tuple[int, int, int]:
 
 @cache
 def begin_mounts() -> tuple[str, ...]:
-    """Words that run a command with mounts of its own; none where that is not allowed."""
+    """Return a command prefix that gives a command its own mounts; empty if they are not allowed."""
     begin = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")))
     if not shutil.which("unshare") or subprocess.run((*begin, "true"), check=False, capture_output=True).returncode:
         return ()
@@ -178,7 +178,7 @@ def begin_mounts() -> tuple[str, ...]:
 
 @pytest.fixture
 def group() -> Iterator[Path]:
-    """A real control group with 300 MB, below the root of what is mounted."""
+    """Yield a real control group with 300 MB, below the mounted root."""
     version_1 = Path("/sys/fs/cgroup/memory")
     root, file = (version_1, "memory.limit_in_bytes") if version_1.is_dir() else (version_1.parent, "memory.max")
     made = root / f"fastinstall-test-{os.getpid()}"
@@ -198,7 +198,7 @@ def group() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("threads", [(), (1,)])
-@pytest.mark.parametrize("blocks", [1, 3, 4])  # a thread's heap has 64 MB; 4 are nearly what is kept
+@pytest.mark.parametrize("blocks", [1, 3, 4])  # a thread's heap has 64 MB; 4 are nearly the limit
 def test_the_memory_of_a_photo_serves_the_next(program: Path, threads: tuple[int, ...], blocks: int) -> None:
     if blocks > 1 and os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < SEVERAL_PHOTOS_KEPT_FROM:
         pytest.skip("a 64th of this machine's memory does not hold several photos")
@@ -297,7 +297,7 @@ def test_processes_that_work_in_turn_share_a_limit(program: Path, group: Path) -
     argv = ("sh", "-c", 'echo $$ > "$0" && exec "$@"', group / "cgroup.procs", program, 3, ONE_PHOTO[1])
     workers: list[subprocess.Popen[str]] = []
     with contextlib.ExitStack() as running:
-        for _ in range(5):  # one of them at work has 93 MB
+        for _ in range(5):  # each worker uses 93 MB while at work
             worker = subprocess.Popen(
                 list(map(str, argv)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
             )

@@ -1,4 +1,4 @@
-"""CPython 3.15 may put off every import until its name is used (PEP 810): the guard and doctor say the same."""
+"""CPython 3.15 can defer imports until a name is used (PEP 810): the guard and doctor report the same with it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One PIL for several CPUs: what is said of it from its files, against what the loader of each CPU does with it."""
+"""One PIL for several CPUs: what fastinstall reads from its files, against what the loader does on each CPU."""
 
 import dataclasses
 import os
@@ -45,13 +45,13 @@ HIDING = "glibc.cpu.hwcaps=-AVX2"
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    """A small PIL in two copies; tests may not change it."""
+    """Return a small PIL with a core in two copies; tests may not change it."""
     return small_tree(tmp_path_factory.mktemp("levels") / "a site, é")
 
 
 @pytest.fixture
 def own_tree(tmp_path: Path) -> Tree:
-    """One to damage."""
+    """Return a small PIL that a test may damage."""
     return small_tree(tmp_path / "site")
 
 
@@ -175,7 +175,7 @@ def test_a_staged_core_with_a_copy_lacking_libraries_is_refused(own_tree: Tree) 
 
 @pytest.fixture
 def real(tmp_path: Path) -> tuple[Path, Tree]:
-    """An environment with stock Pillow, its own core in two copies behind a stub."""
+    """Return an environment with stock Pillow whose core is split into a stub and two copies, and its tree."""
     python = make_environment(tmp_path / "env", Path(sys.executable))
     install_wheel(python, f"pillow=={PILLOW}")
     return tmp_path / "env", split_core(site_packages(python), f"pillow-{PILLOW}.dist-info")

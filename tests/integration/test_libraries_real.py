@@ -1,6 +1,6 @@
-"""Libraries out of real wheels: every libjpeg there is, shared and linked in, and to which of them PIL is bound.
+"""Libraries from real wheels: every kind of libjpeg, shared and static, and which of them PIL is bound to.
 
-Needs a package index; what is downloaded is kept in FASTINSTALL_TEST_CACHE where that is set.
+Needs a package index. Downloads are kept in FASTINSTALL_TEST_CACHE if it is set.
 """
 
 import os
@@ -48,10 +48,10 @@ JPEGS = {
     **{f"turbo{name}": ("libjpeg-turbo", version, "70") for name, version in TURBO.items()},
     **{f"mozjpeg{name}": ("mozjpeg", version, "70") for name, version in MOZJPEG.items()},
 }
-"""What the modules of `jpeglib` are, by their names: implementation, version, interface."""
+"""Modules of `jpeglib` by name: implementation, version and interface of their libjpeg."""
 
 OWN_WORDS = {"tiff": "libtiff", "openjpeg": "jpg_2000", "webp": "webp", "lcms2": "littlecms2"}
-"""What `PIL.features` calls the libraries whose version it asks of the library itself, without FreeType."""
+"""Names in `PIL.features` of the libraries that report their own version, without FreeType."""
 
 _SAY = "import json, sys; from PIL import features; print(json.dumps({n: features.version(n) for n in sys.argv[1:]}))"
 _OPEN = "import ctypes, sys; [ctypes.CDLL(path) for path in sys.argv[1:]]"
@@ -60,13 +60,13 @@ _BOUND = re.compile(r"binding file (\S+) \[0\] to (\S+) \[0\]: normal symbol `(\
 
 @pytest.fixture(scope="module")
 def wheels(shared_cache: Path) -> dict[str, Path]:
-    """The wheels by name."""
+    """Return the wheels by name."""
     return fetched(shared_cache, MODULES, CONDA, STATIC, NG)
 
 
 @pytest.fixture(scope="module")
 def stock(new_sandbox: NewSandbox) -> Iterator[Venv]:
-    """An environment with Pillow out of its wheel."""
+    """Yield an environment with Pillow from its wheel."""
     with new_sandbox() as sandbox:
         venv = sandbox.venv(running(), pip=False)
         installed = venv.uv("install", "pillow")
@@ -76,19 +76,19 @@ def stock(new_sandbox: NewSandbox) -> Iterator[Venv]:
 
 @pytest.fixture(scope="module")
 def modules(stock: Venv) -> tuple[Path, ...]:
-    """PIL's extension modules, the core first."""
+    """Return PIL's extension modules, the core first."""
     others = sorted(set(stock.site_packages.glob("PIL/*.so")) - {stock.core})
     return stock.core, *others
 
 
 @pytest.fixture(scope="module")
 def linkage(stock: Venv, modules: tuple[Path, ...]) -> Linkage:
-    """What a process that opens them would load."""
+    """Return the libraries that a process would load with these modules."""
     return read_linkage(modules, ProcessSettings(program=stock.python))
 
 
 def of_member(wheel: Path, pattern: str, directory: Path) -> tuple[Identity, ...]:
-    """Identify the only file of a wheel whose name matches."""
+    """Identify the only file of a wheel whose name matches the pattern."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if re.search(pattern, name))
         return identify(Path(archive.extract(name, directory)))
@@ -165,7 +165,7 @@ def test_bindings_are_those_of_the_real_loader(
 
 
 def _really_bound(stock: Venv, modules: tuple[Path, ...], directory: Path) -> Iterator[tuple[tuple[str, str], str]]:
-    """What the loader says of itself of references to the codecs' entry points, less what a file has itself."""
+    """Yield the loader's own bindings of the codecs' entry points to other files: (user, symbol), provider."""
     report = directory / "bindings"
     variables = {**os.environ, "LD_BIND_NOW": "1", "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(report)}
     subprocess.run((stock.python, "-S", "-c", _OPEN, *modules), env=variables, check=True)
@@ -175,7 +175,7 @@ def _really_bound(stock: Venv, modules: tuple[Path, ...], directory: Path) -> It
     for line in written.read_text().splitlines():
         found = _BOUND.search(line)
         if found and found[3] in entries and found[1] != found[2]:
-            # the loader calls the program by the name that it was started by
+            # The loader names the program by the path that it was started with.
             user = program if found[1] == str(stock.python) else os.path.normpath(found[1])
             yield (user, found[3]), os.path.normpath(found[2])
 
@@ -184,7 +184,7 @@ def test_a_symbol_name_stored_as_the_tail_of_another_is_found(tmp_path: Path) ->
     zlib = compile_library(tmp_path / "libz.so.1", "int inflate(void) { return 1; }")
     source = "int my_inflate(void); int inflate(void); int use(void) { return my_inflate() + inflate(); }"
     user = compile_library(tmp_path / "user.so", source, needs=[zlib], flags=runpath("$ORIGIN"))
-    program = Path("/bin/true").resolve()  # Debian's Python has a libz of its own, and what the program has comes first
+    program = Path("/bin/true").resolve()  # Debian's Python has a libz of its own, and the program's symbols come first
     linkage = read_linkage((user,), ProcessSettings(program=program))
     (binding,) = (binding for binding in linkage.bindings if binding.user == user)
     assert (binding.symbol, binding.provider) == ("inflate", zlib)

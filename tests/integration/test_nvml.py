@@ -1,7 +1,7 @@
-"""NVML through the real nvidia-ml-py, on a machine that has no GPU, and in a process that never answers.
+"""NVML through the real nvidia-ml-py, on a machine without a GPU, and in a process that never answers.
 
-No real GPU was available. A fake stands in at that one boundary: a module `pynvml` in front of the path, which answers
-as the package's documentation says, or does not.
+No real GPU was available. A fake `pynvml` module, found before the real one, answers as the package's documentation
+says, or does not answer.
 """
 
 import sys
@@ -56,7 +56,7 @@ def nvmlInit():
 
 @pytest.fixture
 def in_place_of_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of a module `pynvml` that is found before the real one."""
+    """Return the file for a `pynvml` module that is found before the real one."""
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path / "pynvml.py"
 

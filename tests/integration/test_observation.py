@@ -1,4 +1,4 @@
-"""A whole environment observed: with stock Pillow, damaged, and without any."""
+"""A whole environment observed: with stock Pillow, damaged, and without any Pillow."""
 
 import os
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Damage = Callable[[Path], object]
 
 @pytest.fixture(scope="module")
 def base() -> Path:
-    """An interpreter that all environments here are made from."""
+    """Return the interpreter that the environments of this module are made from."""
     python = python_at_hand("3.11")
     if python is None:
         pytest.skip("no Python 3.11 here")
@@ -32,7 +32,7 @@ def base() -> Path:
 
 @pytest.fixture
 def stock(tmp_path: Path, base: Path) -> Path:
-    """The prefix of an environment with stock Pillow and imageio, which depends on it."""
+    """Return the prefix of an environment with stock Pillow and imageio, which depends on it."""
     prefix = tmp_path / "an env, é"
     python = make_environment(prefix, base)
     install_wheel(python, f"pillow=={PILLOW}")

@@ -1,4 +1,4 @@
-"""Commands and what they started die with fastinstall, however it dies; commands that have ended are left alone."""
+"""Commands and their children die with fastinstall, however it dies; commands that have ended are left alone."""
 
 import os
 import signal
@@ -25,12 +25,12 @@ from fastinstall.core.process import run
 for seconds in ("0", "0", "600"):
     run(("/bin/sh", "-c", f"sleep {seconds} & sleep 0.2; echo $! >> $0; wait", sys.argv[1]), **eval(sys.argv[2]))
 """
-"""Two commands that end, and one that goes on; each starts a child and then writes its number."""
+"""Runs three commands, of which two end; each starts a child and records the child's process number."""
 
 
 @pytest.fixture
 def numbers(tmp_path: Path) -> Iterator[Path]:
-    """A file of process numbers; what still runs is ended with the test."""
+    """Yield a file of process numbers; at the end, kill those that still run."""
     file = tmp_path / "numbers"
     yield file
     for number in _read(file):
@@ -58,7 +58,7 @@ def _wait_until(condition: object, seconds: float = 60.0) -> bool:
 
 
 def _kill_while_running(numbers: Path, keywords: str = "{}") -> int:
-    """Kill a process at its third command; return the number of that command's child."""
+    """Kill a process while its third command runs; return the number of that command's child."""
     words = (sys.executable, "-c", _STARTS, str(numbers), keywords)
     with subprocess.Popen(words, stdin=subprocess.DEVNULL) as parent:
         assert _wait_until(lambda: len(_read(numbers)) == 3)
@@ -84,12 +84,12 @@ def test_a_package_manager_may_finish(numbers: Path) -> None:
 
 
 def test_a_forked_copy_ends_its_own_commands(numbers: Path) -> None:
-    run(("/bin/true",))  # the copy finds a shell that watches its parent
+    run(("/bin/true",))  # the copied process has inherited a watching shell, which watches its parent
     copy = os.fork()
     if copy == 0:
         try:
             words = ("/bin/sh", "-c", "sleep 600 & echo $!; wait")
-            run(words, on_line=lambda number: print(number, file=numbers.open("w")))  # once it is registered
+            run(words, on_line=lambda number: print(number, file=numbers.open("w")))  # called once it is registered
         finally:
             os._exit(1)
     assert _wait_until(lambda: len(_read(numbers)) == 1)
@@ -165,7 +165,7 @@ with compile_meanwhile(stage, interpreter):
 
 
 def test_a_killed_setup_is_undone_for_good(tmp_path: Path) -> None:
-    """`compileall` would make the directories of the transaction again, and every later setup would end with 2."""
+    """A `compileall` that survived would recreate the transaction's directories, and later setups would fail."""
     prefix = tmp_path / "env"
     words = (sys.executable, "-c", _STAGES, str(prefix), str(_MODULES))
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

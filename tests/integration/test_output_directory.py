@@ -1,4 +1,4 @@
-"""Nothing has changed unless the renames have begun, and what others have there stays."""
+"""Nothing has changed before the renames begin, and other programs' files stay."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ from fastinstall.wheelbuild.package_index.publish import publish_wheel
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """A machine of its own."""
+    """Return a session with a home and a cache of its own."""
     return open_session({**UNREACHABLE, "HOME": str(tmp_path / "home"), "FASTINSTALL_CACHE_DIR": str(tmp_path / "c")})
 
 
@@ -81,7 +81,7 @@ def _assert_all_or_nothing(first: Publish, second: Publish, space: Path, *, last
 
 
 def _look(directory: Path) -> dict[object, object]:
-    """Describe what is there, without what could not be removed any more; the next run removes it."""
+    """Return the state of a directory's files, without leftovers that the next run removes."""
     states = picture(directory).items()
     return {path: state[:2] for path, state in states if not str(path).startswith("fastinstall-new-")}
 

@@ -42,12 +42,12 @@ _CORE = f"PIL/_imaging{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 @dataclass(frozen=True, kw_only=True)
 class Pinned:
-    """An environment with our stack and no pip of its own, what it is worked on with, and what was said.
+    """An environment with our stack, without pip; records the messages of its sessions.
 
     Attributes:
-        prefix: where it is.
-        variables: of the shell.
-        said: messages of the session, as they come.
+        prefix: the environment's prefix.
+        variables: the shell's environment variables.
+        said: messages of its sessions, in order.
     """
 
     prefix: Path
@@ -60,7 +60,7 @@ class Pinned:
 
     @property
     def session(self) -> Session:
-        """A session whose messages are kept."""
+        """Return a session whose messages are recorded."""
 
         def hear(event: Event) -> None:
             self.said.append(getattr(event, "message", ""))
@@ -76,29 +76,29 @@ class Pinned:
         return next(self.prefix.glob("lib/python3*/site-packages"))
 
     def installed(self) -> list[str]:
-        """Distributions, by their metadata directories."""
+        """List the installed distributions by their metadata directories."""
         return sorted(path.name.removesuffix(".dist-info") for path in self.site.glob("*.dist-info"))
 
     def pip(self, *words: str) -> Result:
-        """Run the pip of the tests on it."""
+        """Run the tests' pip on the environment."""
         argv: Argv = (sys.executable, "-m", "pip", "--python", self.prefix / "bin/python", *words)
         return run(argv, self.variables)
 
     def uv(self, *words: str, sourced: bool = True) -> Result:
-        """Run `uv pip` on it, in a shell that has read environment.sh or has not."""
+        """Run `uv pip` on the environment, in a shell that has (`sourced`) or has not read environment.sh."""
         script = '. "$1"; shift; exec "$@"' if sourced else 'shift; exec "$@"'
         exports = self.prefix / "share/fastinstall/pin/environment.sh"
         argv: Argv = ("sh", "-ec", script, "sh", exports, UV, "pip", *words, "--python", self.prefix / "bin/python")
         return run(argv, self.variables)
 
     def put(self, wheel: Path) -> None:
-        """Unpack a wheel, as an installer does."""
+        """Unpack a wheel into site-packages, as an installer does."""
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(self.site)
 
 
 def make_pinned(sandbox: Sandbox, index: SimpleIndex, *, name: str = "env") -> Pinned:
-    """An environment with our stack of `VERSION`, its receipt, and its wheel in a cache of the sandbox's own."""
+    """Return an environment with our stack of `VERSION` and its receipt; its wheel is in a cache in the sandbox."""
     prefix, cache = sandbox.root / name, sandbox.root / "cache"
     variables = sandbox.variables(
         {
@@ -127,7 +127,7 @@ def make_pinned(sandbox: Sandbox, index: SimpleIndex, *, name: str = "env") -> P
 
 
 def pillow(directory: Path, version: str) -> Path:
-    """A wheel of a Pillow that can be imported and does nothing; its core is never loaded."""
+    """Return a wheel of a Pillow that can be imported and does nothing; its core is never loaded."""
     files = {
         "PIL/__init__.py": b"from ._version import __version__\n",
         "PIL/_version.py": f'__version__ = "{version}"\n'.encode(),
@@ -137,14 +137,14 @@ def pillow(directory: Path, version: str) -> Path:
 
 
 def dependant(directory: Path, *release: str) -> Path:
-    """A wheel of nothing: its name, its version, and what it requires."""
+    """Return an empty wheel with this name, version and requirements."""
     name, content = stub_wheel(*release)
     (directory / name).write_bytes(content)
     return directory / name
 
 
 def offer(index: SimpleIndex, *wheels: Path) -> None:
-    """Serve wheels of one distribution."""
+    """Serve the wheels of one distribution."""
     index.offer(wheels[0].name.partition("-")[0], {wheel.name: wheel.read_bytes() for wheel in wheels})
 
 
@@ -171,7 +171,7 @@ USERS = b"# of the user's\n[global]\ntimeout = 30\n\n[install] ; theirs\n# why\n
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleIndex]:
-    """An index with a later Pillow."""
+    """Yield an index with a later Pillow."""
     with serving() as made:
         offer(made, pillow(tmp_path_factory.mktemp("offered"), STOCK))
         yield made
@@ -179,7 +179,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleIndex]:
 
 @pytest.fixture
 def ready(new_sandbox: NewSandbox, index: SimpleIndex) -> Iterator[Pinned]:
-    """An environment that is not pinned yet."""
+    """Yield an environment that is not pinned yet."""
     with new_sandbox() as sandbox:
         yield make_pinned(sandbox, index)
 

@@ -1,4 +1,4 @@
-"""The table of changed pixels, held against the official wheels of the versions that it names."""
+"""The table of changed pixels agrees with the official wheels of the versions in it."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ _IMPORTS = "from io import BytesIO; from zlib import crc32; from PIL import Imag
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The packages of the official wheels, by version."""
+    """Install the official wheels; return their directories by version."""
     places = {version: tmp_path_factory.mktemp("pillow") / version for version in RELEASES}
     for version, place in places.items():
         words = ("--quiet", "--no-deps", "--only-binary", ":all:", "--target", place, f"pillow=={version}")

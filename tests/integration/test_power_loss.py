@@ -1,7 +1,7 @@
-"""A power failure at any moment of a verb: what recovery finds is as before or as after, and after its end as after.
+"""A power failure at any moment of a verb: recovery finds the old or the new state, and keeps what was finished.
 
-The model stands in tests/faults/power.py. `--every-row` tries every disk; else those of the long
-verbs are sampled, and the short ones tried whole.
+The model of the disk is in tests/faults/power.py. `--every-row` tries every possible disk; otherwise long verbs are
+sampled, and short ones tried completely.
 """
 
 import errno
@@ -46,15 +46,15 @@ Looks = dict[str, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A verb, what it finds, and how much of it is tried where time is short.
+    """A verb that a power failure cuts off.
 
     Attributes:
-        make: the environment.
-        prepare: what was done before.
-        verb: what is cut off.
-        force: recovery is allowed to move foreign content away.
-        way_back: once it is done, it can be rolled back.
-        sample: of the disks.
+        make: creates the environment.
+        prepare: earlier changes, made before the verb.
+        verb: the verb that is cut off.
+        force: whether recovery may move files of other programs aside.
+        way_back: whether the finished verb can be rolled back.
+        sample: which of the possible disks are tried in short runs.
     """
 
     verb: Callable[[JournalStore], object]
@@ -66,7 +66,7 @@ class Scene:
 
 
 def change(store: JournalStore) -> None:
-    """A library of ours comes in, an engine replaces it with others, ours takes its place again, and text is added."""
+    """Add a library, have an engine replace it, swap our own back in, and add text to a file."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
         transaction.add("pip.conf", "[global]\n")
@@ -74,23 +74,23 @@ def change(store: JournalStore) -> None:
 
 
 def retire(store: JournalStore) -> None:
-    """The receipt goes."""
+    """Withdraw the receipt."""
     with begin(store, {"verb": "guard remove"}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
         transaction.retire(SECOND.at)
 
 
 def meddle(store: JournalStore) -> None:
-    """Somebody adds files to what we brought in."""
+    """Add files of another program to our directories."""
     write_tree(store.prefix / SITE, {"PIL/strange.py": "strange", "pillow.libs/deep/other.so": "strange"})
 
 
 def abandon(store: JournalStore) -> None:
-    """A setup that died before it could commit."""
+    """Leave a setup that died before its commit."""
     open_transaction(store).perform(swap_moves())
 
 
 def abandon_engine(store: JournalStore) -> None:
-    """A setup that died while an engine was at work."""
+    """Leave a setup that died while an engine was at work."""
 
     class Dying(FakeEngine):
         def _note(self, *_arguments: object) -> None:
@@ -103,7 +103,7 @@ def abandon_engine(store: JournalStore) -> None:
 
 
 def finish(store: JournalStore) -> None:
-    """The next command."""
+    """Recover, as the next command does."""
     recover(store)
 
 
@@ -129,7 +129,7 @@ _SCENES = {
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where all of it lies."""
+    """Yield the directory for a test's files."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
@@ -159,7 +159,7 @@ def test_nothing_is_lost_where_the_stage_lies_in_site_packages(
 def test_nothing_is_lost_where_directories_cannot_be_renamed(
     name: str, scenery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on an overlay, where a tree that is moved file by file gets another inode, so a twin may stay in its place."""
+    """On an overlay, a tree moved file by file gets other inodes, so a duplicate may remain in the old place."""
     real = files.rename
 
     def rename(source: Path, target: Path) -> None:
@@ -176,7 +176,7 @@ def test_nothing_is_lost_where_directories_cannot_be_renamed(
 
 
 def test_a_link_that_lost_its_time_returns_even_if_recovery_dies(scenery: Path) -> None:
-    """Nothing can force the time of a symbolic link to the disk."""
+    """The times of a symbolic link cannot be forced to the disk."""
     numbers = iter(range(10_000))
     links = {
         f"lib/{name}": target for name, target in (("libjpeg.so.9", "libjpeg.so"), ("libturbojpeg.so", f"{_API}.0"))
@@ -236,7 +236,7 @@ def _compared(found: Looks, before: Looks, after: Looks) -> str:
 
 
 def _look(store: JournalStore, *, times: bool) -> Looks:
-    """Without the times of directories and links, which nothing promises after a power failure; ours by their names."""
+    """Return the state of live files, and names of our own; directory and link times do not survive power failures."""
     shown = live(store.prefix)
     whole = picture(store.prefix)
     looks = {path: _less(look, times=times) for path, look in whole.items() if path in shown or not store.root.exists()}

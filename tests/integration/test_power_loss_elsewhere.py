@@ -1,4 +1,4 @@
-"""A power failure while we write outside of an environment: our cache, single files."""
+"""A power failure while files outside environments are written: the cache, and single files."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ INPUTS = {"recipe": "pillow"}
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where all of it lies."""
+    """Yield the directory for a test's files."""
     with swift_directory(tmp_path) as directory:
         yield directory
 

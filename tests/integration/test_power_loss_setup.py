@@ -1,4 +1,4 @@
-"""A power failure in a whole setup with real wheels: the environment comes back, or is found as it shall be."""
+"""A power failure during a whole setup with real wheels: the environment has its old state, or the planned one."""
 
 import pickle
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _OURS = "share/fastinstall"
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where all of it lies."""
+    """Yield the directory for a test's files."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
@@ -67,18 +67,18 @@ def _recorded(scene: Scene, kept: Path) -> Recording:
 
     ended = forked(watch)
     assert ended.code == 0, ended.text
-    found = pickle.loads(kept.read_bytes())  # noqa: S301 (written by our own copy)
+    found = pickle.loads(kept.read_bytes())  # noqa: S301 (pickled by this test)
     assert isinstance(found, Recording)
     return found
 
 
 def _unseen(recording: Recording, prefix: Path) -> set[str]:
-    """What the model does not have; bytecode that a started Python wrote and nobody has looked at since may differ."""
+    """Return paths that differ from the disk model, except bytecode, which nothing has read since."""
     return {path for path in difference(recording, prefix) if "__pycache__" not in path}
 
 
 def _look(prefix: Path) -> dict[str, tuple[object, ...]]:
-    """Contents and modes; of what is ours beside them only which transactions there are, and the receipt."""
+    """Return contents and modes; of our own files, only the transactions' IDs and the receipt's."""
     shown = {path: look for path, look in picture(prefix, times=False).items() if not _is_ours(path)}
     store = JournalStore(prefix)
     receipt = store.read_receipt()

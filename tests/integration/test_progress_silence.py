@@ -1,4 +1,4 @@
-"""What is said while nothing is heard of a run, in real time."""
+"""Messages during a run that reports nothing, in real time."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A pinned workspace of pixi, which is not here: py-rattler, its solver, is asked what the manifest asks for."""
+"""A pinned pixi workspace; py-rattler, pixi's solver, solves what the manifest asks for, as pixi is not available."""
 
 import os
 import tomllib
@@ -31,7 +31,7 @@ OURS = CondaPackage(name="pillow", version="12.1.1", build="simd_v3_py311_0")
 
 @pytest.fixture
 def stock(tmp_path: Path) -> str:
-    """The URL of a channel that has a later Pillow, and what requires one."""
+    """Return the URL of a channel with a later Pillow and a package that requires one."""
     for version in ("12.1.1", "13.0.0"):
         CondaPackage(name="pillow", version=version, build="py311h123_0").write(tmp_path / "stock")
     CondaPackage(name="frame", version="1", build="0", depends=("pillow >=8",)).write(tmp_path / "stock")
@@ -40,7 +40,7 @@ def stock(tmp_path: Path) -> str:
 
 @pytest.fixture
 def prefix(tmp_path: Path, stock: str) -> Path:
-    """The environment of a workspace, with the channel that a setup leaves in it."""
+    """Return the environment of a workspace, with the channel that a setup leaves in it."""
     workspace = tmp_path / "workspace"
     prefix = workspace / ".pixi" / "envs" / "default"
     OURS.write(prefix / "share" / "fastinstall" / "channel")
@@ -71,7 +71,7 @@ def _apply(diff: str, prefix: Path, *flags: str) -> None:
 
 
 def _solved(workspace: Path) -> dict[str, str]:
-    """The builds that the manifest asks for, by name: as pixi reads it, channels in their order, tables joined."""
+    """Return the builds, by name, that the manifest's dependencies solve to; read it as pixi does."""
     from rattler import Channel, solve
 
     said = tomllib.loads((workspace / "pixi.toml").read_text())

@@ -1,4 +1,4 @@
-"""`sh bootstrap.sh prove NAME`: what it refuses before anything is fetched, and its help."""
+"""`sh bootstrap.sh prove NAME`: what it refuses before anything is downloaded, and its help."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Real wheels put to the proof: the official one beside itself, and Pillow-SIMD as it is published, with its defects.
+"""Proofs of real wheels: the official one against itself, and published Pillow-SIMD with its known defects.
 
-Needs a package index, a C compiler and the headers of libjpeg-turbo. The wheel is the one that further tests build,
-so it is compiled once.
+Needs a package index, a C compiler and the headers of libjpeg-turbo. Other tests build the same wheel, so it is
+compiled once.
 """
 
 import os
@@ -33,13 +33,13 @@ SOUND = ("filter-3x3/RGB/17x13/smooth,,0", "box-blur/RGB/17x13/3", "resize/L/17x
 
 @dataclass(frozen=True, kw_only=True)
 class Stacks:
-    """Pillow-SIMD and the official Pillow of its version, unpacked."""
+    """The unpacked wheels of Pillow-SIMD and of the official Pillow of its version."""
 
     simd: ProofStack
     official: ProofStack
 
     def levels(self) -> tuple[ProofStack, ...]:
-        """The baseline, which the loader is made to take, and the level that it takes by itself."""
+        """Return the baseline, which the loader is forced to use, and the level that it chooses by itself."""
         baseline = self.simd.with_tunables("glibc.cpu.hwcaps=-AVX2")
         return replace(baseline, label="x86-64-v2"), replace(self.simd, label="x86-64-v3")
 
@@ -62,7 +62,7 @@ def stacks(new_sandbox: NewSandbox) -> Iterator[Stacks]:
 
 @pytest.fixture(scope="module")
 def proof(stacks: Stacks) -> Proof:
-    """Of Pillow-SIMD, beside the official wheel."""
+    """Return the proof of Pillow-SIMD against the official wheel."""
     return run_quick_proof(_trial(stacks.levels(), stacks.official))
 
 
@@ -114,7 +114,7 @@ def test_without_an_official_wheel_levels_and_memory_are_proven(stacks: Stacks) 
     found = run_quick_proof(_trial(stacks.levels(), None))
     skipped = [check.name for check in found.checks if check.status is ProofStatus.SKIPPED]
     assert skipped == ["matrix", "decoders"]
-    assert _check(found, "survival x86-64-v3").operations == ("resize",)  # it dies of a NaN edge
+    assert _check(found, "survival x86-64-v3").operations == ("resize",)  # a NaN edge kills it
     assert "filter-3x3" in _check(found, "heap x86-64-v3").operations
 
 

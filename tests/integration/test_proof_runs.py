@@ -1,6 +1,6 @@
-"""Cases that die, hang, fail and read stray memory, run in processes of their own.
+"""Proof cases that die, hang, fail or read stray memory, in processes of their own.
 
-The PIL and the operations are small ones of the test: no Pillow is asked to crash.
+The PIL and its operations are small stand-ins: the real Pillow is not asked to crash.
 """
 
 import os

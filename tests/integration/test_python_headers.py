@@ -1,4 +1,4 @@
-"""Python's C headers from a package, held against the interpreter that they are used for."""
+"""Python's C headers from a package match the interpreter that they are used for."""
 
 import re
 import sys
@@ -25,7 +25,7 @@ MINOR = ".".join(map(str, sys.version_info[:2]))
 
 @pytest.fixture
 def request_without_headers(sandbox: Sandbox, tmp_path: Path) -> BuildRequest:
-    """A build whose Python has no headers of its own, with those of a package."""
+    """Return a build request with headers from a package, for a Python without its own."""
     package = read_header_packages().artefacts()[f"python{MINOR}"]
     index = PackageIndex(settings=PipSettings(timeout=60.0))
     directories = unpack_headers(index.fetch(package, sandbox.cache, ignore), tmp_path / "cache")

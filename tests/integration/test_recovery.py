@@ -1,4 +1,4 @@
-"""What a dead run left is told by those who look, and brought to its end by those who change anything."""
+"""Leftovers of a dead run are reported by reading verbs, and completed by changing verbs."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,18 +37,18 @@ from fastinstall.setup.recovery import (
 )
 
 STRIDE = 1 if extent.every_row else 7
-"""Of the changes of the disk, which ones die; every one where all rows are asked for."""
+"""Stride over the disk changes at which a run is killed: all of them if every row is requested."""
 
 
 @pytest.fixture
 def scenery(tmp_path: Path) -> Iterator[Path]:
-    """Where the environments of a test lie."""
+    """Yield the directory for a test's environments."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
 
 class Scene:
-    """An environment, and what is said of it."""
+    """An environment, and the messages of sessions on it."""
 
     def __init__(self, directory: Path) -> None:
         self.home, self.store = directory / "home", make_environment(directory / "env")
@@ -63,7 +63,7 @@ class Scene:
         return open_session({"HOME": str(self.home)}).listening(self._hear)
 
     def looks(self) -> dict[str, tuple[object, ...]]:
-        """The environment, without times."""
+        """Return the environment's state, without times."""
         return picture(self.store.prefix, times=False)
 
     def _hear(self, event: Event) -> None:
@@ -78,7 +78,7 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
     def cut(step: int) -> bool:
         scene = Scene(scenery / str(step))
         transaction = open_transaction(scene.store)
-        transaction.perform(swap_moves())  # and here it dies
+        transaction.perform(swap_moves())  # the run dies here
         died = dies_at(step, lambda: recover_environment(scene.session, scene.environment))
         recover_environment(scene.session, scene.environment)
         assert scene.looks() == before
@@ -166,7 +166,7 @@ def _interrupted_before_its_commit(store: JournalStore) -> None:
 
 
 def _bring_back(scene: Scene, *, work: str = f"{TRANSACTIONS}/{FIRST.id}") -> Path:
-    """As `compileall` does that outlives its parent: it makes the directories on the way to bytecode again."""
+    """Recreate directories with bytecode in them, as a `compileall` that outlives its parent does."""
     directory = scene.store.prefix / work
     write_tree(directory, {"stage/PIL/__pycache__/Image.cpython-311.pyc": "", "stage/__pycache__/a.pyc.140231": ""})
     return directory

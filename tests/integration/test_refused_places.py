@@ -1,4 +1,4 @@
-"""The cache, the home and the environment on disks that refuse: full, noexec, read-only; each is told as it is."""
+"""Cache, home and environment on disks that refuse: full, noexec and read-only ones are reported as such."""
 
 import hashlib
 import os
@@ -35,7 +35,7 @@ def _set_up(sandbox: Sandbox, *arguments: str | Path, **variables: str | None) -
 
 @pytest.fixture
 def built(sandbox: Sandbox) -> Sandbox:
-    """A sandbox whose cache has the wheel, and all that it was made from."""
+    """Return a sandbox whose cache has the built wheel and all its inputs."""
     made = sandbox.cli("build", *STOCK, "-o", sandbox.root / "wheels", "--python", running().executable)
     assert made.exit_code == 0, made.text
     return sandbox
@@ -43,7 +43,7 @@ def built(sandbox: Sandbox) -> Sandbox:
 
 @pytest.mark.slow
 def test_a_full_cache_is_named_with_the_variable_that_moves_it(built: Sandbox) -> None:
-    """All is built: what is unpacked for the comparison is the first that finds no room."""
+    """The wheel is built already: the first write without room is the unpacking for the comparison."""
     sandbox = built
 
     def scenario() -> None:
@@ -64,7 +64,7 @@ def test_a_full_cache_is_named_with_the_variable_that_moves_it(built: Sandbox) -
 
 
 def test_headers_that_find_no_room_are_not_called_unreachable(tmp_path: Path) -> None:
-    """A machine that has the libraries' headers never fetches them, so the step is asked directly."""
+    """The step is called directly, because this machine has the libraries' headers and would never fetch them."""
     content = bytes(2 << 20)
     package = Artefact(
         name="libx-dev", version="1", filename="x.deb", url="", sha256=hashlib.sha256(content).hexdigest()
@@ -81,7 +81,7 @@ def test_headers_that_find_no_room_are_not_called_unreachable(tmp_path: Path) ->
         step = PrivateHeaders(packages=("libx-dev",), libraries=("tiff",), python="", artefacts=(package,), reason="")
         context = SimpleNamespace(cache=disk, index=SimpleNamespace(fetch=fetch), emit=repr)
         with pytest.raises(FailedError) as caught:
-            step.fetch_packages(context)  # type: ignore[arg-type]  # the three parts that are used
+            step.fetch_packages(context)  # type: ignore[arg-type]  # only the three used parts
         assert "No space left on device" in caught.value.message
         assert "cannot be fetched" not in caught.value.message
         assert f"df -h {disk}" in (caught.value.hint or "")

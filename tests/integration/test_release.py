@@ -1,4 +1,4 @@
-"""What a release is made of: sdist, wheel, bill of materials, notes; built as .github/workflows/release.yml does."""
+"""The parts of a release: sdist, wheel, bill of materials and notes, built as in .github/workflows/release.yml."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ NEEDED = (
 
 @pytest.fixture(scope="module")
 def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
-    """A checkout with what lies around after work, and room for what is built."""
+    """Yield a checkout with the leftovers of daily work, and space for build output."""
     with new_sandbox() as sandbox:
         tree = sandbox.root / "tree"
         shutil.copytree(
@@ -58,7 +58,7 @@ def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def dist(builder: Path, place: Sandbox) -> Path:
-    """Sdist, and the wheel that is made from it."""
+    """Return the directory of the built sdist, and of the wheel built from it."""
     return _build(builder, place, "dist")
 
 
@@ -69,7 +69,7 @@ def wheel(dist: Path) -> zipfile.ZipFile:
 
 @pytest.fixture(scope="module")
 def empty(place: Sandbox, dist: Path) -> Path:
-    """An environment that had nothing, with the wheel and what it depends on."""
+    """Return a fresh environment with only the wheel and its requirements."""
     prefix = place.root / "empty"
     _environment(prefix, place, dist / f"{NAME}-py3-none-any.whl")
     return prefix
@@ -77,7 +77,7 @@ def empty(place: Sandbox, dist: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def builder(place: Sandbox) -> Path:
-    """An interpreter with what builds: `build` would make such an environment for each of its steps."""
+    """Return an interpreter with `build` and its backend; otherwise `build` would create one for each step."""
     require_system(find_spec("build"), "build of the dependency group release")
     prefix = place.root / "builder"
     _environment(
@@ -193,7 +193,7 @@ def test_its_bill_of_materials_names_it_and_all_that_it_brings(empty: Path, dist
 
 
 def _notes(tag: str, directory: Path, version: str, changelog: str) -> "subprocess.CompletedProcess[str]":
-    """The script in a checkout of the given version and changelog."""
+    """Run the release notes script in a checkout of the given version and changelog."""
     scripts = directory / ".github" / "scripts"
     scripts.mkdir(parents=True)
     shutil.copy(SCRIPTS / "release_notes.py", scripts)

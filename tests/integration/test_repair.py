@@ -1,6 +1,6 @@
-"""doctor --fix on an environment of ours, whatever was done to it: from the cache, offline, in one transaction.
+"""doctor --fix on an environment with our stack, after any damage: from the cache, offline, in one transaction.
 
-Damages of several kinds are done at once: each is named by itself elsewhere (damage_cases), here they have to be gone.
+Several kinds of damage are done at once; other tests (damage_cases) check that each is named on its own.
 """
 
 import json
@@ -33,7 +33,7 @@ Damage = Callable[[Venv], None]
 
 
 def lost_files(venv: Venv) -> None:
-    """A full disk and a careless hand: files truncated, gone and strange; RECORD, and half of the guard, gone too."""
+    """Truncate, delete and add files of the stack, and delete RECORD and half of the guard."""
     site = venv.site_packages
     os.truncate(venv.core, venv.core.stat().st_size // 2)
     shutil.copy2(next(site.glob("PIL/_webp.*.so")), site / f"PIL/_stray{venv.core.name.removeprefix('_imaging')}")
@@ -44,7 +44,7 @@ def lost_files(venv: Venv) -> None:
 
 
 def wreck_of_an_installer(venv: Venv) -> None:
-    """An installer was killed when it had moved ours aside, and another one before it left its metadata."""
+    """Leave what killed installers leave: our stack moved aside, and metadata of another version."""
     site = venv.site_packages
     (site / "PIL").rename(site / "~IL")
     next(site.glob("pillow-*.dist-info")).rename(site / "~illow-13.0.0.dist-info")
@@ -86,7 +86,7 @@ def test_a_guard_is_renewed_alone_by_the_repair_and_by_a_setup(environments: Env
 
 
 def test_a_python_that_changed_gets_a_build_of_the_same_version(environments: Environments) -> None:
-    """Its system got a later Python, and `venv --upgrade` makes its links anew: the receipt's wheel fits no more."""
+    """The system's Python was upgraded and `venv --upgrade` relinked it: the receipt's wheel no longer fits."""
     later = of_version("3.12")
     if later is None or str(running()) == "3.12":
         pytest.skip("this machine has no second Python")
@@ -213,21 +213,21 @@ def _asked(venv: Venv) -> dict[str, InstallRequest]:
 
 
 def _dependant(directory: Path) -> Path:
-    """A wheel of something that requires Pillow."""
+    """Return a wheel that requires Pillow."""
     name, content = stub_wheel("viewer", "1.0", "pillow")
     (directory / name).write_bytes(content)
     return directory / name
 
 
 def _pretend_an_earlier_setup(venv: Venv) -> None:
-    """A receipt of ours of an earlier version: no second build is made for this test."""
+    """Make our receipt name an earlier version, so that this test needs no second build."""
     file = JournalStore(venv.prefix).receipt_file
     kept = json.loads(file.read_text())
     file.write_text(json.dumps({**kept, "source_version": OTHER_VERSION}))
 
 
 def _printed(result: Result, words: str) -> tuple[str, ...]:
-    """The arguments of a command that was printed, as they stand there."""
+    """Return the arguments of the printed command that begins with `words`."""
     found = re.search(rf"fastinstall ({re.escape(words)}.*)$", result.stderr, re.MULTILINE)
     assert found, result.stderr
     return tuple(shlex.split(found[1]))

@@ -1,4 +1,4 @@
-"""Two builds of the same inputs at different paths and times are the same bytes."""
+"""Two builds of the same inputs at different paths and times have identical bytes."""
 
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.pipeline import build_wheel
 
-DEBUG = "-g"  # debug information holds the directory of the compiler: the hardest case
+DEBUG = "-g"  # debug information contains the compiler's directory: the hardest case
 
 
 def build(directory: Path, sdist: Path, link: LinkMode) -> BuildResult:
@@ -23,7 +23,7 @@ def build(directory: Path, sdist: Path, link: LinkMode) -> BuildResult:
 def test_two_builds_elsewhere_and_later_are_the_same_bytes(tmp_path: Path, link: LinkMode) -> None:
     sdist = tiny_sdist(tmp_path, override=DEBUG)
     first = build(tmp_path / "one", sdist, link)
-    time.sleep(2)  # a date inside a zip archive has a resolution of two seconds
+    time.sleep(2)  # dates in zip archives have a resolution of two seconds
     second = build(tmp_path / "another/place/with/a/longer/name", sdist, link)
     assert first.wheel != second.wheel
     assert not second.from_cache

@@ -1,4 +1,4 @@
-"""What comes into an environment has the rights of its place, whatever the umask is; and goes without a trace."""
+"""Installed files get the owner, group and mode of their place, whatever the umask, and are removed without a trace."""
 
 import os
 import shutil
@@ -29,12 +29,12 @@ def access_list(*entries: tuple[int, int, int]) -> bytes:
 
 
 FOR_BOB = access_list((1, 7, NOBODY), (2, 7, BOB), (4, 5, NOBODY), (16, 7, NOBODY), (32, 0, NOBODY))
-"""user::rwx, user:BOB:rwx, group::r-x, mask::rwx, other::---"""
+"""Access list: user::rwx, user:BOB:rwx, group::r-x, mask::rwx, other::---"""
 
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Iterator[Path]:
-    """An environment on a way that everybody may pass."""
+    """Yield an environment in a directory that every user may enter."""
     space = Path(f"/var/tmp/fastinstall-rights-{os.getpid()}-{tmp_path.name[-8:]}")  # noqa: S108 (pytest's is private)
     space.mkdir(mode=0o755)
     make_environment(space / "env")
@@ -48,7 +48,7 @@ def give_to(prefix: Path, user: int, group: int) -> None:
 
 
 def looks(prefix: Path) -> dict[str, tuple[object, ...]]:
-    """Owner, group, mode and access lists of every entry."""
+    """Return owner, group, mode and access lists of every entry."""
     return {path.relative_to(prefix).as_posix(): _look(path) for path in (prefix, *prefix.rglob("*"))}
 
 
@@ -68,7 +68,7 @@ def set_up(prefix: Path, mask: int = 0o077) -> JournalStore:
 
 
 def attempt(user: int, work: object, *groups: int) -> bool:
-    """Whether another user can do something, in a process of his."""
+    """Return True if `work` succeeds in a process of another user."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -136,7 +136,7 @@ def test_a_default_access_list_is_passed_on(prefix: Path) -> None:
         pytest.skip(f"no access lists on this filesystem: {error}")
     os.chown(prefix / SITE, 0, TEAM)
     before = looks(prefix)
-    with umask(0o022):  # what the kernel would have given
+    with umask(0o022):  # as the kernel would do
         (prefix / SITE / "made").mkdir()
         (prefix / SITE / "made/file").touch()
     made, file = _look(prefix / SITE / "made"), _look(prefix / SITE / "made/file")
@@ -223,7 +223,7 @@ def test_a_file_that_is_exchanged_keeps_its_rights(prefix: Path) -> None:
 
 
 def test_the_other_links_of_a_file_keep_their_rights(tmp_path: Path) -> None:
-    """Conda links packages from its cache, whose files are not ours to change."""
+    """Conda hard-links packages from its cache, whose files fastinstall may not change."""
     with umask(0o077):
         (tmp_path / "stage").mkdir()
         (tmp_path / "cache").write_text("shared")

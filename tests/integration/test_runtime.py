@@ -1,4 +1,4 @@
-"""PIL used for real in a subprocess: healthy, broken, and deadly ones; and pixels compared."""
+"""PIL used for real in a subprocess: healthy, broken, and fatal ones; and pixel comparison."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from fastinstall.proof.judge import compare_pixels
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with stock Pillow; tests may not change it."""
+    """Return the interpreter of an environment with stock Pillow; tests may not change it."""
     python = python_at_hand("3.11")
     if python is None:
         pytest.skip("no Python 3.11 here")
@@ -27,7 +27,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stage(stock: Path, tmp_path: Path) -> Path:
-    """A copy of stock Pillow to damage, beside the environment that will run it."""
+    """Return a copy of stock Pillow that a test may damage, beside the environment that will run it."""
     staged = tmp_path / "stage dir"
     shutil.copytree(site_packages(stock), staged)
     return staged

@@ -1,6 +1,6 @@
-"""Another PIL in front of site-packages: what real interpreters of every version import, against what is foretold.
+"""Another PIL before site-packages: what real interpreters of every version import, against the prediction.
 
-An interpreter outside any environment takes PIL from a user site; conda's environments are such.
+An interpreter outside any virtual environment imports PIL from the user site too; conda environments are such a case.
 """
 
 import os
@@ -37,7 +37,7 @@ def _put_pil(directory: Path, version: str = "9.9") -> Path:
 
 @pytest.fixture(params=VERSIONS)
 def base(request: pytest.FixtureRequest) -> Path:
-    """An interpreter that is outside any environment."""
+    """Return an interpreter outside any virtual environment."""
     python = python_at_hand(request.param)
     if python is None:
         pytest.skip(f"no Python {request.param} here")
@@ -47,7 +47,7 @@ def base(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
-    """Those of a user with an own user site."""
+    """Return environment variables of a user with a user site of their own."""
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "PYTHONUSERBASE": str(tmp_path / "base é")}
 
 
@@ -58,7 +58,7 @@ def _user_site(python: Path, variables: dict[str, str]) -> Path:
 
 
 def _import(python: Path, variables: dict[str, str], directory: Path) -> str:
-    """Return where the PIL of a program is; empty if it finds none."""
+    """Return the path of the PIL that a program imports; empty if it finds none."""
     argv = (python, "-c", WHERE)
     done = subprocess.run(argv, env=variables, cwd=directory, capture_output=True, text=True, check=False)
     return done.stdout.strip()
@@ -118,7 +118,7 @@ def _user_site_switched_off(_directory: Path, user: Path, variables: dict[str, s
 
 
 def _nothing(_directory: Path, _user: Path, _variables: dict[str, str]) -> None:
-    """Leave all as it is."""
+    """Change nothing."""
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_files_foretell_is_what_a_program_imports(
     observed, imported = observe_interpreter(base, variables), _import(base, variables, directory)
     foretold = observed.shadows[0].location if observed.shadows else ""
     assert foretold == (imported if not imported.startswith(str(observed.site_packages)) else "")
-    if prepare is _bare_directory:  # a program finds PIL without `__init__.py` only where there is no other one
+    if prepare is _bare_directory:  # PIL without `__init__.py` is imported only if there is no other PIL
         return
     assert bool(foretold) is (prepare not in (_user_site_switched_off, _nothing))
 
@@ -201,7 +201,7 @@ def test_startup_code_is_noticed_by_a_start_alone(base: Path, variables: dict[st
 
 
 def test_the_pil_of_site_packages_is_run_though_another_is_first(tmp_path: Path, variables: dict[str, str]) -> None:
-    """The other one is never imported: its code leaves a file."""
+    """The other PIL is not imported: its code would create a file."""
     python = python_at_hand("3.11")
     require_system(str(python) if python else None, "python3.11")
     assert python is not None
@@ -234,7 +234,7 @@ def test_root_runs_nothing_of_other_users(tmp_path: Path, variables: dict[str, s
     for name in ("sitecustomize.py", "usercustomize.py"):
         (place / name).write_text(code)
     assert observe_programs_pil(made.python, variables).is_as_program
-    assert witness.exists() is (way != "user site")  # a virtual environment has none
+    assert witness.exists() is (way != "user site")  # a virtual environment has no user site
     witness.unlink(missing_ok=True)
     os.chown(place / "usercustomize.py" if way == "a file of another user's" else place, 65534, 65534)
     observe_programs_pil(made.python, variables)
@@ -267,7 +267,7 @@ def test_a_setup_names_the_pil_that_hides_its_own_and_is_kept(sandbox: Sandbox) 
 def test_a_user_site_that_hides_a_conda_environment_can_be_fixed(
     new_environment: NewEnvironment, sandbox: Sandbox
 ) -> None:
-    """Its remedy is pasted; then all is well."""
+    """The printed remedy is run; then doctor finds nothing wrong."""
     prefix = new_environment(sandbox.root / "env", "python", "pip", "pillow=12.1.1")
     python, variables = prefix / "bin/python", sandbox.variables()
     user = Path(run((python, "-m", "site", "--user-site"), variables).stdout.strip())

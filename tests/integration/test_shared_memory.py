@@ -1,4 +1,4 @@
-"""Without shared memory: whether semaphores can be made, held against multiprocessing itself, and what does without."""
+"""Without shared memory: whether semaphores work, compared with multiprocessing itself, and the fallbacks."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""benchmarks/stack.py measures its rows in several builds, and a build with other pixels ends it with an error."""
+"""benchmarks/stack.py times its rows in several builds; a build with different pixels makes it fail."""
 
 import json
 import shlex

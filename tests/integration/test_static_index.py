@@ -1,4 +1,4 @@
-"""The static index of a wheelhouse, as pip, uv and fastinstall itself read it: over HTTP below a path, and as files."""
+"""The static index of a wheelhouse, as read by pip, uv and fastinstall: over HTTP below a path, and as files."""
 
 import sys
 from collections.abc import Iterator
@@ -21,20 +21,20 @@ from fastinstall.wheelbuild.package_index.publish import publish_wheel
 
 NAME = f"pillow-{BUILT}-py3-none-any.whl"
 LATER = "13.1.0"
-"""Of an official Pillow that comes out after our build."""
+"""An official Pillow newer than our build."""
 
 PLACES = ("http", "file")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Indexes:
-    """Two directories below one, each an index: `ours` has our build, `public` the official Pillow and a package."""
+    """Two indexes in one directory: `ours` with our build, `public` with the official Pillow and a package."""
 
     root: Path
     server: StaticServer
 
     def at(self, place: str, index: str = "ours") -> str:
-        """The address of an index, by HTTP or as files."""
+        """Return the address of an index, over HTTP or as files."""
         base = self.server.url if place == "http" else self.root.as_uri()
         return f"{base}/{index}/simple"
 

@@ -1,4 +1,4 @@
-"""Machines that are not what one is used to: users without a home, closed files, no /proc, no working directory."""
+"""Unusual machines: users without a home, unreadable files, no /proc, no working directory."""
 
 import os
 import shutil
@@ -26,20 +26,20 @@ WHOM_NOBODY_KNOWS = (
     *("setpriv", f"--reuid={UNKNOWN}", f"--regid={UNKNOWN}", "--clear-groups"),
     *(f"--inh-caps={_MAY_READ_ALL}", f"--ambient-caps={_MAY_READ_ALL}"),
 )
-"""Runs a program as that user, who may still read the tests' own interpreter in root's home directory."""
+"""Runs a program as user `UNKNOWN`, who may still read the tests' interpreter in root's home."""
 
 WITHOUT_RIGHTS = ("setpriv", "--inh-caps=-all", "--bounding-set=-all")
-"""Runs a program as root for whom modes of files count, as for any other user."""
+"""Runs a program as root without capabilities: file modes count, as for any other user."""
 
 
 def cli_as(user: Sequence[str], sandbox: Sandbox, *arguments: str | Path, env: Variables | None = None) -> Result:
-    """Run fastinstall as another user; skip where that is not possible."""
+    """Run fastinstall as another user; skip the test if that is not possible."""
     require_user(user)
     return run((*user, *fastinstall(arguments)), sandbox.variables(env), directory=sandbox.root)
 
 
 def require_user(user: Sequence[str]) -> None:
-    """Skip where a program cannot be run as this user."""
+    """Skip the test if programs cannot be run as this user."""
     if os.geteuid() != 0:
         pytest.skip("to become another user needs root: sudo -E python -m pytest")
     if not shutil.which("setpriv"):
@@ -55,7 +55,7 @@ HOMELESS = {"HOME": None, "FASTINSTALL_CACHE_DIR": None}
 
 @pytest.fixture
 def venv(sandbox: Sandbox) -> Venv:
-    """An environment without PIL, which costs little."""
+    """Return an environment without PIL, which is cheap."""
     return sandbox.venv(running(), pip=False)
 
 
@@ -82,7 +82,7 @@ def test_what_needs_no_cache_works_without_a_home(sandbox: Sandbox, venv: Venv, 
 
 
 def test_setup_without_a_home_names_variables_and_works_with_one(sandbox: Sandbox) -> None:
-    with tempfile.TemporaryDirectory() as place:  # pytest's directories are closed to that user
+    with tempfile.TemporaryDirectory() as place:  # that user cannot enter pytest's directories
         Path(place).chmod(0o1777)
         words = ("setup", "--yes", "--new-env", Path(place) / "new", "--wheelhouse", sandbox.root)
         told = cli_as(WHOM_NOBODY_KNOWS, sandbox, *words, env=HOMELESS)
@@ -187,7 +187,7 @@ def test_without_proc_files_are_kept_beside_those_they_replace(tmp_path: Path) -
 
 
 def test_a_compiler_that_exists_but_does_not_run_is_not_missing(sandbox: Sandbox) -> None:
-    """As on a machine without /proc, where Zig does not find itself."""
+    """Without /proc, Zig cannot find itself and fails in this way."""
     compiler = sandbox.root / "cc"
     compiler.write_text("#!/bin/sh\necho it has no heart >&2\nexit 1\n")
     compiler.chmod(0o755)
@@ -198,7 +198,7 @@ def test_a_compiler_that_exists_but_does_not_run_is_not_missing(sandbox: Sandbox
 
 @pytest.mark.parametrize("verb", ["inspect", "doctor"])
 def test_read_only_commands_need_no_writable_temporary_directory(sandbox: Sandbox, venv: Venv, verb: str) -> None:
-    """As in a container whose file system is read-only; here no file may have a byte."""
+    """In a read-only container nothing can be written; here, files are limited to zero bytes."""
     told = run(_without_room(*fastinstall((verb, "--prefix", venv.prefix))), sandbox.variables())
     assert told.exit_code == ExitCode.OK, told.text
 

@@ -1,4 +1,4 @@
-"""What a run takes from its surroundings: the umask, PATH, a settings file in the working directory, a cache."""
+"""What a run takes from its surroundings: umask, PATH, a settings file in the working directory, a cache."""
 
 import json
 import os
@@ -28,7 +28,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a 
 
 @pytest.fixture
 def everybodys(tmp_path: Path) -> Path:
-    """A directory like /tmp."""
+    """Return a directory that every user may write to, like /tmp."""
     directory = tmp_path / "everybodys"
     directory.mkdir()
     directory.chmod(0o1777)
@@ -42,7 +42,7 @@ def careless() -> Iterator[None]:
 
 
 def program(directory: Path, name: str = "cc", owner: int = -1) -> Path:
-    """A program that leaves a trace where it is run."""
+    """Write a program that creates the file `it-ran` beside itself when it runs."""
     path = directory / name
     path.write_text(f"#!/bin/sh\ntouch {directory}/it-ran\n")
     path.chmod(0o755)
@@ -167,7 +167,7 @@ def test_the_guard_leaves_no_stamp_in_another_users_directory(
 
 
 def _tree() -> ModuleType:
-    """The guard's module that writes stamps."""
+    """Return the guard's module that writes stamps."""
     loader = SourceFileLoader("tree", str(hooks_directory() / "_fastinstall_guard/tree.py"))
     module = ModuleType("tree")
     loader.exec_module(module)
@@ -189,7 +189,7 @@ def test_a_venv_module_in_the_working_directory_is_not_used(
 
 
 def _run(directory: Path, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    """The program, from a directory, without what the tests' own shell has set."""
+    """Run fastinstall in a directory, without the variables of the tests' own shell."""
     variables: Mapping[str, str] = {
         "PATH": f"{directory}:.:/usr/bin:/bin",
         "HOME": str(directory / "home"),

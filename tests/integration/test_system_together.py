@@ -1,4 +1,4 @@
-"""Long works beside each other: a failure of one, or an interruption, ends the others' commands at once."""
+"""Concurrent long operations: if one fails or is interrupted, the commands of all others end at once."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""What becomes of a swap that another program overruns before it holds: theirs stays, nothing of before is lost."""
+"""Another program installs over our swap before the commit: its files stay, and no earlier file is lost."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -43,13 +43,13 @@ def store(tmp_path: Path) -> Iterator[JournalStore]:
 
 
 def reinstall(prefix: Path) -> None:
-    """As pip does it: ours goes by its RECORD, theirs comes."""
+    """Reinstall as pip does: remove our files by RECORD, then install its own."""
     uninstall(prefix)
     write_tree(prefix / SITE, THEIRS)
 
 
 def reinstall_what_was_there(prefix: Path) -> None:
-    """The very version that had made room: its metadata stands where the old one has to return."""
+    """Reinstall the version that our swap had replaced: its metadata is in the place where the old one must return."""
     uninstall(prefix)
     write_tree(prefix / SITE, {**THEIRS, "pillow-13.0.0.dist-info/RECORD": "the same version, by another"})
 
@@ -60,18 +60,18 @@ def uninstall(prefix: Path) -> None:
 
 
 def install_beside(prefix: Path) -> None:
-    """As conda does it over pip's: our files are overwritten, and our metadata stays where it is."""
+    """Install as conda does over pip: overwrite our files, and leave our metadata."""
     write_tree(prefix / SITE, THEIRS)
 
 
 def begin_to_uninstall(prefix: Path) -> None:
-    """Stopped in the middle: ours is aside under pip's names, theirs is not there yet."""
+    """Stop an uninstall halfway: our files are moved aside under pip's names, and nothing replaces them yet."""
     (prefix / SITE / "PIL").rename(prefix / SITE / "~IL")
     (prefix / OURS_METADATA).rename(prefix / SITE / "~illow-12.1.1+simd.v3.dist-info")
 
 
 def overrun(store: JournalStore, installer: Callable[[Path], None]) -> None:
-    """A swap, a rival, and a check that fails for it."""
+    """Swap, let a rival install over the swap, and fail the check."""
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
         installer(store.prefix)
@@ -79,14 +79,14 @@ def overrun(store: JournalStore, installer: Callable[[Path], None]) -> None:
 
 
 def kept(store: JournalStore) -> dict[str, str]:
-    """What lies where people find it."""
+    """Return the files that were kept for the user, by path."""
     root = store.root / "kept" / FIRST.id
     files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
     return {path.relative_to(root).as_posix(): path.read_text() for path in files}
 
 
 def before(*entries: str) -> dict[str, str]:
-    """What stood at some entries before, as `kept` tells it."""
+    """Return the earlier files below these entries, in the form of `kept`."""
     return {f"{SITE}/{path}": text for path, text in STOCK.items() if path.startswith(entries)}
 
 
@@ -122,7 +122,7 @@ def test_theirs_is_left_to_the_byte(store: JournalStore) -> None:
 
 
 def test_theirs_stays_where_nothing_had_been_before(store: JournalStore) -> None:
-    """Without a Pillow before, all of ours only comes in; undoing that would take theirs away."""
+    """Without an earlier Pillow, the swap only adds files; undoing it would remove the rival's files."""
     for entry in ("PIL", "pillow.libs", "pillow-13.0.0.dist-info"):
         shutil.rmtree(store.prefix / SITE / entry)
     names = ("PIL", "pillow.libs", Path(OURS_METADATA).name)
@@ -152,7 +152,7 @@ def test_an_altered_file_is_kept_and_the_environment_is_restored(store: JournalS
 
 
 def test_a_swap_does_not_yield_before_its_moves_are_done(store: JournalStore) -> None:
-    """Its files are in the way of ours, which are not in place yet: what was before comes back."""
+    """A rival's files block our moves, which are not finished: the earlier state is restored."""
     was = live(store.prefix)
 
     def taken() -> None:
@@ -191,7 +191,7 @@ def test_a_yield_killed_at_any_step_is_brought_to_the_same_end(tmp_path: Path) -
 
 @pytest.mark.parametrize("change", ["overrun too", "left alone"])
 def test_an_engines_changes_stay_only_if_they_were_overrun_too(tmp_path: Path, change: str) -> None:
-    """An external change that another program has built upon is consistent in itself; half of it would not be."""
+    """An external change that a rival has built upon is kept whole: half of it would be inconsistent."""
     store, overruns = make_conda_environment(tmp_path / "conda"), change == "overrun too"
     library, record = store.prefix / "lib/libjpeg.so", store.prefix / "conda-meta/turbo-3.0-0.json"
 
@@ -228,7 +228,7 @@ def _fails(store: JournalStore) -> None:
 
 
 def _yields(store: JournalStore) -> bool:
-    """Whether the killed one had come so far as to say that it yields."""
+    """Return True if the killed run had recorded that it yields."""
     unfinished = store.unfinished()
     return unfinished is not None and store.journal(unfinished.id).read().conceding is not None
 

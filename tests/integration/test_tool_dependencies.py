@@ -1,4 +1,4 @@
-"""The wheels that a lock names for several Pythons, fetched by pip from a small index of the test's own."""
+"""The wheels that a lock names for several Pythons, downloaded by pip from a small local index."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def _fetch(sandbox: Sandbox, lock: Path, minor: str, index: str, *, offline: boo
 
 @pytest.fixture
 def wheels(sandbox: Sandbox) -> tuple[Path, ...]:
-    """A binary library for two Pythons, a package that Python 3.11 alone needs, and a later version of the library."""
+    """Return a binary library for two Pythons, a package for Python 3.11 alone, and a later version of the library."""
     made = sandbox.root / "made"
     return (
         *(write_wheel(made, "library", "1", f"cp3{minor}-cp3{minor}-manylinux_2_17_x86_64") for minor in (11, 12)),

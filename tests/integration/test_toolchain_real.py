@@ -1,4 +1,4 @@
-"""The compiler and the libraries of this machine, found by asking them."""
+"""This machine's compiler and libraries, found by asking them."""
 
 import os
 import shutil

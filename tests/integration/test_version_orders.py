@@ -1,4 +1,4 @@
-"""Versions are compared here as the tools compare them that install: conda, Poetry and uv, run for real."""
+"""Versions are ordered as the installing tools order them: conda, Poetry and uv are run for comparison."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Two that build the same wheel in one cache: the second waits for the first, and takes what that one has made."""
+"""Two processes build the same wheel in one cache: the second waits for the first, and uses its wheel."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ Child = subprocess.Popen[str]
 
 @contextmanager
 def program(text: str, *words: str | Path) -> Iterator[Child]:
-    """A Python that runs this, until the block ends."""
+    """Run a Python program until the block ends."""
     argv = (sys.executable, "-c", text, *words)
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         try:
@@ -46,14 +46,14 @@ def program(text: str, *words: str | Path) -> Iterator[Child]:
 
 
 def says(child: Child, words: str) -> None:
-    """Read on until it says so."""
+    """Read the child's output until a line contains these words."""
     assert child.stdout is not None
     heard = iter(child.stdout.readline, "")
     assert any(words in line for line in heard), f"it ended, and never said {words!r}"
 
 
 def is_blocked(child: Child) -> None:
-    """See it wait in the kernel. Source: proc_locks(5)."""
+    """Wait until the child is blocked on a lock. Source: proc_locks(5)."""
     deadline = time.monotonic() + 20
     while f" {child.pid} " not in "".join(
         line for line in Path("/proc/locks").read_text().splitlines() if "->" in line
@@ -125,7 +125,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
 
 @pytest.fixture
 def refusing(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A filesystem without locks cannot be mounted here: its refusal (ENOLCK, flock(2)) is played."""
+    """Return a function that makes locking fail (ENOLCK, flock(2)), as on a filesystem without locks."""
 
     def refuse(_descriptor: int, _operation: int) -> None:
         raise OSError(37, os.strerror(37))

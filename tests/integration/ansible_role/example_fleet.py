@@ -1,10 +1,9 @@
-"""A fleet of which three hosts are well, and each other one has something wrong.
+"""A fleet of three healthy hosts, and others with one problem each.
 
-What is simulated: a CPU below the floor by GLIBC_TUNABLES, which hides its features from the host's real loader, and by
-another /proc/cpuinfo; the 32-bit host by setarch(8), under which the kernel calls itself i686; the Arm host, and the
-one that was looked at long ago, by their facts files. All else is real: disks that are full, a Python that is not
-there, a lock that another process holds. On web3 nobody logs in as root: Ansible becomes root by
-sudo.
+Simulated: a CPU below the minimum, by GLIBC_TUNABLES, which hides its features from the host's real loader, and by
+another /proc/cpuinfo; the 32-bit host, by setarch(8), which makes the kernel call itself i686; the Arm host, and the
+host with outdated facts, by their facts files. Real: full disks, a missing Python, a lock held by another process. On
+web3 nobody logs in as root: Ansible becomes root with sudo.
 """
 
 import fcntl
@@ -30,13 +29,13 @@ TOLD: Mapping[str, tuple[str, ...]] = {
     "small": ("12 MB", "the wheels need"),
     "thirty-two": ("no Python on this machine can run fastinstall", "i686"),
 }
-"""What each host with something wrong is to say of itself, in part."""
+"""Parts of the message that each unhealthy host must report."""
 
 CHANGES: Changes = {
     "arm": {"interpreter": {"architecture": "aarch64"}, "cpu": {"architecture": "aarch64"}},
     "old-facts": {"observed_at": "2020-02-02T02:02:02Z"},
 }
-"""What facts files say otherwise than the hosts."""
+"""Entries of facts files that differ from the hosts."""
 
 _MASKED = ("SSE3", "SSSE3", "SSE4_1", "SSE4_2", "POPCNT", "AVX", "AVX2", "AVX512F")
 _OLD_CPU = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{feature}" for feature in _MASKED)}
@@ -47,10 +46,10 @@ _CPUINFO = (
 
 
 def machines(directory: Path) -> list[Machine]:
-    """All of them, in the order of the inventory.
+    """Return all machines, in the order of the inventory.
 
     Args:
-        directory: for files of theirs.
+        directory: for files of the machines.
     """
     cpuinfo = directory / "cpuinfo"
     cpuinfo.write_text(_CPUINFO, encoding="utf-8")

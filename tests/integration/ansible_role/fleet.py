@@ -1,4 +1,4 @@
-"""A wheelhouse for the hosts of a test, built as the controller builds it: out of facts files, from the cache."""
+"""A wheelhouse for the hosts of a test, built as a controller builds it: from facts files, with the cache."""
 
 import json
 import shutil
@@ -15,18 +15,18 @@ ENVIRONMENT = "/media/env"
 """The environment that is set up, on each machine."""
 
 OPTIONS = {"fastinstall_recipe": "pillow", "fastinstall_level": "x86-64-v2"}
-"""What `STOCK` asks for, as variables of the role."""
+"""The options of `STOCK`, as variables of the role."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """What the controller has.
+    """The controller's files.
 
     Attributes:
-        program: fastinstall as it was when the wheelhouse was built, whatever is edited meanwhile.
-        facts: a facts file for each host.
-        wheelhouse: what was built for them.
-        document: what the build said of it.
+        program: a copy of fastinstall from when the wheelhouse was built, independent of later edits.
+        facts: the directory with a facts file for each host.
+        wheelhouse: the directory of the hosts' wheels.
+        document: the JSON document that the build printed.
     """
 
     program: Path
@@ -36,7 +36,7 @@ class Fleet:
 
     @property
     def variables(self) -> dict[str, Any]:
-        """For plays that install what is there."""
+        """Return variables for plays that install from the wheelhouse."""
         return {
             **OPTIONS,
             "fastinstall_prefix": ENVIRONMENT,
@@ -49,16 +49,16 @@ class Fleet:
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 Changes = Mapping[str, Mapping[str, object]]
-"""What facts say otherwise, by host."""
+"""Entries in which the facts of a host differ, by host."""
 
 
 def build_fleet(sandbox: Sandbox, hosts: Iterable[str], changes: Changes | None = None) -> Fleet:
-    """Write facts files, each of this machine, and build for them.
+    """Write facts files, copies of this machine's, and build wheels for them.
 
     Args:
-        sandbox: where.
-        hosts: their names.
-        changes: what a host's facts say otherwise, by its name.
+        sandbox: contains all files.
+        hosts: names of hosts.
+        changes: entries in which a host's facts differ, by host.
     """
     facts, wheelhouse = sandbox.root / "facts", sandbox.root / "wheelhouse"
     facts.mkdir()
@@ -76,7 +76,7 @@ def build_fleet(sandbox: Sandbox, hosts: Iterable[str], changes: Changes | None 
 
 
 def _program(directory: Path) -> Path:
-    """A copy of the checkout, of which the same wheel comes again and again."""
+    """Copy the checkout, so that it always builds the same tool wheel; return the copy."""
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("fastinstall", "recipes", "hooks"):
         shutil.copytree(_CHECKOUT / name, directory / name, ignore=ignored)

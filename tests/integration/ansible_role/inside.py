@@ -1,7 +1,6 @@
 """Makes machines out of namespaces, as the first process of a process namespace of its own.
 
-It is a program for `machines`, which starts it and ends it; with it ends everything that it has made: all processes and
-mounts of the machines, and their disks, which are in memory.
+A program that `machines` starts and ends. All processes, mounts and in-memory disks of the machines end with it.
 
     python inside.py SPECIFICATION.json       the first process; prints its number as its caller sees it
     python inside.py SPECIFICATION.json N     machine N, in its own namespaces
@@ -18,21 +17,21 @@ from pathlib import Path
 from typing import Any
 
 DISKS = Path("/media")
-"""Where each machine has its disk, seen by all; a machine itself sees its own disk here."""
+"""Contains each machine's disk, outside the machines; within a machine, its own disk."""
 PROCESSES = Path("/run")
-"""Where the first process has a file for each machine that is on, with the number of its process."""
+"""Contains a file for each running machine, with the number of its process."""
 USER = 54321
-"""The number of a machine's ordinary user, and of their group; nobody else has it."""
+"""User and group ID of a machine's ordinary user; no other user has it."""
 LOGIN = DISKS / "etc/login"
-"""On a machine, runs its argument as the shell of who logs in does."""
+"""On a machine: runs its argument in a shell as a login does."""
 
 _COMPILERS = ("cc", "gcc", "c++", "g++", "clang", "tcc")
 _SECONDS = 120.0
 
 
 def keep(specification: Path) -> None:
-    """Make all machines, say so, and stay until somebody ends us."""
-    seen_outside = Path("/proc/self").readlink()  # /proc is still that of the caller
+    """Start all machines, print the process number, and stay until killed."""
+    seen_outside = Path("/proc/self").readlink()  # /proc is still the caller's
     machines = json.loads(specification.read_text(encoding="utf-8"))
     _call("mount", "--make-rprivate", "/")
     _call("mount", "-t", "proc", "proc", "/proc")
@@ -41,12 +40,12 @@ def keep(specification: Path) -> None:
     started = [_start(machine, number, specification) for number, machine in enumerate(machines)]
     for machine, process in zip(machines, started, strict=True):
         _wait_for(machine, process)
-    print(seen_outside, flush=True)  # noqa: T201 (its caller reads it)
+    print(seen_outside, flush=True)  # noqa: T201 (the caller reads it)
     _reap_forever()
 
 
 def be(machine: dict[str, Any]) -> None:
-    """Become a machine, with mounts of its own, that waits for who logs in."""
+    """Become a machine, with its own mounts, and wait for logins."""
     disk = DISKS / machine["name"]
     empty = disk / "etc" / "empty"
     for directory in (disk / "home", disk / "tmp", disk / "etc"):
@@ -54,7 +53,7 @@ def be(machine: dict[str, Any]) -> None:
     (disk / "tmp").chmod(0o1777)
     empty.touch()
     empty.chmod(0o644)
-    # Not one file over another: that ends when the system's own is replaced, by apt for one.
+    # Mounting over single files would not last: it ends when a program such as apt replaces the file.
     _lay_over(Path("/etc"), disk)
     Path("/etc/passwd").write_text(_passwd(machine["user"]), encoding="utf-8")
     (disk / "etc/login").write_text(_login(machine), encoding="utf-8")
@@ -72,7 +71,7 @@ def be(machine: dict[str, Any]) -> None:
 
 
 def _make_environment(machine: dict[str, Any], prefix: Path) -> None:
-    """An empty one; where it has a disk of its own, on that."""
+    """Make an empty virtual environment, on a disk of its own if the machine has one for it."""
     prefix.mkdir()
     if machine["environment_megabytes"] is not None:
         size = f"mode=755,size={machine['environment_megabytes']}m"
@@ -81,7 +80,7 @@ def _make_environment(machine: dict[str, Any], prefix: Path) -> None:
 
 
 def _start(machine: dict[str, Any], number: int, specification: Path) -> "subprocess.Popen[bytes]":
-    """Switch a machine on."""
+    """Start a machine."""
     disk = DISKS / machine["name"]
     disk.mkdir()
     _call("mount", "-t", "tmpfs", "-o", f"mode=755,size={machine['megabytes']}m", "tmpfs", disk)
@@ -91,7 +90,7 @@ def _start(machine: dict[str, Any], number: int, specification: Path) -> "subpro
 
 
 def _wait_for(machine: dict[str, Any], process: "subprocess.Popen[bytes]") -> None:
-    """Until it is ready; the log of one that does not start is the message."""
+    """Wait until a machine is ready; exit with its log if it does not start."""
     deadline = time.monotonic() + _SECONDS
     disk = DISKS / machine["name"]
     while not (disk / "ready").exists():
@@ -103,14 +102,14 @@ def _wait_for(machine: dict[str, Any], process: "subprocess.Popen[bytes]") -> No
 
 
 def _covered(machine: dict[str, Any], disk: Path) -> list[tuple[str | Path, str | Path]]:
-    """Files that lie over those of the system, as the machine is bare and has no compiler."""
+    """List pairs of files to mount: an empty one over each compiler, and those the machine covers."""
     missing = {path.resolve() for name in _COMPILERS for path in _programs(name)}
     covered: list[tuple[str | Path, str | Path]] = [(disk / "etc" / "empty", path) for path in missing]
     return covered + [(source, target) for target, source in machine["covered"].items()]
 
 
 def _remove_pythons(disk: Path) -> None:
-    """Take every Python off PATH."""
+    """Remove every Python from PATH."""
     for directory in (Path("/usr/bin"), Path("/usr/local/bin")):
         _lay_over(directory, disk)
         for python in directory.glob("python*"):
@@ -118,7 +117,7 @@ def _remove_pythons(disk: Path) -> None:
 
 
 def _admit(machine: dict[str, Any], disk: Path) -> None:
-    """An ordinary user: a home, the way to the interpreter, /opt for root, and sudo without a password."""
+    """Create an ordinary user: with a home, access to the interpreter and to /opt, and sudo without a password."""
     home, opt, sudoers = disk / machine["user"], disk / "opt", Path("/etc/sudoers")
     for directory in (home, opt):
         directory.mkdir()
@@ -131,7 +130,7 @@ def _admit(machine: dict[str, Any], disk: Path) -> None:
 
 
 def _open_ways(python: Path, disk: Path) -> None:
-    """Let everybody through the directories above an interpreter and what it is a link to."""
+    """Let every user enter the directories above an interpreter and above its link target."""
     laid: list[Path] = []
     for directory in reversed([*python.parents, *python.resolve().parents]):
         if directory.stat().st_mode & 0o005 == 0o005:
@@ -143,7 +142,7 @@ def _open_ways(python: Path, disk: Path) -> None:
 
 
 def _lay_over(directory: Path, disk: Path) -> None:
-    """Let only this machine see what it changes in a directory of the system."""
+    """Put an overlay on a system directory, so that only this machine sees its changes."""
     upper, work = (disk / "etc" / name / str(directory).replace("/", "_") for name in ("upper", "work"))
     for made in (upper, work):
         made.mkdir(parents=True)
@@ -177,7 +176,7 @@ def _login(machine: dict[str, Any]) -> str:
 
 
 def _reap_forever() -> None:
-    """Be a first process: collect the dead, until we are killed."""
+    """Reap ended processes until killed, as a first process must."""
     while True:
         try:
             os.wait()

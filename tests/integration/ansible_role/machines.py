@@ -1,8 +1,8 @@
-"""Machines for Ansible: each has mounts, a disk, a home and a name of its own, all of them gone with the test.
+"""Machines for Ansible: each has its own mounts, disk, home and name, all removed after the test.
 
-What is real: separate file systems with a size, users and their rights, and Ansible's plugin for ssh. What is not: its
-ssh is a script that enters the namespaces of a machine. The kernel and /usr are shared, and machines see the processes
-of each other. They have no network. Only root can make them.
+Real: separate file systems of limited size, users and their rights, and Ansible's ssh plugin. Simulated: its ssh is a
+script that enters a machine's namespaces. Machines share the kernel and /usr, see each other's processes, and have no
+network. Only root can make them.
 """
 
 import json
@@ -36,20 +36,20 @@ exec nsenter --net=/proc/@/ns/net --pid=/proc/@/ns/pid --mount="$own/mnt" --uts=
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What a machine is to be like.
+    """The specification of a machine.
 
     Attributes:
-        name: in the inventory, and its hostname.
+        name: its name in the inventory, and its hostname.
         megabytes: the size of its disk.
-        environment_megabytes: of the disk that its environment has for itself; None for the same one.
-        is_reachable: whether anybody can log in.
-        has_python: whether one is on PATH.
-        python: the interpreter of its environment, and of Ansible's modules unless the inventory says otherwise.
-        variables: what a login finds in its environment.
-        covered: files that lie over others: the one seen, by its path.
-        wrapper: words before what a login runs, `setarch` for one.
-        inventory: variables in the inventory.
-        user: the name of an ordinary user, who may become root by sudo; Ansible logs in as them. Empty for root.
+        environment_megabytes: the size of a separate disk for its environment; None for no separate disk.
+        is_reachable: whether logins succeed.
+        has_python: whether a Python is on PATH.
+        python: the interpreter of its environment, and of Ansible's modules unless the inventory names another.
+        variables: environment variables of logins.
+        covered: replacement files by the path that they are mounted over.
+        wrapper: words before the command of a login, for example `setarch`.
+        inventory: its variables in the inventory.
+        user: an ordinary user that Ansible logs in as, who may become root with sudo; empty for root.
     """
 
     name: str
@@ -67,11 +67,11 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Machines that run.
+    """Running machines.
 
     Attributes:
-        process: the number of the process that keeps them.
-        directory: of the controller.
+        process: the number of the process that keeps the machines running.
+        directory: the controller's directory.
         sandbox: where the controller works.
     """
 
@@ -81,28 +81,29 @@ class Network:
 
     @property
     def inventory(self) -> Path:
-        """For `ansible-playbook -i`."""
+        """Return the inventory, for `ansible-playbook -i`."""
         return self.directory / "inventory.json"
 
     @property
     def ssh(self) -> Path:
-        """The program by which the controller reaches them."""
+        """Return the program with which the controller reaches the machines."""
         return self.directory / "ssh"
 
     def disk(self, name: str) -> Path:
-        """A machine's disk, seen from here."""
+        """Return a machine's disk, as a path outside the machine."""
         return Path(f"/proc/{self.process}/root{DISKS}/{name}")
 
     def run(self, *argv: str | Path, env: Mapping[str, str | None] | None = None) -> Result:
-        """Run a command of the controller's."""
+        """Run a command on the controller."""
         return run(argv, self.sandbox.variables(env), directory=self.directory)
 
 
 @contextmanager
 def network(machines: Sequence[Machine], sandbox: Sandbox) -> Iterator[Network]:
-    """Switch machines on; the test is skipped where that is forbidden.
+    """Start machines; skip the test if that is not permitted.
 
-    The first process of theirs dies with us (prctl(2), PR_SET_PDEATHSIG), and all others with it (pid_namespaces(7)).
+    The machines' first process dies with this one (prctl(2), PR_SET_PDEATHSIG), and all others with it
+    (pid_namespaces(7)).
     """
     _require_namespaces()
     require_system(not any(each.user for each in machines) or bool(shutil.which("sudo")), "sudo")
@@ -137,7 +138,7 @@ def _write_inventory(machines: Sequence[Machine], running: Network) -> None:
     common = {
         "ansible_user": "root",
         "ansible_ssh_executable": str(running.ssh),
-        "ansible_ssh_transfer_method": "piped",  # sftp would ask for a subsystem of sshd
+        "ansible_ssh_transfer_method": "piped",  # sftp would need a subsystem of sshd
     }
     hosts = {machine.name: _host_variables(machine) for machine in machines}
     inventory = {"all": {"vars": common, "children": {"fleet": {"hosts": hosts}}}}

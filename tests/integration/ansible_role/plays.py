@@ -1,4 +1,4 @@
-"""Playbooks that are run on machines made of namespaces, and what came of them on each host."""
+"""Playbooks run on machines made of namespaces, and their results on each host."""
 
 import json
 import sys
@@ -18,13 +18,13 @@ _PROGRAM = Path(sys.executable).with_name("ansible-playbook")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task came to on a host.
+    """The result of a task on a host.
 
     Attributes:
-        host: its name.
+        host: the host's name.
         task: the task's name.
-        status: "ok", "changed", "failed", "unreachable", "skipped".
-        result: what the module returned.
+        status: "ok", "changed", "failed", "unreachable" or "skipped".
+        result: the module's result.
     """
 
     host: str
@@ -34,18 +34,18 @@ class Outcome:
 
     @property
     def told(self) -> str:
-        """What a person reads of it."""
+        """Return the message and the hint that a person reads."""
         return "\n".join(str(self.result[key]) for key in ("msg", "hint") if self.result.get(key))
 
 
 @dataclass(frozen=True)
 class Played:
-    """A playbook that ended.
+    """A finished playbook run.
 
     Attributes:
-        exit_code: of ansible-playbook.
-        text: what it printed.
-        outcomes: in order.
+        exit_code: exit code of ansible-playbook.
+        text: its output.
+        outcomes: results in order.
     """
 
     exit_code: int
@@ -53,31 +53,31 @@ class Played:
     outcomes: tuple[Outcome, ...]
 
     def of(self, host: str) -> list[Outcome]:
-        """What happened on a host."""
+        """List the results on a host."""
         return [outcome for outcome in self.outcomes if outcome.host == host]
 
     def statuses(self, task: str) -> dict[str, str]:
-        """What a task came to, by host."""
+        """Return the status of a task, by host."""
         return {outcome.host: outcome.status for outcome in self.outcomes if task in outcome.task}
 
     @cached_property
     def failures(self) -> dict[str, Outcome]:
-        """The task that a host failed at, by host."""
+        """Return the task that failed, by host."""
         return {each.host: each for each in self.outcomes if each.status in {"failed", "unreachable"}}
 
     @cached_property
     def changed(self) -> set[str]:
-        """The hosts on which anything was changed."""
+        """Return the hosts on which anything was changed."""
         return {outcome.host for outcome in self.outcomes if outcome.status == "changed"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Controller:
-    """A directory with the collection in it, from which playbooks are run.
+    """A directory with the collection, from which playbooks are run.
 
     Attributes:
         network: the hosts.
-        variables: of all its plays.
+        variables: variables of all its plays.
         program: `ansible-playbook`.
     """
 
@@ -86,12 +86,12 @@ class Controller:
     program: Path = _PROGRAM
 
     def play(self, playbook: str, *words: str, **variables: Any) -> Played:
-        """Run a playbook of the collection, or a text that is one.
+        """Run a playbook.
 
         Args:
-            playbook: "fastinstall.stack.site", or YAML.
+            playbook: "fastinstall.stack.site", or the YAML text of a playbook.
             words: flags of ansible-playbook.
-            variables: for this run.
+            variables: variables of this run.
         """
         require_ansible(self.program)
         directory = self.network.directory

@@ -1,4 +1,4 @@
-"""The machines that tests of Ansible are run on: each by itself, bare, and gone whatever happens."""
+"""The machines for tests of Ansible: isolated, bare, and removed whatever happens."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ ALONE = (
     "context = machines.network([machines.Machine(name='one')], sandbox);"
     "print(context.__enter__().process, flush=True); time.sleep(600)"
 )
-"""What switches a machine on and waits to be killed."""
+"""Starts a machine and waits to be killed."""
 
 QUESTIONS = """
 hostname; df -m /media | tail -n1; wc -l < /etc/passwd; tail -n +3 /proc/net/dev
@@ -56,7 +56,7 @@ def test_killed_tests_leave_no_machine_processes_behind(sandbox: Sandbox) -> Non
 
 
 def _processes_in(namespace: Path) -> list[str]:
-    """The processes of a process namespace; with the last of them its networks and mounts go."""
+    """List the processes of a process namespace; its networks and mounts end with the last of them."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -69,5 +69,5 @@ def _processes_in(namespace: Path) -> list[str]:
 
 
 def _has_ended(process: Path) -> bool:
-    """Return whether a process waits to be reaped, which the first process of a container may never do."""
+    """Return True if a process is a zombie: the first process of a container may never reap it."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z"

@@ -1,6 +1,6 @@
-"""The role on a fleet: built once, shipped and set up; what is wrong with a host is named, and the others go on.
+"""The role on a fleet: built once, shipped and set up; a host with a problem is named, and the others continue.
 
-One fleet serves all tests, and each play goes on from where the one before it has left the hosts.
+All tests share one fleet; each play continues from the state in which the one before left the hosts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,19 +21,19 @@ KEEP_FACTS, SHIP, SET_UP = "Write the facts for the build", "Ship what this host
 WHEELS = "home/.local/share/fastinstall/wheelhouse"
 ALL = extent.every_row
 _NOT_OURS = ("home/.ansible", "log", "etc/")
-"""What Ansible, and the machine itself, leave on a disk."""
+"""Paths on a disk that Ansible and the machine write themselves."""
 
 Trees = Mapping[str, dict[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The fleet.
+    """The fleet of all tests.
 
     Attributes:
-        controller: plays playbooks on it.
-        fleet: what was built for it.
-        bare: each environment as it is at first.
+        controller: runs playbooks on it.
+        fleet: the wheels and facts of its hosts.
+        bare: the initial state of each environment.
     """
 
     controller: Controller
@@ -41,12 +41,12 @@ class Scene:
     bare: Trees
 
     def environments(self) -> Trees:
-        """Each environment as it is."""
+        """Return the current state of each environment."""
         disks = {name: self.controller.network.disk(name) for name in (*HEALTHY, *TOLD)}
         return {name: tree_hash(disk / "env") for name, disk in disks.items()}
 
     def disk(self, name: str) -> dict[str, str]:
-        """All that lies on a host's disk."""
+        """Return all files on a host's disk, except those that Ansible and the machine write."""
         tree = tree_hash(self.controller.network.disk(name))
         return {path: content for path, content in tree.items() if not path.startswith(_NOT_OURS)}
 
@@ -63,7 +63,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
 
 @pytest.fixture(scope="module")
 def looked_ahead(scene: Scene) -> tuple[Played, bool]:
-    """A play in check mode on one host, and whether that is as it was."""
+    """Run a play in check mode on one host; return it, and whether the host is unchanged."""
     before = scene.disk("web1")
     played = scene.controller.play(ROLE, "--check", "--diff", "--limit", "web1")
     return played, scene.disk("web1") == before
@@ -71,8 +71,8 @@ def looked_ahead(scene: Scene) -> tuple[Played, bool]:
 
 @pytest.fixture(scope="module")
 def rolled_out(scene: Scene, looked_ahead: object) -> tuple[Played, Trees]:
-    """The role on all hosts at once, and the environments after it."""
-    del looked_ahead  # it has to come first
+    """Run the role on all hosts at once; return the play and the environments after it."""
+    del looked_ahead  # requested only so that it runs first
     with held(scene.controller.network.disk("busy") / "env"):
         played = scene.controller.play(ROLE)
     return played, scene.environments()
@@ -80,7 +80,7 @@ def rolled_out(scene: Scene, looked_ahead: object) -> tuple[Played, Trees]:
 
 @pytest.fixture(scope="module")
 def by_oneself(scene: Scene, rolled_out: object) -> tuple[Controller, Played]:
-    """An ordinary user on web3, who never becomes root, and the role on an environment in their home."""
+    """Run the role on web3 for an environment in the home of an ordinary user, who never becomes root."""
     del rolled_out
     variables = {**scene.fleet.variables, "ansible_become": False, "fastinstall_new_env": "~/images"}
     del variables["fastinstall_prefix"]
@@ -90,7 +90,7 @@ def by_oneself(scene: Scene, rolled_out: object) -> tuple[Controller, Played]:
 
 @pytest.fixture(scope="module")
 def repeated(scene: Scene, rolled_out: object) -> Played:
-    """A second run, before which a wheel on web3 was damaged."""
+    """Run the role a second time, after a wheel on web3 was damaged."""
     del rolled_out
     wheel = next(scene.controller.network.disk("web3").glob(f"{WHEELS}/pillow-*.whl"))
     content = bytearray(wheel.read_bytes())
@@ -199,10 +199,10 @@ def test_a_changed_wheel_on_a_host_is_noticed_by_hash_and_resent(repeated: Playe
 
 
 def test_the_rollout_stops_when_more_hosts_fail_than_allowed(scene: Scene, repeated: object) -> None:
-    """The whole playbook: first comes a host that is set up already, then one with an old CPU, and nobody after it."""
+    """One host is set up already, the next has an old CPU and fails, and the third is never reached."""
     del repeated
     hosts = {"fleet_hosts": "web1:old-cpu:web2", "fleet_serial": 1, "fleet_max_fail_percentage": 0}
-    seen = scene.fleet.facts.with_name("seen")  # which the role makes
+    seen = scene.fleet.facts.with_name("seen")  # created by the role
     built = {"fastinstall_facts": str(seen), "fastinstall_build_arguments": ["--offline"]}
     played = scene.controller.play("fastinstall.stack.site", **hosts, **built)
     assert played.exit_code != 0
@@ -221,5 +221,5 @@ def test_rollback_puts_an_environment_back_as_it_was(scene: Scene, repeated: obj
 
 
 def _owners(directory: Path) -> set[int]:
-    """Who owns what lies in a directory."""
+    """Return the user IDs that own the files in a directory."""
     return {path.lstat().st_uid for path in (directory, *directory.rglob("*"))}

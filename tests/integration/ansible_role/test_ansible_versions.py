@@ -1,4 +1,4 @@
-"""The role by each ansible-core that is said to play it; the one of the tests is played by their neighbours."""
+"""The role with each supported ansible-core; the neighbouring test files use the version that is installed."""
 
 from collections.abc import Iterator
 
@@ -21,14 +21,14 @@ VERSIONS = {
     "2.20": "3.13",
     "2.21": "3.13",
 }
-"""Each with a Python that it runs on."""
+"""Versions of ansible-core, each with a Python that it supports."""
 
 pytestmark = pytest.mark.skipif(not ALL, reason="half a minute for each version: --every-row")
 
 
 @pytest.fixture(scope="module")
 def place(new_sandbox: NewSandbox) -> Iterator[tuple[Network, Fleet]]:
-    """A host to which an ordinary user logs in, and what was built for it."""
+    """Yield a host on which an ordinary user logs in, and its wheels."""
     with new_sandbox() as sandbox:
         fleet = build_fleet(sandbox, ["web1"])
         with network([Machine(name="web1", user="kim")], sandbox) as hosts:

@@ -1,4 +1,4 @@
-"""What goes wrong with libraries and builds, done to real ones: one function for each damage."""
+"""Damage to real libraries and builds: one function for each kind."""
 
 import os
 import shutil
@@ -25,21 +25,21 @@ int TIFFReadsJpeg(void) {
 
 
 def jpeg_of_ijg(scene: Scene) -> Variables:
-    """IJG's libjpeg over libjpeg-turbo's, with the same soname and interface, as conda's package `jpeg` did it."""
+    """Replace libjpeg-turbo's library by IJG's with the same soname and interface, as conda's package `jpeg` did."""
     asked = _asked_jpeg(scene)
     scene.environments.jpegs().put(_of_ijg(asked), _shared(scene, asked))
     return {}
 
 
 def jpeg_truncated(scene: Scene) -> Variables:
-    """Half of a bundled libjpeg."""
+    """Truncate a bundled libjpeg to half its size."""
     library = scene.bundled("libjpeg")
     os.truncate(library, library.stat().st_size // 2)
     return {}
 
 
 def jpeg_of_another_pillow(scene: Scene) -> Variables:
-    """The libjpeg-turbo of another version over the one that was set up, under the same soname."""
+    """Replace the bundled libjpeg-turbo by another Pillow's, under the same soname."""
     (other,) = scene.environments.other_version().glob("pillow.libs/libjpeg-*")
     place = scene.bundled("libjpeg")
     shutil.copy2(other, place)
@@ -48,7 +48,7 @@ def jpeg_of_another_pillow(scene: Scene) -> Variables:
 
 
 def jpeg_without_simd(scene: Scene) -> Variables:
-    """A libjpeg-turbo that was built without its assembler code, and a core that was built with it."""
+    """Use a libjpeg-turbo built without its assembler code, and a core linked to it."""
     jpeg = _shared(scene, "libjpeg.so.7")
     scene.environments.jpegs().put("turbo210", jpeg)
     scene.environments.source().link(scene.core, jpeg, linker=BY_RUNPATH)
@@ -57,7 +57,7 @@ def jpeg_without_simd(scene: Scene) -> Variables:
 
 
 def built_as_guides_say(scene: Scene) -> Variables:
-    """A core that was built with `CFLAGS=-mavx2`, and therefore without optimisation."""
+    """Use a core built with `CFLAGS=-mavx2`, which drops the default optimisation."""
     jpeg, tiff = scene.bundled("libjpeg"), scene.bundled("libtiff")
     scene.environments.careless_source().link(scene.core, jpeg, tiff=tiff, linker=BY_RPATH_OF_WHEELS)
     rerecord(scene.metadata, scene.core)
@@ -65,7 +65,7 @@ def built_as_guides_say(scene: Scene) -> Variables:
 
 
 def tiff_of_the_system(scene: Scene) -> Variables:
-    """Conda's libjpeg-turbo, and a core that was built while conda's libtiff was away: it got the system's."""
+    """Use conda's libjpeg-turbo, and a core that was linked to the system's libtiff because conda's was missing."""
     if "libjpeg.so.62" not in needed_by(linked_by_name("tiff")):
         pytest.skip("this system's libtiff does not ask for libjpeg.so.62")
     library = scene.venv.prefix / "lib"
@@ -79,13 +79,13 @@ def tiff_of_the_system(scene: Scene) -> Variables:
 
 
 def jpeg_of_mozilla(scene: Scene) -> Variables:
-    """Mozilla's over it; its ABI is another, too."""
+    """Replace the libjpeg by Mozilla's, which also has another ABI."""
     scene.environments.jpegs().put("mozjpeg403", _shared(scene, "libjpeg.so.8"))
     return {}
 
 
 def redirected(scene: Scene) -> Variables:
-    """LD_LIBRARY_PATH, as other programs' start scripts leave it, with a libjpeg of the same soname."""
+    """Return an LD_LIBRARY_PATH with a libjpeg of the same soname, as start scripts of other programs leave it."""
     directory = scene.root / "elsewhere"
     asked = _asked_jpeg(scene)
     scene.environments.jpegs().put(_of_ijg(asked), directory / asked)
@@ -93,31 +93,31 @@ def redirected(scene: Scene) -> Variables:
 
 
 def redirected_before_rpath(scene: Scene) -> Variables:
-    """The same for a core with DT_RPATH, which goes before LD_LIBRARY_PATH."""
+    """Do the same for a core with DT_RPATH, which takes precedence over LD_LIBRARY_PATH."""
     patchelf("--force-rpath", "--set-rpath", LIKE_CONDA, scene.core)
     rerecord(scene.metadata, scene.core)
     return redirected(scene)
 
 
 def preloaded(scene: Scene) -> Variables:
-    """LD_PRELOAD of a libjpeg without symbol versions."""
+    """Return an LD_PRELOAD of a libjpeg without symbol versions."""
     return {"LD_PRELOAD": str(scene.environments.jpegs().ijg9_unversioned)}
 
 
 def second_jpeg_with_versions(scene: Scene) -> Variables:
-    """A library below the core brings IJG's libjpeg.so.9 along; each gets its own by symbol versions."""
+    """Have a library below the core load IJG's libjpeg.so.9 too; symbol versions keep the two apart."""
     _bring_second(scene, scene.environments.jpegs().ijg9)
     return {}
 
 
 def second_jpeg_without_versions(scene: Scene) -> Variables:
-    """The same without symbol versions: the second one's users get the first."""
+    """Do the same without symbol versions: users of the second libjpeg are bound to the first."""
     _bring_second(scene, scene.environments.jpegs().ijg9_unversioned)
     return {}
 
 
 def _bring_second(scene: Scene, jpeg: Path) -> None:
-    """Put a reader of JPEG beside the core's libraries that is compiled for this libjpeg, and the libjpeg."""
+    """Put a JPEG reader, compiled for this libjpeg, and the libjpeg itself beside the core's libraries."""
     reader, source = _shared(scene, "libtiff.so.6"), scene.root / "reader.c"
     source.write_text(_READER)
     shutil.copy2(jpeg, reader.with_name(jpeg.name))
@@ -139,5 +139,5 @@ def _asked_jpeg(scene: Scene) -> str:
 
 
 def _of_ijg(asked: str) -> str:
-    """IJG's release with the interface of a soname."""
+    """Return the IJG release whose interface a soname stands for."""
     return "6b" if ".so.62" in asked else "8d"

@@ -1,4 +1,4 @@
-"""What installers, people and full disks do to a PIL, done to real ones: one function for each damage."""
+"""Damage to a real PIL by installers, people and full disks: one function for each kind."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from support.index.wheels import write_files_wheel
 from support.sandbox import Result, run
 
 _PIL_OF_RUST = ("Image.py", "ImageShow.py", "__init__.py")
-"""What pillow-rs 12.2.3 from PyPI installs below `PIL/`; the rest of its wheel lies in `pillow_rs/`."""
+"""Files that pillow-rs 12.2.3 from PyPI installs below `PIL/`; the rest of its wheel is in `pillow_rs/`."""
 
 OTHER_PYTHON = "3.10"
 
@@ -30,30 +30,30 @@ sys.addaudithook(_watch)
 
 
 def nothing(_scene: Scene) -> Variables:
-    """Leave it as it is."""
+    """Change nothing."""
     return {}
 
 
 def swapped_by_pip(scene: Scene) -> Variables:
-    """Somebody makes sure that they have Pillow."""
+    """Reinstall Pillow with pip, as somebody does who makes sure of having it."""
     _succeeds(scene.venv.pip("install", "--quiet", "--force-reinstall", "pillow"))
     return {}
 
 
 def swapped_by_uv(scene: Scene) -> Variables:
-    """The same with uv."""
+    """Reinstall Pillow with uv."""
     _succeeds(scene.venv.uv("install", "--reinstall", "pillow"))
     return {}
 
 
 def two_owners(scene: Scene) -> Variables:
-    """Over a fork, something asks for Pillow by its name."""
+    """Install Pillow over a fork, as requirements on Pillow cause."""
     _succeeds(scene.venv.pip("install", "--quiet", "pillow"))
     return {}
 
 
 def drop_in_replacement(scene: Scene) -> Variables:
-    """A package that replaces some of PIL's modules by its own, and names no relation to Pillow: pillow-rs."""
+    """Install a package that replaces some of PIL's modules and declares no relation to Pillow: pillow-rs."""
     modules = {f"PIL/{name}": (scene.site / "PIL" / name).read_bytes() + b"# by another\n" for name in _PIL_OF_RUST}
     own = {"pillow_rs/__init__.py": b"", "pillow_rs/image.py": b"", "pillow_rs/_core.abi3.so": b"no ELF file"}
     wheel = write_files_wheel(scene.root / "wheels", "pillow-rs", "12.2.3", {**modules, **own})
@@ -62,84 +62,84 @@ def drop_in_replacement(scene: Scene) -> Variables:
 
 
 def dangling(scene: Scene) -> Variables:
-    """Then somebody takes Pillow away again, and with it the files of the fork."""
+    """Install Pillow over a fork and uninstall it, which also removes files of the fork."""
     two_owners(scene)
     _succeeds(scene.venv.pip("uninstall", "--quiet", "--yes", "pillow"))
     return {}
 
 
 def mixed_core(scene: Scene) -> Variables:
-    """The core of another version."""
+    """Replace the core by another version's."""
     shutil.copy2(scene.environments.other_version() / "PIL" / scene.core.name, scene.core)
     return {}
 
 
 def mixed_module(scene: Scene) -> Variables:
-    """The WebP module of another version."""
+    """Replace the WebP module by another version's."""
     name = f"PIL/_webp{SUFFIX}"
     shutil.copy2(scene.environments.other_version() / name, scene.site / name)
     return {}
 
 
 def unclaimed_module(scene: Scene) -> Variables:
-    """A module of which the distribution in place knows nothing."""
+    """Remove a module from the RECORD of its distribution."""
     _forget(scene, f"PIL/_avif{SUFFIX}")
     return {}
 
 
 def core_missing(scene: Scene) -> Variables:
-    """No core."""
+    """Delete the core."""
     scene.core.unlink()
     return {}
 
 
 def core_empty(scene: Scene) -> Variables:
-    """A full disk, and a file without content."""
+    """Empty the core file, as a full disk does."""
     scene.core.write_bytes(b"")
     return {}
 
 
 def core_truncated(scene: Scene) -> Variables:
-    """Half of the core."""
+    """Truncate the core to half its size."""
     os.truncate(scene.core, scene.core.stat().st_size // 2)
     return {}
 
 
 def init_missing(scene: Scene) -> Variables:
-    """PIL without what makes it a package."""
+    """Delete PIL's `__init__.py`."""
     (scene.site / "PIL/__init__.py").unlink()
     return {}
 
 
 def pip_killed_while_it_writes(scene: Scene) -> Variables:
-    """A real pip, killed when it has written half of the files."""
+    """Kill a real pip after it has written half of the files."""
     _killed_pip(scene, "open PIL/ImageFont.py")
     assert list(scene.site.glob("~*")), "pip had moved nothing aside"
     return {}
 
 
 def pip_killed_while_it_cleans_up(scene: Scene) -> Variables:
-    """A real pip, killed when all is written and the old files are about to be removed."""
+    """Kill a real pip after it has written all files, before it removes the old ones."""
     _killed_pip(scene, "shutil.rmtree ~")
     assert list(scene.site.glob("~*")), "pip had moved nothing aside"
     return {}
 
 
 def without_record(scene: Scene) -> Variables:
-    """A distribution whose RECORD is gone."""
+    """Delete the distribution's RECORD."""
     (scene.metadata / "RECORD").unlink()
     return {}
 
 
 def for_another_python(scene: Scene) -> Variables:
-    """Site-packages filled for another Python, as in an image that was built with one."""
+    """Fill site-packages for another Python, as in an image that was built with one."""
     words = ("--target", str(scene.site), "--python-version", OTHER_PYTHON, "--only-binary", ":all:", "--no-deps")
     _succeeds(run((sys.executable, "-m", "pip", "install", "-q", *words, "pillow"), scene.venv.variables))
     return {}
 
 
 def library_missing(scene: Scene) -> Variables:
-    """A library that the wheel brought is gone."""
+    """Delete a library that the wheel brought."""
     scene.bundled("libtiff").unlink()
     return {}
 

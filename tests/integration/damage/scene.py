@@ -1,4 +1,4 @@
-"""An environment to be damaged, and what all damages need."""
+"""An environment to be damaged, and helpers for all damage functions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from support.environments.real import Environments
 from support.sandbox import Venv
 
 Variables = dict[str, str]
-"""Under which a damage shows; none, as a rule. Each damage is a function that returns them."""
+"""Variables with which a damage shows, usually none. Each damage function returns them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,7 @@ class Scene:
     """An environment to be damaged.
 
     Attributes:
-        environments: what made it, and what it can be damaged with.
+        environments: creates environments, and has the files to damage them with.
         venv: the environment.
     """
 
@@ -24,26 +24,26 @@ class Scene:
 
     @property
     def root(self) -> Path:
-        """A directory for what a damage makes."""
+        """Return a directory for files that a damage function creates."""
         return self.environments.sandbox.root
 
     @property
     def site(self) -> Path:
-        """Where its distributions lie."""
+        """Return the environment's site-packages."""
         return self.venv.site_packages
 
     @property
     def core(self) -> Path:
-        """PIL's imaging core."""
+        """Return PIL's imaging core."""
         return self.venv.core
 
     @property
     def metadata(self) -> Path:
-        """The dist-info of what provides PIL."""
+        """Return the dist-info directory of the distribution that provides PIL."""
         (found,) = self.site.glob("[Pp]illow*.dist-info")
         return found
 
     def bundled(self, stem: str) -> Path:
-        """A library that the wheel brought: "libjpeg"."""
+        """Return a bundled library by its stem, for example "libjpeg"."""
         (found,) = self.site.glob(f"pillow.libs/{stem}-*")
         return found

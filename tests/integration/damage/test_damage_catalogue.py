@@ -1,4 +1,4 @@
-"""Every damage that is known, done for real, and what doctor says of it: these checks, this gravity, and no other."""
+"""Every known damage is done for real, and doctor reports exactly the expected checks and statuses."""
 
 import shutil
 import tomllib
@@ -19,7 +19,7 @@ from fastinstall.observe.runtime import observe_runtime
 pytest_plugins = ("support.environments.fixtures",)
 
 FROM_FILES = ("pillow-owner", "pillow-files", "simd-active", "build-flags", "swapped", "interrupted", "guards")
-"""Checks that say of what installers did the same with `--quick`, when nothing is run."""
+"""Checks whose findings on installers' damage are the same with `--quick`, when no program is run."""
 
 _CASES = Path(__file__).parents[2] / "cases"
 CASES = tomllib.loads((_CASES / "damage.toml").read_text("utf-8"))["case"]

@@ -1,6 +1,6 @@
-"""A build with our kernels taken apart, whose core is compiled once; a test compiles again what it changes.
+"""A build with our kernels, kept unpacked and with a compiled core; tests recompile only the files they change.
 
-Needs a package index, GCC and the headers of the libraries. FASTINSTALL_TEST_CACHE keeps what is downloaded.
+Needs a package index, GCC and the headers of the libraries. FASTINSTALL_TEST_CACHE keeps downloads.
 """
 
 import os
@@ -34,7 +34,7 @@ VERSION = "13.0.0"
 LEVEL = "x86-64-v3"
 QUICKLY = ("-O1",)
 SWITCHES = (TEST_SWITCHES,)
-"""Compiled in, so that a test can do without extensions of the CPU."""
+"""Compiled in so that tests can switch CPU extensions off."""
 
 THREADS = "FASTINSTALL_THREADS"
 _SCRIPTS = Path(__file__).with_name("scripts")
@@ -43,12 +43,12 @@ _INCLUDES = re.compile(r'#\s*include\s+"([^"]+)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelsBuild:
-    """The build, and its core as it has to be.
+    """A build tree, and its correct core.
 
     Attributes:
-        build_tree: the build, taken apart.
-        core: compiled of the source with the kernels.
-        scratch: for what tests make.
+        build_tree: the unpacked build.
+        core: compiled from the source with the kernels.
+        scratch: a directory for files of tests.
     """
 
     build_tree: BuildTree
@@ -57,12 +57,12 @@ class KernelsBuild:
 
     @property
     def request(self) -> BuildRequest:
-        """How it is built."""
+        """Return the request of the build."""
         return self.build_tree.work.request
 
     @property
     def reference(self) -> ProofStack:
-        """The official wheel."""
+        """Return the official wheel as a stack."""
         python = Path(self.request.interpreter.executable)
         return ProofStack(
             label="the official wheel", python=python, tree=self.build_tree.base_wheel.root, variables=self._variables
@@ -75,7 +75,7 @@ class KernelsBuild:
     def stack(
         self, name: str, source: Path, *, flags: tuple[str, ...] = QUICKLY, linker: tuple[str, ...] = ()
     ) -> ProofStack:
-        """The build with the files compiled again that are not as in the right source."""
+        """Return a stack whose core has those files recompiled that differ from the correct source."""
         objects = self._unchanged(source)
         variant = SanitizedVariant(source=source, flags=(*flags, *SWITCHES), linker=linker, objects=objects)
         core = compile_core(self.build_tree.steps, variant, self.scratch / name / "objects")
@@ -83,7 +83,7 @@ class KernelsBuild:
         return replace(self.reference, label=name, tree=tree)
 
     def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
-        """A copy of the source with a fault in it; the pattern must be there."""
+        """Return a copy of the source with a fault in it; assert that the pattern occurs."""
         source = self.scratch / name / self.build_tree.source.name
         shutil.copytree(self.build_tree.source / "src", source / "src")
         text = (source / file).read_text(encoding="utf-8")
@@ -93,19 +93,19 @@ class KernelsBuild:
         return source
 
     def differences(self, ours: ProofStack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
-        """What the matrix says of some cases."""
+        """Return the differences between a stack and the official wheel in some cases of the matrix."""
         assert cases
         with Results() as results:
             return prove_matrix(ours, self.reference, Work(cases=cases), results, exact=True)
 
     def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
-        """What the sanitizers say of some cases, in the files that are not as in the right source."""
+        """Return the sanitizers' reports in some cases, for the files that differ from the correct source."""
         sanitized = self.sanitized(name, source)
         with fixed_addresses():
             return faults(sanitized, (Work(cases=cases),), lambda: self.reference)
 
     def sanitized(self, name: str, source: Path) -> ProofStack:
-        """The build with sanitizers in the files that are not as in the right source."""
+        """Return a stack with sanitizers in the files that differ from the correct source."""
         stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
         return preload_sanitizers(
             stack, self.build_tree.steps, stack.tree / "PIL" / self.build_tree.base_wheel.core.name
@@ -117,7 +117,7 @@ class KernelsBuild:
 
 @contextmanager
 def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
-    """Put the kernels into the source, learn how the core is compiled, and compile it, with little optimisation."""
+    """Insert the kernels into the source, find the compiler commands, and compile the core with little optimisation."""
     request = _request(cache, scratch)
     build_tree = open_build_tree(request, LEVEL, scratch / "build_tree")
     assert build_tree is not None
@@ -128,7 +128,7 @@ def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
 
 
 def start_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    """Run one of `scripts/` with the PIL of a stack; `more` are variables of its environment."""
+    """Run one of `scripts/` with the PIL of a stack; `more` are environment variables."""
     inherited = {name: value for name, value in os.environ.items() if name != THREADS}
     variables = {**inherited, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0", **more}
     argv: tuple[str | Path, ...] = (stack.python, _SCRIPTS / script, *arguments)
@@ -136,7 +136,7 @@ def start_script(stack: ProofStack, script: str, *arguments: str, **more: str) -
 
 
 def run_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> list[str]:
-    """Return the lines that a script prints, which has to end well."""
+    """Return the lines that a script prints; assert that it succeeds."""
     done = start_script(stack, script, *arguments, **more)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -144,7 +144,7 @@ def run_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> 
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
-    levels = ("x86-64-v2", LEVEL)  # by GCC, whose sanitizers the variants are built with
+    levels = ("x86-64-v2", LEVEL)  # built by GCC, whose sanitizers the variants use
     request = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
     plan = look_for_wheel(session, NamedTarget(python=Path(sys.executable)), request)
     context = open_run(session, plan.request, Path(sys.executable))
@@ -152,7 +152,7 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
 
 
 def _same(file: str, one: Path, other: Path) -> bool:
-    """Whether a C file, and what it includes from beside it, is the same in two source trees."""
+    """Return True if a C file, and the files that it includes from its directory, are the same in two source trees."""
     ours, theirs = ((tree / file).read_text("utf-8", "replace") for tree in (one, other))
     beside = {str(Path(file).parent / name) for name in _INCLUDES.findall(ours)} - {file}
     return ours == theirs and all(_same(name, one, other) for name in beside if (one / name).is_file())

@@ -1,4 +1,4 @@
-"""What packs, unpacks, encodes and decodes rows by our own kernels equals Pillow's, and lets other threads run."""
+"""Our kernels pack, unpack, encode and decode rows as Pillow does, and release the GIL meanwhile."""
 
 import json
 from pathlib import Path

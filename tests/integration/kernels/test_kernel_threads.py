@@ -1,8 +1,7 @@
-"""Kernels in several threads: races, by ThreadSanitizer, with own and with shared images; and who waits for the GIL.
+"""Kernels in several threads, with images of their own and shared ones: races, and releases of the GIL.
 
-Each operation has threads too, and splits pictures of any size.
-
-What only clang compiles is left out: the compiler that brings the sanitizer is GCC.
+ThreadSanitizer detects the races. Each operation also has threads of its own, and splits pictures of any size. Kernels
+that only clang compiles are left out: the sanitizer comes with GCC.
 """
 
 import json
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.slow
 SANITIZE = "-fsanitize=thread"
 FOUND = 66
 RACE = (r"(\n +)(fi_copy_margin\()", r"\1static int calls;\1calls++;\1\2")
-"""Behind the release of the GIL."""
+"""Injects a race after the GIL is released."""
 
 
 def find_runtime() -> Path:
@@ -62,7 +61,7 @@ def test_a_race_is_found(build: KernelsBuild) -> None:
 
 
 def who_runs_meanwhile(stack: ProofStack) -> dict[str, bool]:
-    """Return for each operation whether another thread ran."""
+    """Return for each operation whether another thread ran during it."""
     released: dict[str, bool] = json.loads(run_script(stack, "runs_meanwhile.py")[0])
     return released
 

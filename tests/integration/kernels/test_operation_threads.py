@@ -1,6 +1,6 @@
-"""Threads inside one operation: none unless they are asked for, and with them the same pixels.
+"""Threads within one operation: none unless requested, and the same pixels with them.
 
-The box blur, which only clang compiles, is not in this build. Its check by `make -C recipes/kernels check` has threads.
+The box blur, which only clang compiles, is not in this build. `make -C recipes/kernels check` tests it with threads.
 """
 
 import json
@@ -13,23 +13,23 @@ from fastinstall.proof.runs import ProofStack
 
 pytestmark = pytest.mark.slow
 SPLIT = "-DFI_SHARE_BYTES=1"
-"""Pictures of any size are split."""
+"""Makes operations split pictures of any size."""
 BEGINS = (
     *("resize/", "thumbnail/", "reduce/", "box-blur/", "gaussian-blur/", "unsharp-mask/", "rotate/", "transform/"),
     *("median/", "smallest/", "largest/"),
 )
 WRONG = (r"\.first = \(int\)next\}", ".first = (int)next + (i > 1)}")
-"""The third share leaves out its first row."""
+"""Injects a fault: the third share omits its first row."""
 
 
 def split(build: KernelsBuild, name: str, pattern: str, replacement: str) -> ProofStack:
-    """A build that splits pictures of any size. What includes threads.h, which is changed, is compiled again."""
+    """Return a stack that splits pictures of any size. Files that include the changed threads.h are recompiled."""
     source = build.changed(name, "src/libImaging/threads.h", pattern, replacement)
     return build.stack(f"stack-{name}", source, flags=(*QUICKLY, SPLIT)).with_variables({THREADS: "3"})
 
 
 def run(ours: ProofStack, word: str, **variables: str) -> object:
-    variables["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of a fork where threads run
+    variables["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # Python warns of forks while threads run
     return json.loads(run_script(ours, "operation_threads.py", word, **variables)[0])
 
 

@@ -1,4 +1,4 @@
-"""PNG files are read by our own kernels as by Pillow, cut or wrong ones too, and written with the same rows."""
+"""Our kernels read PNG files as Pillow does, including truncated and invalid ones, and write the same rows."""
 
 import json
 from pathlib import Path
@@ -15,13 +15,13 @@ PLACE = "src/libImaging"
 
 @pytest.fixture(scope="module")
 def saved(build: KernelsBuild) -> list[str]:
-    """What the official wheel saves."""
+    """Return the output of the script that saves PNG files, with the official wheel."""
     return run(build.reference, "png_saved.py")
 
 
 @pytest.fixture(scope="module")
 def loaded(build: KernelsBuild) -> list[str]:
-    """What the official wheel reads."""
+    """Return the output of the script that reads PNG files, with the official wheel."""
     return run(build.reference, "png_loaded.py")
 
 

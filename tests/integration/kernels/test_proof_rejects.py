@@ -1,6 +1,6 @@
-"""The proof refuses what has to be refused: faults of kernels, slow builds, misplaced cores.
+"""The proof rejects faulty kernels, slow builds and misplaced cores.
 
-Each build is made by the real commands; only what a test changes is compiled again.
+Each build is made by the real commands; only files that a test changes are recompiled.
 """
 
 import re
@@ -29,7 +29,7 @@ from whole_proof.variant import SanitizedVariant, compile_core
 PLACE = "src/libImaging"
 WIDTHS, PEAK, LITTLE = "vector_widths.py", "peak_of_resize.py", "little_memory.py"
 NO_SPARE_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "16384", "MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_TOP_PAD_": "0"}
-"""Each large block is mapped by itself, so that a limit of the address space meets it."""
+"""Maps each large block separately, so that a limit of the address space applies to it."""
 
 
 def cases(
@@ -50,10 +50,10 @@ class Fault:
     """A mistake that a kernel could have.
 
     Attributes:
-        file: where.
-        pattern: what is changed there.
-        replacement: to what.
-        begins: how the cases begin that show it.
+        file: the source file.
+        pattern: the text to replace, a regular expression.
+        replacement: its replacement.
+        begins: beginnings of the names of cases that show the mistake.
     """
 
     file: str
@@ -336,12 +336,12 @@ RETRY = {
         r"\1return ImagingFilter__source(im, xsize, ysize, kernel, offset);",
     ),
 }
-"""What calls Pillow's own function although Python's error is set."""
+"""Faults that call Pillow's own function although Python's error is set."""
 
 
 @pytest.fixture(scope="module")
 def official(build: KernelsBuild) -> list[str]:
-    """What the official wheel gives."""
+    """Return the output of the script with the official wheel."""
     return run_script(build.reference, WIDTHS)
 
 
@@ -374,12 +374,12 @@ def test_features_and_versions_are_the_official_ones_except_zlib(build: KernelsB
     assert "libjpeg_turbo: True 3.2.0" in fast
     differing = [line for line in fast if line not in official]
     assert (len(fast), [line.partition(":")[0] for line in differing]) == (len(official), ["zlib"])
-    assert differing[0].endswith(".zlib-ng")  # linked into the core; the official wheel reports the machine's
+    assert differing[0].endswith(".zlib-ng")  # linked into our core; the official wheel reports another zlib
 
 
 def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBuild, ours: ProofStack) -> None:
     fast, official = (run_script(stack, PEAK) for stack in (ours, build.reference))
-    assert int(fast[0]) <= int(official[0]) + 2  # megabytes
+    assert int(fast[0]) <= int(official[0]) + 2  # both in megabytes
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: KernelsBui
 
 @pytest.fixture(scope="module")
 def several(build: KernelsBuild) -> BaseWheel:
-    """The official wheel once more, for cores of several levels."""
+    """Return the official wheel, unpacked once more for cores of several levels."""
     suffix = build.request.interpreter.extension_suffix
     assert build.request.base_wheel is not None
     return open_base_wheel(build.request.base_wheel, "PIL", suffix, build.scratch / "several")

@@ -1,4 +1,4 @@
-"""Projects of uv, poetry and pdm on a local index, with a Pillow that is one text file, to pin and to lock."""
+"""Projects of uv, poetry and pdm on a local index, with a one-file Pillow, to pin and to lock."""
 
 import json
 import platform
@@ -21,7 +21,7 @@ from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin
 from fastinstall.pins.recognition import project_of, read_project_pin
 
 OURS, STOCK = "2.0+simd.v2", "3.0"
-"""Versions of Pillow: our build, and the newest that the index has."""
+"""Versions of Pillow: our build, and the newest one on the index."""
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _TAG = f"cp{PYTHON.replace('.', '')}-cp{PYTHON.replace('.', '')}-manylinux_2_17_{platform.machine()}"
@@ -37,15 +37,15 @@ _MORE = {"uv": "\n[tool.uv]\npackage = false\n", "poetry": OF_POETRY, "pdm": OF_
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """A project with an environment that has our stack.
+    """A project whose environment has our stack.
 
     Attributes:
-        directory: of the project.
-        manager: its tool.
-        variables: for its commands.
+        directory: the project's directory.
+        manager: the name of its tool.
+        variables: environment variables for its commands.
         tools: the directory of poetry and pdm.
-        index: that everybody asks.
-        version: of our build.
+        index: the index of all tools.
+        version: the version of our build.
     """
 
     directory: Path
@@ -67,7 +67,7 @@ class Gallery:
 
     @property
     def wheel(self) -> Path:
-        """Our build."""
+        """Write the wheel of our build, and return it."""
         name = f"pillow-{self.version}-{_TAG}.whl"
         wheel = Path(self.variables["HOME"], name)
         wheel.write_bytes(_pillow(self.version, _TAG))
@@ -87,21 +87,21 @@ class Gallery:
 
     @property
     def installed(self) -> str:
-        """What the Pillow in place calls itself."""
+        """Return the version written in the installed Pillow."""
         return (self.venv.site_packages / "PIL.py").read_text()
 
     def tool(self, *words: str) -> Result:
-        """Run the project's tool in it."""
+        """Run the project's tool in the project."""
         program = UV if self.manager == "uv" else self.tools / self.manager
         return run((program, *words), self.variables, directory=self.directory)
 
     @property
     def wheels(self) -> Path:
-        """Where its build is kept for its tool."""
+        """Return the directory that keeps our build for the project's tool."""
         return Path(self.variables["HOME"], "wheels", self.directory.name)
 
     def change(self, wheels: Path | None = None) -> ProjectChange:
-        """Make the change that pins the stack in it."""
+        """Return the change that pins the stack in the project."""
         request = PinRequest(
             prefix=self.venv.prefix,
             project=self.project,
@@ -112,33 +112,33 @@ class Gallery:
         return make_pin(request, self.variables)
 
     def pin(self, wheels: Path | None = None) -> str:
-        """Pin the stack in it, as a person does: the diff goes to git."""
+        """Pin the stack in the project by giving the diff to git, as a person does; return the diff."""
         change = self.change(wheels)
         self.apply(change.diff)
         return change.diff
 
     def apply(self, diff: str, *flags: str) -> None:
-        """Have git apply a diff in the project's directory."""
+        """Apply a diff to the project with git."""
         patch = Path(self.variables["HOME"], "pin.patch")
         patch.write_bytes(diff.encode())
         done = run(("git", "apply", *flags, patch), self.variables, directory=self.directory)
         assert done.exit_code == 0, done.text
 
     def state(self) -> PinState | None:
-        """What its manifest says of a pin."""
+        """Return the state of the pin in the project's manifest."""
         place = self.venv.prefix / RECEIPT
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps({"distribution": "pillow", "version": self.version}))
         return read_project_pin(self.venv.prefix)
 
     def write(self, manifest: str) -> None:
-        """Write its manifest, with what its tool needs to ask the local index."""
+        """Write the manifest, with settings that make the tool ask the local index."""
         self.manifest.write_text(manifest + _MORE[self.manager].format(url=self.index.url))
 
 
 @contextmanager
 def galleries(sandbox: Sandbox, tools: ProjectTools) -> Iterator["Galleries"]:
-    """Makes projects while the block lasts."""
+    """Yield a factory of projects."""
     with serving() as index:
         _offer(index)
         yield Galleries(sandbox=sandbox, tools=tools, index=index)
@@ -149,9 +149,9 @@ class Galleries:
     """Makes projects.
 
     Attributes:
-        sandbox: where.
+        sandbox: contains the projects.
         tools: poetry and pdm.
-        index: that everybody asks.
+        index: the index of all tools.
     """
 
     sandbox: Sandbox
@@ -159,7 +159,7 @@ class Galleries:
     index: SimpleIndex
 
     def make(self, manager: str, name: str, manifest: str = MANIFEST) -> Gallery:
-        """A project that is not locked yet; its environment has our Pillow and nothing else."""
+        """Return a project without a lock; its environment has our Pillow and nothing else."""
         directory = self.sandbox.root / name
         directory.mkdir(parents=True)
         gallery = Gallery(
@@ -179,7 +179,7 @@ class Galleries:
         installed = gallery.venv.uv("install", "--no-index", "--no-deps", str(gallery.wheel))
         assert installed.exit_code == 0, installed.text
         direct = gallery.venv.site_packages / f"pillow-{OURS}.dist-info" / "direct_url.json"
-        direct.unlink()  # a setup leaves none
+        direct.unlink()  # setups do not leave this file
         return gallery
 
     def _variables(self, directory: Path) -> dict[str, str]:
@@ -203,7 +203,7 @@ def _offer(index: SimpleIndex) -> None:
     index.offer("pillow", dict([_stock("2.0"), _stock(STOCK)]))
     index.offer("frame", dict([stub_wheel("frame", "1.0", "pillow>=1"), stub_wheel("frame", "2.0", "pillow>=1")]))
     index.offer("easel", dict([stub_wheel("easel", "1.0", "pillow>=1")]))
-    # Its later version cannot have our build: a resolver that must have it goes back to the earlier one.
+    # Version 2.0 excludes our build: a resolver that needs our build falls back to 1.0.
     index.offer("picky", dict([stub_wheel("picky", "1.0", "pillow>=1"), stub_wheel("picky", "2.0", "pillow>=3")]))
 
 

@@ -1,4 +1,4 @@
-"""A pin in a project of hatch: a real hatch makes the environment, with our build."""
+"""A pin in a hatch project: a real hatch creates the environment, with our build."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ SHOW = ("run", "python", "-c", "import PIL; print(open(PIL.__file__).read())")
 
 @pytest.fixture(scope="module")
 def hatch(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """hatch, in a separate environment."""
+    """Return the directory of hatch's program, installed in a separate environment."""
     root = tmp_path_factory.mktemp("hatch")
     return programs("hatch", HATCH, Sandbox(root=root, cache=shared_cache, downloads=root / "downloads"))
 
@@ -47,7 +47,7 @@ def test_hatch_keeps_the_stack_of_a_pinned_project_it_recreates(made: Galleries,
     state = gallery.state()
     assert state is not None
     assert (state.kind, state.file, state.problems) == ("hatch", gallery.manifest, ())
-    if installer == "uv":  # the environment that is there has no pip
+    if installer == "uv":  # the existing environment has no pip
         _hatch(gallery, *SHOW)
         assert gallery.installed == f"# {OURS}\n"
     for words in (("env", "remove", "default"), SHOW):
@@ -84,7 +84,7 @@ def _manifest(installer: str) -> str:
 
 
 def _hatch(gallery: Gallery, *words: str) -> None:
-    """Run hatch as in a shell where no environment is active, with the local index for pip, too."""
+    """Run hatch as in a shell without an active environment, with the local index for pip and uv."""
     ours: Mapping[str, str] = {
         **{name: value for name, value in gallery.variables.items() if name != "VIRTUAL_ENV"},
         "PIP_INDEX_URL": gallery.index.url,

@@ -1,4 +1,4 @@
-"""Pins of projects with the real uv, poetry and pdm: their own installs keep the stack, and nothing else changes."""
+"""Pins of projects with real uv, poetry and pdm: their own installs keep the stack, and nothing else changes."""
 
 import shutil
 import tomllib
@@ -143,7 +143,7 @@ def test_a_pin_that_changes_another_distribution_is_refused(made: Galleries, man
     with pytest.raises(RefusedError) as refused:
         gallery.change()
 
-    assert refused.value.details == ("picky 2.0 -> 1.0, 2.0",)  # the earlier one where our wheel runs
+    assert refused.value.details == ("picky 2.0 -> 1.0, 2.0",)  # 1.0 where our wheel runs
     assert tree_hash(gallery.directory) == before
     assert not [*gallery.wheels.glob("*")], "what is not pinned is not kept"
 

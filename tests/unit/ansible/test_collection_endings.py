@@ -1,4 +1,4 @@
-"""How a module ends; Ansible's class is played, as the real one ends the process."""
+"""How a module ends. Ansible's class is replaced by a stand-in, as the real one ends the process."""
 
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,11 +11,11 @@ ToolError = part("errors").ToolError
 
 
 class EndedError(Exception):
-    """Where Ansible would print a result and exit."""
+    """Raised where Ansible would print a result and exit."""
 
 
 class Module:
-    """Parameters in, one result out."""
+    """A stand-in for Ansible's class: takes parameters, and keeps the one result."""
 
     def __init__(self, *, check_mode: bool = False, **params: Any) -> None:
         self.check_mode, self.result = check_mode, dict[str, Any]()

@@ -1,4 +1,4 @@
-"""What is asked of fastinstall for each state, and what its answers come to; fastinstall is played by a table."""
+"""What each state asks of fastinstall, and the module's result for its answers; a table plays fastinstall."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ RISK = {"risk": "vulnerable", "summary": "a hole comes back", "items": ["CVE-1"]
 
 
 class Played:
-    """Answers to verbs, in the place of a process; what was asked is kept."""
+    """Plays the fastinstall process: answers verbs from a table, and records the commands."""
 
     def __init__(self, answers: Mapping[str, tuple[int, Any]]) -> None:
         self.answers, self.asked = answers, list[list[str]]()

@@ -1,4 +1,4 @@
-"""Advice on loading images: ranked by what was measured, marked where pictures differ, silent where nothing helps."""
+"""Advice on loading images: ordered by measured gain, marked if pictures differ, silent if nothing helps."""
 
 import shlex
 from dataclasses import replace
@@ -31,7 +31,7 @@ def recommended(advised: tuple[SpeedAdvice, ...]) -> list[str]:
 
 
 def words(advised: tuple[SpeedAdvice, ...]) -> str:
-    """Each message, its evidence, and what to do."""
+    """Return each message, its evidence, and its remedy, as lines."""
     lines: list[str] = []
     for each in advised:
         lines += [each.message, *([f"  {each.evidence}"] if each.evidence else [])]

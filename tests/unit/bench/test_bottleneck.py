@@ -1,4 +1,4 @@
-"""What limits the loading of images, by the stages, the workers' rates, the page cache, and the target rate."""
+"""What limits the loading of images, judged by stages, rates of workers, page cache, and the target rate."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from fastinstall.bench.report import LoadingLimit
 
 IN_ONE_PIECE = {"decode": 2.0, "tensor": 0.2}
 MANY = replace(WORKLOAD, files=100_000)
-"""More than the memory holds."""
+"""More files than fit into memory."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which candidates there are on a machine, and in which order they are measured."""
+"""The candidates on a machine, and the order in which they are measured."""
 
 from dataclasses import replace
 

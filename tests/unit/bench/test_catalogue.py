@@ -1,4 +1,4 @@
-"""What all adapters and stores promise, read from their files; another one is one file, which nothing else names."""
+"""The contract of all adapters and stores, read from their files: a new one is one file, which no other names."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ each_adapter = pytest.mark.parametrize("way", all_adapters(), ids=lambda way: wa
 
 
 def imported(nodes: object) -> set[str]:
-    """Packages that statements import, those of their own package aside."""
+    """Return the top-level packages that statements import, without relative imports."""
     found: set[str] = set()
     for each in nodes:  # type: ignore[attr-defined]  # an iterable of nodes
         if isinstance(each, ast.Import):
@@ -94,7 +94,7 @@ def test_a_file_runs_on_old_pythons_without_packages(file: Path) -> None:
 
 @pytest.fixture
 def beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """One more file in each of the two packages."""
+    """Add one more file to each of the two packages."""
     for package, name, text in ((adapters, "acme_raw", DECODER), (_stores, "shelf", STORE)):
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
         directory = tmp_path / name

@@ -1,4 +1,4 @@
-"""Rounds of two processes as gains."""
+"""Gains computed from the rounds of two processes."""
 
 import pytest
 

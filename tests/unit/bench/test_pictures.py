@@ -1,4 +1,4 @@
-"""Pictures as differences, and those that cannot be of the same image."""
+"""Differences between pictures, and pictures that cannot be of the same image."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Candidates as code."""
+"""Candidates as printed code."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Numbers of workers and threads to try."""
+"""Numbers of workers and threads that are tried."""
 
 import pytest
 

@@ -88,7 +88,7 @@ def test_a_sample_fits_the_time(effort: Effort) -> None:
         ("/mnt/ntfs/a", "/mnt/ntfs", "fuseblk", "disk"),
         ("/containers/a", "/containers", "fuse.fuse-overlayfs", "disk"),
         ("/box/a", "/box", "overlay", "disk"),
-        ("/dev/shm/a", "/dev/shm", "tmpfs", "memory"),  # noqa: S108 (nothing is made there)
+        ("/dev/shm/a", "/dev/shm", "tmpfs", "memory"),  # noqa: S108 (nothing is created there)
         ("/run/ram/a", "/run/ram", "ramfs", "memory"),
         ("/home/me/train", "/home", "nfs4", "network"),
         ("/scratch/train", "/scratch", "lustre", "network"),

@@ -1,4 +1,4 @@
-"""bench as a verb: candidates by name, their code, and refusals before anything is looked at."""
+"""The verb bench: candidates by name, their code, and refusals before anything is looked at."""
 
 import json
 from contextlib import ExitStack

@@ -15,7 +15,7 @@ from fastinstall.core import codec
 
 FILE = Path(__file__).parents[2] / "cases/bench/report.json"
 WHOLE = codec.open_document(BenchReport, "bench", json.loads(FILE.read_text()), file=FILE)
-"""Three workloads: small photos, with what was missing or crashed and hostile names; large ones; nothing to gain."""
+"""A report on small photos (missing and crashed candidates, hostile names), on large photos, and without gains."""
 SMALL, LARGE, NOTHING = WHOLE.workloads
 NARROW = Page(width=80)
 VERBOSE = Page(width=80, verbose=True)
@@ -30,7 +30,7 @@ def _lines(report: BenchReport, page: Page = NARROW) -> list[str]:
 
 
 def _text(report: BenchReport, page: Page = NARROW) -> str:
-    """All of it in one line, as if it had never been broken."""
+    """Return the report's text as one line, without line breaks."""
     return " ".join(" ".join(_lines(report, page)).split())
 
 

@@ -1,4 +1,4 @@
-"""Flags of bench: what they ask for; what is wrong with one is refused by its name, before anything is measured."""
+"""Flags of bench: the request they make, and refusals that name a wrong flag before anything is measured."""
 
 from pathlib import Path
 

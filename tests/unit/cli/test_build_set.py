@@ -1,4 +1,4 @@
-"""`build --set` as a command: its document, and an exit code that a missing Python does not spoil."""
+"""`build --set` as a command: its document, and an exit code that a missing Python does not change."""
 
 import json
 from contextlib import ExitStack
@@ -23,7 +23,7 @@ ABI = f"cp{str(running()).replace('.', '')}"
 
 
 def _run(home: Path, *words: str) -> int:
-    """Run it where no Python is but the one of the tests, and no index can be asked."""
+    """Run the command with the tests' Python as the only Python, and without an index; return the exit code."""
     arguments, _ = parse(("build", "--set", "--offline", "-o", str(home / "set"), *words), {}, [])
     variables = {"HOME": str(home), "PATH": "", "FASTINSTALL_CACHE_DIR": str(home / "cache")}
     context = Context(
@@ -37,7 +37,7 @@ def _run(home: Path, *words: str) -> int:
 
 
 def _put_wheel(home: Path, abi: str) -> None:
-    """Put the wheel of a Python there, as an earlier run left it."""
+    """Publish a wheel for this ABI in the set, as an earlier run would."""
     tag = f"{abi}-{abi}-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
     wheel = write_wheel(home / "built", "pillow", "13.0.0+simd.v2.v3", tag)
     publish_wheel(a_session(home), wheel, sha256(wheel), home / "set")

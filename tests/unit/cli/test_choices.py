@@ -1,4 +1,4 @@
-"""Questions of the wizard whose answers are a few values, and what each of them means."""
+"""Multiple-choice questions of the wizard, and what each answer means."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is offered at TAB is what the parser takes."""
+"""Completion offers exactly what the parser accepts."""
 
 import argparse
 import json

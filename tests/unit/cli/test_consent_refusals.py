@@ -1,4 +1,4 @@
-"""What a refusal tells to do: about a risk, without a terminal, without an environment."""
+"""What refusals tell the user to do: about a risk, without a terminal, without an environment."""
 
 from argparse import Namespace
 from contextlib import ExitStack
@@ -99,7 +99,7 @@ def test_the_same_command_names_python_only_if_the_user_did(*, names_python: boo
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory of its own, and no active environment."""
+    """Change to an empty directory, with no active environment."""
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

@@ -8,7 +8,7 @@ from fastinstall.cli.console import Console, Page, can_ask, is_dumb, page_for, w
 
 
 class _Terminal(io.StringIO):
-    """A stream that says that it is a terminal, and has no descriptor to ask for its width."""
+    """A stream that claims to be a terminal, and has no file descriptor to ask for its width."""
 
     def isatty(self) -> bool:
         return True

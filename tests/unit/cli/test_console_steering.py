@@ -1,4 +1,4 @@
-"""What comes from files and metadata of others is printed, and steers no terminal."""
+"""Text from files and metadata of other programs is printed without terminal control characters."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What `doctor --fix` does not try to mend: a GPU's driver is none of the image stack's business."""
+"""What `doctor --fix` leaves alone: a GPU's driver is not part of the image stack."""
 
 import pytest
 from support.values.builders import environment, healthy_facts

@@ -1,4 +1,4 @@
-"""Doctor's flags that name what is examined exclude each other, and bad ones are refused by name."""
+"""Doctor's flags that select environments exclude each other, and wrong ones are refused by name."""
 
 from contextlib import ExitStack
 from pathlib import Path

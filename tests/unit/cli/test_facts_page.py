@@ -1,4 +1,4 @@
-"""Facts as text."""
+"""The text of facts."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`guard check` on the command line: text, JSON, silence, exit codes. No environment is there to be found."""
+"""`guard check` on the command line: text, JSON, silence and exit codes, on a machine without environments."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`guard status` as text: what is there, what is wrong with it, and what it has told."""
+"""`guard status` as text: the guard's parts, their problems, and what it has reported."""
 
 from pathlib import PurePath
 

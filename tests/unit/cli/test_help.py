@@ -1,4 +1,4 @@
-"""`--help` fits a screen, `--help-all` tells everything, and their examples can be typed."""
+"""`--help` fits a screen, `--help-all` lists everything, and the examples in both can be typed."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""A flag that would do nothing is refused, unless a variable or a setting says it for other runs too."""
+"""A flag without effect is refused; a variable or a setting without effect is not, as it may serve other runs."""
 
 from contextlib import ExitStack
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What `inspect --redact` takes out, and what it leaves."""
+"""What `inspect --redact` removes, and what it keeps."""
 
 from pathlib import PurePosixPath
 from typing import Any

@@ -20,7 +20,7 @@ def toml(directory: Path, text: str) -> Path:
 
 
 def test_every_field_of_a_request_has_its_option() -> None:
-    nobodys = {"avoid"}  # what a failed proof asks for
+    nobodys = {"avoid"}  # requested by a failed proof, not by a user
     assert {option.field for option in REQUEST_OPTIONS} == set(Request.__dataclass_fields__) - nobodys
 
 

@@ -1,4 +1,4 @@
-"""The man page says what the parser knows; that the file is current is tests/repository/docs/test_reference.py's."""
+"""The man page says what the parser knows; tests/repository/docs/test_reference.py checks that the file is current."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A plan as text: short for a person, with every step and reason where more is asked for."""
+"""A plan as text: short by default, with every step and reason on request."""
 
 import re
 from dataclasses import replace
@@ -178,7 +178,7 @@ def test_only_unbreakable_text_is_wider_than_the_terminal(width: int) -> None:
 
 
 def _is_one_word(line: str) -> bool:
-    """It is a path that stays whole, perhaps behind the name of its row."""
+    """Return True if the line's value is a single word, such as a path, which is never broken."""
     return len(line[14:].split()) == 1
 
 

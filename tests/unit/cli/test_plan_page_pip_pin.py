@@ -1,4 +1,4 @@
-"""A pin for pip in a plan: what is put where, and what it costs."""
+"""A pin for pip in a plan: which files it writes, and what it costs."""
 
 from pathlib import PurePosixPath
 

@@ -1,4 +1,4 @@
-"""How the program was called."""
+"""The name by which the user called the program."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from fastinstall.cli.program import OPTION, name_program
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """The script of an environment, not on PATH."""
+    """Return a script in an environment that is not on PATH."""
     return _make_script(tmp_path / "my venv")
 
 
@@ -61,7 +61,7 @@ def test_a_program_of_somebodys_own_says_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_a_temporary_environment_is_called_by_its_maker(tmp_path: Path, prefix: str, program: str) -> None:
-    """Paths as uv 0.13 and pipx 1.18 and 1.2 make them; uvx puts its own on PATH."""
+    """Paths are those of uv 0.13 and pipx 1.18 and 1.2; uvx puts its environment on PATH."""
     script = _make_script(tmp_path / prefix)
     assert _find(script, script.parent) == program
     metadata = tmp_path / prefix / "lib/python3.11/site-packages/fastinstall-0.1.0.dist-info"

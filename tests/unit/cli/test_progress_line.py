@@ -1,4 +1,4 @@
-"""The line that tells how a run goes on, without a terminal and without waiting."""
+"""The line that shows a run's progress, without a terminal and without waiting."""
 
 import pytest
 from support.suite.golden import Golden

@@ -1,4 +1,4 @@
-"""Questions in lines: numbers, words, and no escape code, whatever the answers hold."""
+"""Questions as lines of text: numbered answers, words, and no escape codes, whatever the answers contain."""
 
 import io
 

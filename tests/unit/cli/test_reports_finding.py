@@ -1,4 +1,4 @@
-"""What doctor prints of one finding: the command that verifies it, where there is something to verify."""
+"""What doctor prints of one finding: the command that verifies it, if anything can be verified."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where the results of doctor go: what is printed, and the exit code."""
+"""Output of doctor's results: what is printed, and the exit code."""
 
 from dataclasses import replace
 from pathlib import Path, PurePath

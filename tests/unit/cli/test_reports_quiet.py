@@ -1,4 +1,4 @@
-"""What --quiet says: nothing, or a line for each environment, whose command repairs."""
+"""What --quiet prints: nothing, or for each environment a line with a command that repairs it."""
 
 from dataclasses import replace
 from pathlib import Path, PurePath

@@ -1,4 +1,4 @@
-"""The reports on all environments, as text: a line for each, details where something is wrong."""
+"""Reports on all environments as text: a line for each, and details of those with problems."""
 
 from dataclasses import replace
 from pathlib import Path, PurePath

@@ -1,4 +1,4 @@
-"""What a setup ends with."""
+"""The last message of a setup."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The screens on the page about the wizard are those that it shows."""
+"""The screens on the wizard's page are those that the wizard shows."""
 
 import re
 from pathlib import Path

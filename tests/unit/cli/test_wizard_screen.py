@@ -1,4 +1,4 @@
-"""The first screen names what was found in a line each, and whatever a plan changes outside of the cache."""
+"""The wizard's first screen has a line for each fact, and names all changes that the plan makes outside the cache."""
 
 from dataclasses import replace
 from pathlib import Path, PurePosixPath

@@ -1,4 +1,4 @@
-"""Which environment is meant, asked of somebody without a terminal."""
+"""Which environment to change, asked of a user without a terminal."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever a flag can ask for, the wizard can be asked for too, and each question can be taken back."""
+"""The wizard can ask for whatever flags can ask for, and each answer can be undone."""
 
 from dataclasses import replace
 from pathlib import Path

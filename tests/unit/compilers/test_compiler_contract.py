@@ -1,4 +1,4 @@
-"""A compiler is one class in one file and a word in a list: nobody else knows which there are."""
+"""A compiler is one class in one file, and a word in a list; no other module names it."""
 
 import ast
 import re
@@ -28,17 +28,17 @@ NAMES = {
     "compilers/conda.py": re.compile(r"c-compiler|ToolchainSource\.CONDA"),
     "compilers/system.py": re.compile(r"ToolchainSource\.SYSTEM"),
 }
-"""What only the file of a compiler says."""
+"""Words that only the file of a compiler may contain."""
 
 
 def saying(pattern: re.Pattern[str]) -> list[str]:
-    """The modules of the package whose code says something; comments and docstrings may."""
+    """List the package's modules whose code matches a pattern; comments and docstrings do not count."""
     texts = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     return sorted(name for name, text in texts.items() if pattern.search(text) and pattern.search(strip(text)))
 
 
 def strip(text: str) -> str:
-    """The code without comments and docstrings."""
+    """Return the code without comments and docstrings."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -73,7 +73,7 @@ def test_a_wheel_of_an_unknown_compiler_is_refused() -> None:
 
 
 class _Tiny(WheelCompiler):
-    """Another compiler in a wheel, for whatever is built."""
+    """One more compiler from a wheel, which can build everything."""
 
     word = ToolchainSource.CLANG
     choice = "tinycc"

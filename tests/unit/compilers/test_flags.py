@@ -1,4 +1,4 @@
-"""Which flags a build gets for a level, of those that its compiler accepts."""
+"""The flags of a build for a level, limited to those that its compiler accepts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is made of what conda prints."""
+"""Parsing of conda's output."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Engines' failures, for people."""
+"""Messages for failures of engines."""
 
 from pathlib import Path
 

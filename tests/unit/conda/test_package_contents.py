@@ -1,4 +1,4 @@
-"""Which paths a package brings."""
+"""Which paths a package installs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which packages of conda's are reinstalled, and in which order, so that the libraries of PIL are theirs again."""
+"""Which conda packages are reinstalled, and in which order, so that PIL's libraries belong to them again."""
 
 from pathlib import PurePosixPath
 

@@ -1,4 +1,4 @@
-"""The configuration in an environment names our channel first, and what conda would find without it last."""
+"""An environment's channel list: ours is first, and the channels that conda would use without it follow."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is said about conda replacing the stack, before it does and after it has."""
+"""Messages before conda replaces the stack, and after it has."""
 
 import shlex
 from pathlib import PurePosixPath

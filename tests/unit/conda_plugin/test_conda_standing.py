@@ -1,4 +1,4 @@
-"""How a stack stands at a glance: from a receipt, one file, and the names of records."""
+"""The state of a stack at a glance: from a receipt, one file, and the names of conda's records."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ CORE = "lib/python3.11/site-packages/PIL/_imaging.so"
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """An environment as a setup leaves it, as far as a glance goes."""
+    """Return an environment with the few files that a glance needs, as a setup leaves them."""
     for name, content in {
         CORE: CONTENT,
         "conda-meta/history": b"",

@@ -1,4 +1,4 @@
-"""The words of `conda fastinstall`, from which conda's own flags are taken."""
+"""Words after `conda fastinstall`, without conda's own flags."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The table of architectures agrees with this machine and with itself, and nothing else names a machine."""
+"""The table of architectures matches this machine and itself, and no other module names a machine."""
 
 import ast
 import os
@@ -15,33 +15,33 @@ from fastinstall.core.architecture import ARCHITECTURES, X86_64, Architecture, a
 PACKAGE = Path(str(fastinstall.__file__)).parent
 
 NAMES = re.compile(r"x86[-_]64|amd64|i386|aarch64|arm64|armv8|linux-64")
-"""What the kernel, Debian, conda, wheels, compilers and containers call the architectures, and how levels begin."""
+"""Names of architectures in the kernel, Debian, conda, wheels, compilers and containers, and of CPU levels."""
 
 ELSEWHERE = {
     "core/architecture.py": "the table",
     "cli/options.py": "help for people, with levels as examples",
     "cli/wizard/choices.py": "what each level means for people",
 }
-"""Modules that may name a machine in a string, and why."""
+"""Modules that may name a machine in a string, each with the reason."""
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """The modules of the package that speak of a machine at all, by their paths."""
+    """Return the package's modules that mention machines, by path."""
     texts = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     spoken = re.compile(f"{NAMES.pattern}|X86_64|AARCH64")
     return {name: ast.parse(text) for name, text in sorted(texts.items()) if spoken.search(text)}
 
 
 def naming(tree: ast.Module) -> list[int]:
-    """The lines with a string that names a machine; docstrings may."""
+    """List the lines with a string that names a machine, docstrings excluded."""
     told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in told]
     return [node.lineno for node in constants if NAMES.search(ast.unparse(node))]
 
 
 def comparing(tree: ast.Module) -> list[int]:
-    """The lines that compare with one architecture of the table; those are looked up by."""
+    """List the lines that compare with a single architecture: values should be looked up in the table instead."""
     keys = ("", ".machine", ".title", ".platform", ".target")
     single = {f"{name}{key}" for name in ("X86_64", "AARCH64") for key in keys}
     compared = ((node, (node.left, *node.comparators)) for node in ast.walk(tree) if isinstance(node, ast.Compare))

@@ -1,4 +1,4 @@
-"""Which caches are ours alone: what others could have put there, and what ordinary machines look like."""
+"""Which caches are private to the user: what others could have planted, and what ordinary machines look like."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath

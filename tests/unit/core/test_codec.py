@@ -134,7 +134,7 @@ def test_events_bear_their_tag_too() -> None:
 
 
 def _broken(value: Any, path: str, replacement: Any) -> Any:
-    """The JSON of a value with one item replaced, or taken away (...)."""
+    """Return the JSON of a value with one item replaced, or removed (...)."""
     data = encode(value)
     *parents, last = path.split(".")
     place = data

@@ -1,4 +1,4 @@
-"""A copy has all that a file has, and shares nothing with it."""
+"""A copy has the content, mode and times of a file, and shares nothing with it."""
 
 import errno
 import os
@@ -53,7 +53,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """A stand-in for filesystems and kernels that are not at hand."""
+    """Make copy_file_range(2) fail, as on some filesystems and kernels."""
 
     def refuse(*_arguments: object) -> int:
         raise OSError(number, os.strerror(number))

@@ -1,4 +1,4 @@
-"""What somebody put where a file is expected is refused at once, whatever it is; and everybody reads by this reader."""
+"""Anything but a regular file, where one is expected, is refused at once; all modules read foreign files this way."""
 
 import ast
 import os
@@ -108,7 +108,7 @@ OWN = {
     "proof": "what its own runs wrote",
     "core": "the kernel's, and the reader",
 }
-"""Who reads in another way, and why that is safe."""
+"""Modules that read files in another way, and why that is safe."""
 
 
 def test_whoever_reads_what_is_not_ours_reads_it_by_this_reader() -> None:

@@ -1,4 +1,4 @@
-"""Who holds a lock, out of the kernel's own list."""
+"""The holder of a lock, from the kernel's own list."""
 
 import os
 

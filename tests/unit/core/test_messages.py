@@ -1,4 +1,4 @@
-"""Commands in texts, spelled as the program was called."""
+"""Commands in messages use the name by which the program was called."""
 
 import pytest
 

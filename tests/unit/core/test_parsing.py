@@ -1,4 +1,4 @@
-"""Whatever is wrong with a document, its parser says so in one way, and names the file."""
+"""Whatever is wrong with a document, its parser raises one kind of error, which names the file."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def test_unusable_json_is_refused_naming_its_file(text: str) -> None:
     with pytest.raises(DocumentError, match=r"x/receipt\.json: not JSON: ") as caught:
         parse_json(text, file="x/receipt.json")
     assert HOSTILE_JSON[text] in caught.value.problem
-    with pytest.raises(ValueError):  # noqa: PT011 (the same one, for readers that pass over it)
+    with pytest.raises(ValueError):  # noqa: PT011 (the same error, for callers that skip such files)
         json_data(text.encode())
 
 

@@ -1,4 +1,4 @@
-"""What the kernel refused, in words."""
+"""Refusals by the kernel, as messages."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from fastinstall.core.refused_writes import advice, reason
 
 
 def refused(number: int, *names: str | None) -> OSError:
-    """As Python raises it."""
+    """Return the error as Python raises it."""
     return OSError(number, os.strerror(number), *names)
 
 

@@ -1,4 +1,4 @@
-"""Trees of the cache: whatever differs from what was made, or belongs to somebody else, counts as missing."""
+"""Trees in the cache: one that was changed, or belongs to another user, counts as missing."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is secret in a text, in an address and among variables, and what stays readable."""
+"""Secrets in texts, addresses and variables, and what remains readable."""
 
 import base64
 import json

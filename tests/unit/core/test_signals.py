@@ -1,4 +1,4 @@
-"""Signals that ask for an end: heard once, not where the parent has ignored them, and nothing is split by them."""
+"""Signals that ask for an end: handled once, ignored if the parent ignores them, never tearing an operation."""
 
 import contextlib
 import signal
@@ -52,7 +52,7 @@ def test_what_follows_later_is_heard_again(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_the_parent_ignores_stays_ignored() -> None:
-    """As under nohup(1)."""
+    """nohup(1) starts programs in this way."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with handle_interruptions():
         signal.raise_signal(signal.SIGHUP)
@@ -100,7 +100,7 @@ SCENES = {
 def test_an_interruption_at_any_moment_is_an_interruption(
     scene: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Never another exception, such as "release unlocked lock"; nothing waits for ever, and nothing is left."""
+    """No other exception may appear, such as "release unlocked lock"; nothing waits for ever, and nothing is left."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     threads = threading.active_count()
     handlers = [signal.getsignal(number) for number in ENDING]
@@ -120,7 +120,7 @@ def test_an_interruption_at_any_moment_is_an_interruption(
 def test_an_interruption_at_any_moment_gives_a_lock_back(
     hold: Callable[[Path], contextlib.AbstractContextManager[None]], tmp_path: Path
 ) -> None:
-    """The same process takes it again, to undo what it has begun."""
+    """The same process must be able to lock again, to undo its changes."""
 
     def scene() -> None:
         with hold(tmp_path):

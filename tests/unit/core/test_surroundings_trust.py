@@ -1,4 +1,4 @@
-"""Whom a place is trusted to: what anybody could have put there, and what ordinary machines look like."""
+"""Which users a place must be trusted to: what others could have planted, and what ordinary machines look like."""
 
 from pathlib import PurePosixPath
 

@@ -1,4 +1,4 @@
-"""A value made by `@immutable` behaves as the dataclass that it stands for."""
+"""A class made by `@immutable` behaves like a dataclass."""
 
 from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
 
@@ -9,7 +9,7 @@ from fastinstall.core.values import immutable
 
 @immutable
 class Place:
-    """A value."""
+    """A class made by `@immutable`."""
 
     name: str
     size: int = 3
@@ -18,13 +18,13 @@ class Place:
 
     @property
     def long(self) -> str:
-        """Something that follows from it."""
+        """Return a value computed from the fields."""
         return self.name * self.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usual:
-    """The same, as `dataclasses` makes it."""
+    """The same class, made by `dataclasses`."""
 
     name: str
     size: int = 3
@@ -43,39 +43,39 @@ def test_it_is_made_by_keyword_with_defaults_of_its_own() -> None:
 def test_missing_or_unknown_fields_are_refused_as_by_a_dataclass(given: dict[str, object]) -> None:
     for made in (Place, Usual):
         with pytest.raises(TypeError):
-            made(**given)  # type: ignore[arg-type]  # that is what is tested
+            made(**given)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(TypeError):
-        Place("a")  # type: ignore[call-arg]  # likewise
+        Place("a")  # type: ignore[call-arg]  # wrong on purpose
 
 
 def test_it_never_changes() -> None:
     place = Place(name="a")
     with pytest.raises(FrozenInstanceError):
-        place.name = "b"  # type: ignore[misc]  # that is what is tested
+        place.name = "b"  # type: ignore[misc]  # wrong on purpose
     with pytest.raises(FrozenInstanceError):
         del place.name
     with pytest.raises(FrozenInstanceError):
-        place.other = 1  # type: ignore[attr-defined]  # likewise
+        place.other = 1  # type: ignore[attr-defined]  # wrong on purpose
     assert not hasattr(place, "__dict__")
 
 
 def test_two_are_equal_whose_fields_are() -> None:
     assert Place(name="a") == Place(name="a")
     assert Place(name="a") != Place(name="b")
-    assert Place(name="a") != Usual(name="a")  # type: ignore[comparison-overlap]  # that is what is tested
+    assert Place(name="a") != Usual(name="a")  # type: ignore[comparison-overlap]  # wrong on purpose
     assert len({Hashable(name="a"), Hashable(name="a"), Hashable(name="b")}) == 2
 
 
 @immutable
 class Hashable:
-    """A value whose fields can be hashed."""
+    """A class whose fields are hashable."""
 
     name: str
 
 
 @immutable
 class Empty:
-    """A value without fields."""
+    """A class without fields."""
 
 
 def test_values_without_fields_are_equal() -> None:

@@ -1,4 +1,4 @@
-"""Plain ranges are judged without the `packaging` library, and as it judges them."""
+"""Simple version ranges are judged without the `packaging` library, with the same results."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Whose a file is, by its path alone."""
+"""The owner of a file, judged by its path alone."""
 
 from datetime import date
 from pathlib import PurePath

@@ -1,4 +1,4 @@
-"""Drivers and CUDA versions against each other, by the dated tables."""
+"""Drivers and CUDA versions compared with the dated tables."""
 
 import pytest
 

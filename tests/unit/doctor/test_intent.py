@@ -1,4 +1,4 @@
-"""What was meant by a Pillow in the place of ours: who asked for it, at which version, and who requires it."""
+"""Why another Pillow is in the place of ours: who asked for it, at which version, and who requires it."""
 
 from typing import Any
 

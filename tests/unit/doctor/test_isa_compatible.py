@@ -1,4 +1,4 @@
-"""What becomes of code on a CPU, and which copy of a core a CPU gets."""
+"""Whether code runs on a CPU, and which copy of a core a CPU gets."""
 
 from dataclasses import replace
 from pathlib import PurePosixPath

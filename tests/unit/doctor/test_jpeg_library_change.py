@@ -1,4 +1,4 @@
-"""How a libjpeg differs from the one that was set up."""
+"""Differences between a libjpeg and the one that was set up."""
 
 from dataclasses import replace
 from pathlib import PurePosixPath

@@ -1,4 +1,4 @@
-"""What a process has mapped, held against the simulation, and the libraries as a table."""
+"""What a process has mapped, compared with the simulation, and the libraries as a table."""
 
 from datetime import date
 from pathlib import PurePath, PurePosixPath
@@ -22,7 +22,7 @@ def disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> list[tuple[
 
 
 def with_zlib(path: PurePosixPath = SYSTEM_ZLIB) -> Linkage:
-    """The simulation of a core that needs the system's zlib too."""
+    """Return the simulation of a core that also needs the system's zlib."""
     zlib = LoadedFile(path=path, name="libz.so.1", soname="libz.so.1", reason="ld.so.cache", needed_by=CORE)
     return Linkage(modules=SIMULATED.modules, files=(*SIMULATED.files, zlib))
 

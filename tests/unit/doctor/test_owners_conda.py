@@ -1,4 +1,4 @@
-"""Which package of conda's a file belongs to, by its path."""
+"""The conda package that a file belongs to, by its path."""
 
 from datetime import date
 from pathlib import PurePosixPath

@@ -1,6 +1,7 @@
-"""Each file of tests/cases/checks: an environment, and what doctor must say (see support/values/check_cases.py).
+"""Each file of tests/cases/checks: an environment, and the findings that doctor must report on it.
 
-No finding that is not expected may be a warning or an error, and those that are can be verified by a command.
+The format is in support/values/check_cases.py. Unexpected findings may not be warnings or errors, and a warning or an
+error has a command that verifies it.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every check promises, whichever it is."""
+"""The contract of every check."""
 
 import inspect
 import re
@@ -22,7 +22,7 @@ from fastinstall.model.receipt import Receipt
 PAGE = Path(__file__).parents[3] / "docs/reference/checks.md"
 PROGRAMS = ("fastinstall", "uv", "conda", "/srv/images/env/bin/python")
 UNNAMED = {"conda-records": Status.SKIPPED}
-"""What has nothing to say where conda manages nothing."""
+"""Checks that report nothing for environments without conda."""
 SITUATIONS = {
     "healthy": (healthy_facts, receipt()),
     "swapped": (stock_facts, receipt()),

@@ -1,4 +1,4 @@
-"""Running checks: choosing them, surviving their crashes, summing them up, at little cost."""
+"""Running checks: choosing them, surviving their crashes, summarising them, at little cost."""
 
 import sys
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def finding(status: Status) -> Finding:
 
 @pytest.fixture
 def crashing_check(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A check of the user's, standing where `guards` is: it says one thing and dies."""
+    """Replace the check `guards` by one that reports one finding and crashes; return its name."""
     module = ModuleType("fastinstall.doctor.checks.guards")
 
     def check(_context: CheckContext) -> Iterator[Finding]:

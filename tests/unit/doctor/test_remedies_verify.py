@@ -1,4 +1,4 @@
-"""The commands that show what a verdict rests on can be pasted, whatever the files are called."""
+"""The commands that verify a finding can be pasted, whatever the files are called."""
 
 import ast
 import shlex
@@ -17,7 +17,7 @@ ODD = PurePosixPath('/srv/it\'s $HOME; (odd) & "more"/lib one.so')
 
 
 def odd_context() -> CheckContext:
-    """An environment at an odd place."""
+    """Return a context for an environment at an unusual path."""
     facts = changed(healthy_facts(), {"environment": {"prefix": str(ODD.parent), "python": f"{ODD.parent}/python"}})
     return CheckContext(facts=facts, receipt=receipt(), recipe=recipe(), today=date(2026, 11, 22), tool_version="1")
 

@@ -1,4 +1,4 @@
-"""Reading dynamic sections: right, and never anything but an ElfError from a file that is damaged."""
+"""Reading dynamic sections: correct, and an ElfError from damaged files, never another exception."""
 
 import os
 import struct

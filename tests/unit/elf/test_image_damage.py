@@ -1,4 +1,4 @@
-"""Whatever stands in a file, every reader ends soon, with an answer or an ElfError."""
+"""Whatever a file contains, every reader ends soon, with an answer or an ElfError."""
 
 import os
 import random
@@ -35,18 +35,18 @@ PROGRAM_BITS = 1
 
 
 def sections_of(path: Path) -> tuple[Section, ...]:
-    """`read_sections`, with a path."""
+    """Call `read_sections` with a path."""
     with open_image(path) as image:
         return read_sections(image)
 
 
 def definitions_of(path: Path) -> object:
-    """`find_all_definitions`, of names that are there and one that is not."""
+    """Call `find_all_definitions` for names that exist and one that does not."""
     return find_all_definitions(path, NAMES)
 
 
 def symbols_among(path: Path) -> object:
-    """`find_defined_names`, of names that are there and one that is not."""
+    """Call `find_defined_names` for names that exist and one that does not."""
     return find_defined_names(path, NAMES)
 
 
@@ -64,7 +64,7 @@ READERS: tuple[Reader, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What readers made of damaged files: the problems by their first words, and the longest time of one reading."""
+    """Results of reading damaged files: problems by their first words, and the longest time of one reading."""
 
     readings: int
     problems: Counter[str]
@@ -76,8 +76,8 @@ def read_damaged(
 ) -> Outcome:
     """Damage a file in place `count` times, and read it with every reader each time.
 
-    An exception other than ElfError goes through, with the damage in its notes. Slow readers come in
-    `sometimes`, once in twenty times.
+    An exception other than ElfError is re-raised, with the damage in its notes. Slow readers go into `sometimes`, and
+    run once in twenty times.
     """
     problems: Counter[str] = Counter()
     longest, readings = 0.0, 0
@@ -97,7 +97,7 @@ def read_damaged(
 
 
 def damages(path: Path, seed: str, count: int) -> Iterator[list[tuple[int, bytes]]]:
-    """Write one to four other words into a file, or cut it off; yields what, and undoes it."""
+    """Overwrite one to four words of a file, or truncate it; yield the changes, then undo them."""
     chance = random.Random(seed)  # noqa: S311 (the same damage in every run)
     content = path.read_bytes()
     tables = _places(path, content)
@@ -114,7 +114,7 @@ def damages(path: Path, seed: str, count: int) -> Iterator[list[tuple[int, bytes
 
 
 def _places(path: Path, content: bytes) -> list[list[int]]:
-    """The words of each table: file header, program headers, and all that is no code or data of the program's own."""
+    """Return positions of words, by table: file header, program headers, and all sections but program code and data."""
     with open_image(path) as image:
         start, one, count, _ = image.section_headers
         tables = [(0, 64), (64, 56 * len(image.segments)), (start, one * count)]

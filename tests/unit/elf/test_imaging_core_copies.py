@@ -1,4 +1,4 @@
-"""A core that is a stub before several copies: which is loaded, what each of them is, and what is wrong with it."""
+"""A core that is a stub with several copies: which copy is loaded, what each one is, and their problems."""
 
 import hashlib
 from dataclasses import replace
@@ -35,7 +35,7 @@ BETTER = replace(
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Site-packages with a stub, its two copies and the library that they need."""
+    """Return a site-packages with a stub, its two copies and the library that they need."""
     STUB.write(tmp_path / "PIL" / "_imaging.so")
     BASELINE.write(baseline(tmp_path))
     BETTER.write(better(tmp_path))

@@ -1,4 +1,4 @@
-"""Which libraries a file is or contains, by its marks, and the fingerprint that is taken of it."""
+"""Which libraries a file is or contains, by their marks, and the file's fingerprint."""
 
 import hashlib
 from pathlib import Path
@@ -27,18 +27,18 @@ DECODERS_SIMD = bytes.fromhex("e6a72e49") * 4
 
 
 def commander(last: int) -> bytes:
-    """The copyright of a libjpeg-turbo that does not say its version."""
+    """Return the copyright of a libjpeg-turbo that does not state its version."""
     return b"\0Copyright (C) 2009-%d D. R. Commander\nCopyright (C) 1999-2006 MIYASAKA Masaru\n" % last + STANDS_FOR_6B
 
 
 def shared(constants: bytes, *more: str, machine: int = 62) -> Elf:
-    """A library of its own."""
+    """Return a shared libjpeg."""
     functions = dict.fromkeys(("jpeg_read_header", "jpeg_start_compress", *more), PLAIN)
     return Elf(soname="libjpeg.so.62", exported=functions, constants=constants, machine=machine)
 
 
 def told(identity: Identity) -> str:
-    """What is told of a libjpeg: implementation, version, interface, SIMD; "?" for what is not."""
+    """Return a libjpeg's implementation, version, interface and SIMD, with "?" for unknown values."""
     simd = {True: "SIMD", False: "no SIMD", None: "?"}[identity.simd]
     return f"{identity.implementation or '?'} {identity.version or '?'}, {identity.abi or '?'}, {simd}"
 

@@ -1,4 +1,4 @@
-"""Versions that stand in code alone."""
+"""Versions that are found only as constants in code."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a simulated process says of the libraries behind PIL's codecs: which they are, and who is bound to which."""
+"""The libraries behind PIL's codecs in a simulated process: what they are, and who is bound to them."""
 
 import re
 from dataclasses import replace
@@ -50,7 +50,7 @@ class Target:
         self.write("lib/libc.so.6", Elf(soname="libc.so.6"))
 
     def write(self, name: str, elf: Elf) -> Path:
-        """Write a file, and say where the target has it."""
+        """Write a file, and return its path within the target."""
         elf.write(self.root / name)
         return Path("/", name)
 
@@ -60,23 +60,23 @@ class Target:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Target:
-    """A target without libraries."""
+    """Return a target without libraries."""
     return Target(tmp_path)
 
 
 def bound(linkage: Linkage) -> list[tuple[str, str, str]]:
-    """Who gets what of whom."""
+    """Return each user, symbol and provider of the bindings."""
     return [(each.user.name, each.symbol, each.provider.name if each.provider else "") for each in linkage.bindings]
 
 
 def codec(linkage: Linkage, kind: str) -> Codec:
-    """The only one of a kind."""
+    """Return the only codec of a kind."""
     (found,) = (each for each in linkage.codecs if each.kind == kind)
     return found
 
 
 def binding(linkage: Linkage, user: str) -> Binding:
-    """The first of a user."""
+    """Return the first binding of a user."""
     return next(each for each in linkage.bindings if each.user.name == user)
 
 

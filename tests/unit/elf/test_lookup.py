@@ -1,4 +1,4 @@
-"""Names looked up through hash tables, references with their versions, and which definition a reference gets."""
+"""Names looked up through hash tables, references with their versions, and the definitions they are bound to."""
 
 import struct
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_a_chain_in_a_circle_is_malformed(tmp_path: Path) -> None:
 
 
 def value_of(content: bytes | bytearray, tag: int) -> int:
-    """The value of a tag of the dynamic section."""
+    """Return the value of a tag in the dynamic section."""
     position = content.rindex(struct.pack("<Q", tag))
     return int(struct.unpack_from("<Q", content, position + 8)[0])
 

@@ -1,4 +1,4 @@
-"""Symbol versions: what is needed of whom, what is defined, and no way to lead a reader round and round."""
+"""Symbol versions: required ones and defined ones; tables that loop or repeat do not hang the reader."""
 
 import struct
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_an_unknown_format_is_malformed(tmp_path: Path, tag: int) -> None:
 
 
 def test_versions_that_all_libraries_share_are_counted_each_time(tmp_path: Path) -> None:
-    """A table in which each of many libraries refers to the same long list of versions."""
+    """The table makes each of many libraries refer to the same long list of versions."""
     entries = b"".join(
         struct.pack("<HHIII", 1, 1000, 1, 1600 - 16 * number, 16 if number < 99 else 0) for number in range(100)
     )
@@ -64,7 +64,7 @@ def test_definitions_without_an_end_are_malformed(tmp_path: Path) -> None:
 
 
 def test_long_names_that_overlap_are_bounded(tmp_path: Path) -> None:
-    """Ten thousand versions whose names are all but the same fifty thousand characters."""
+    """Ten thousand versions have names that share the same fifty thousand characters."""
     count = 10_000
     names = bytes(1) + b"v" * 50_000 + b"\0"
     entries = b"".join(
@@ -76,13 +76,13 @@ def test_long_names_that_overlap_are_bounded(tmp_path: Path) -> None:
 
 
 def value_of(content: bytes | bytearray, tag: int) -> int:
-    """The value of a tag of the dynamic section."""
+    """Return the value of a tag in the dynamic section."""
     position = content.index(struct.pack("<Q", tag))
     return int(struct.unpack_from("<Q", content, position + 8)[0])
 
 
 def with_table(directory: Path, tag: int, table: bytes, strings: bytes = b"\0libx.so\0") -> Path:
-    """A file whose dynamic section speaks of one table and of strings."""
+    """Return a file whose dynamic section refers to one table and to its strings."""
     content = bytearray(Elf(constants=strings.ljust(-(-len(strings) // 8) * 8, b"\0") + table).content())
     start = content.index(strings)
     entries = ((5, start), (10, len(strings)), (tag, start + -(-len(strings) // 8) * 8), (0, 0))

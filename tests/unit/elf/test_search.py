@@ -1,4 +1,4 @@
-"""Where glibc looks: tokens, odd entries of search paths, other CPUs and versions, and rubbish in the way."""
+"""Where glibc searches: tokens, odd entries of search paths, other CPUs and versions, and invalid files in the way."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def target(tmp_path: Path) -> Target:
 
 
 def found(target: Target, *, main: Elf | None = None, **settings: object) -> str | None:
-    """Where the need of the opened library is found."""
+    """Return the path where the library needed by the core is found."""
     opened = target.start(main, **settings).open(CORE)
     return opened.scope[1].path if opened.file is not None else None
 

@@ -1,4 +1,4 @@
-"""To which file of a process a reference is bound."""
+"""Which file of a process a reference is bound to."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def library(soname: str, *functions: str, needed: tuple[str, ...] = (), flags: i
 
 
 def bound(process: SimulatedProcess, symbol: str, version: str = "", *, path: str = "/opt/core.so") -> str | None:
-    """The file that the opened one gets a symbol of."""
+    """Return the file that provides a symbol to the opened one."""
     opened = process.open(path)
     assert opened.file is not None
     (provider,) = process.providers(opened.file, [Reference(name=symbol, version=version)], opened.scope).values()

@@ -1,4 +1,4 @@
-"""A simulated process: what is mapped, in which order, why, and what a failed open leaves behind."""
+"""A simulated process: which files are mapped, in which order and why, and what a failed open leaves behind."""
 
 from pathlib import Path, PurePosixPath
 

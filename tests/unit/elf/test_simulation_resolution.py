@@ -1,4 +1,4 @@
-"""The loader's search, rule by rule, on files written for the purpose."""
+"""The loader's search, rule by rule, on files written for these tests."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ LIBRARY = Elf(soname="liba.so")
 
 
 def found(path: Path, **settings: object) -> dict[str, Path | None]:
-    """Paths by the name asked for, with no loader cache unless one is given."""
+    """Return paths by requested name; without a loader cache unless one is given."""
     cache = settings.pop("cache", path.parent / "no.cache")
     libraries = resolve_libraries(path, cache=cache, **settings)  # type: ignore[arg-type]  # (keyword by keyword)
     return {library.soname: library.path for library in libraries}

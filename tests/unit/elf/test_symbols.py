@@ -1,4 +1,4 @@
-"""Symbols, the marks of an unoptimised build, and recorded switches."""
+"""Symbols, the marks of an unoptimised build, and recorded compiler options."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What single instructions ask of a CPU, in files of a few functions written byte by byte."""
+"""What single instructions require of a CPU, in files of a few functions written byte by byte."""
 
 from pathlib import Path
 

@@ -60,7 +60,7 @@ def _names(group: dict[str, Any]) -> list[str]:
 
 
 def _assert_told(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
-    """Sentences are compared by a part of them, everything else whole."""
+    """Assert equality with the expected values; of sentences, a part is enough."""
     assert len(found) == len(wanted), found
     for each, expected in zip(found, wanted, strict=True):
         for key, item in expected.items():

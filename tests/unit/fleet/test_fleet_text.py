@@ -1,4 +1,4 @@
-"""Fleets and collected reports as text: what counts is there, and it stays short whatever the number of hosts."""
+"""Fleets and collected reports as text: the essentials are included, and many hosts do not make it long."""
 
 from pathlib import PurePath
 

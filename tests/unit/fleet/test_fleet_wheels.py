@@ -1,4 +1,4 @@
-"""What a wheelhouse has already: a wheel counts where its name, its sum and its own word say that it is the one."""
+"""Wheels that a wheelhouse already has: one counts if its name, checksum and label all agree."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ def artefact(recipe: Recipe) -> FleetArtefact:
 
 
 def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None, listed: bool = True) -> str:
-    """A wheel with nothing in it but what it says of its making."""
+    """Write a wheel that contains only its label."""
     name = f"pillow-{version}-{tags}.whl"
     told = {"recipe": "pillow-fast", "link": "bundle"} if made is None else made
     with zipfile.ZipFile(directory / name, "w") as archive:

@@ -1,4 +1,4 @@
-"""Which wheels a set has, with which Pythons they are built, and what came of them."""
+"""Which wheels a set has, which Pythons build them, and the results."""
 
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -28,7 +28,7 @@ TAG = "manylinux_2_27_x86_64.manylinux_2_28_x86_64"
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """Of somebody who has no Python but the one of the tests."""
+    """Return the session of a user whose only Python is the tests'."""
     return a_session(tmp_path, PATH="", FASTINSTALL_CACHE_DIR=str(tmp_path / "cache"))
 
 

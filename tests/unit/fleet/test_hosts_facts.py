@@ -1,4 +1,4 @@
-"""Facts files of many hosts: read in part, as strictly as the whole document is, each by itself."""
+"""Facts files of many hosts: only some keys are read, as strictly as in a whole document, and each file by itself."""
 
 import errno
 import json

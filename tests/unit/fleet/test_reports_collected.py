@@ -1,4 +1,4 @@
-"""Reports of doctor from many hosts: read one by one, counted, and what they share gathered."""
+"""Doctor reports from many hosts: read one by one and counted, with common problems grouped."""
 
 import json
 from dataclasses import replace

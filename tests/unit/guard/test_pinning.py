@@ -1,4 +1,4 @@
-"""What a pin takes back: told with both versions, and only that."""
+"""What a pin holds back: reported with both versions, and nothing else is."""
 
 import pytest
 

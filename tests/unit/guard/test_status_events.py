@@ -1,4 +1,4 @@
-"""Reading the trace: newest first, so many, and whatever is not one of its lines is passed over."""
+"""Reading the trace: newest first, up to a limit, and foreign lines are skipped."""
 
 import json
 from pathlib import Path

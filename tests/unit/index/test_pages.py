@@ -51,7 +51,7 @@ SHAPES: tuple[Any, ...] = (
     {"a": {}},
 )
 READ = {"files", "url", "hashes", "requires-python", "yanked", "size"}
-"""Keys whose values decide something."""
+"""Keys whose values are used."""
 
 
 def page(content: str, content_type: str = "text/html") -> tuple[OfferedFile, ...]:
@@ -59,7 +59,7 @@ def page(content: str, content_type: str = "text/html") -> tuple[OfferedFile, ..
 
 
 def malformed_documents() -> Iterator[tuple[str, Any]]:
-    """Yield documents with one value replaced by another of each type, or left out, and the key of it."""
+    """Yield the names of keys, and documents in which that key has a value of each other type, or is missing."""
     yield from (("the page", shape) for shape in SHAPES)
     for key in DOCUMENT:
         yield from ((key, DOCUMENT | {key: shape}) for shape in SHAPES)

@@ -13,13 +13,13 @@ INTERPRETER = healthy_facts().interpreter
 
 
 def read(prefix: Path, text: str, **variables: str) -> PipSettings:
-    """The settings of a target with this pip.conf, and nobody else's."""
+    """Return the settings of a target with this pip.conf, and no other settings."""
     (prefix / "pip.conf").write_text(text)
     return pip_settings(prefix / "bin/python", {"HOME": str(prefix), "XDG_CONFIG_DIRS": str(prefix), **variables})
 
 
 def test_no_configuration_means_the_default_index(tmp_path: Path) -> None:
-    assert replace(read(tmp_path, ""), certificate=None) == PipSettings()  # the machine's own may name one
+    assert replace(read(tmp_path, ""), certificate=None) == PipSettings()  # the machine's own settings may name one
 
 
 def test_every_setting_about_indexes_is_read(tmp_path: Path) -> None:

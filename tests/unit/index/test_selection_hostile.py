@@ -1,4 +1,4 @@
-"""File names that an index page gives, which could lead out of our store."""
+"""File names on an index page that could lead out of the store."""
 
 from pathlib import Path
 

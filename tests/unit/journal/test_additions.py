@@ -1,4 +1,4 @@
-"""What is added to a file of somebody else's comes out again alone."""
+"""Text added to another program's file is later removed alone."""
 
 import os
 from pathlib import Path
@@ -108,7 +108,7 @@ PLACE = INI.index("# of theirs")
 
 @pytest.fixture
 def placed(tmp_path: Path) -> tuple[JournalStore, Path, Adding]:
-    """A file of somebody's with text of ours in the middle of it."""
+    """Return a file of another program, with our text added in its middle."""
     file, store = tmp_path / "pip.conf", JournalStore(tmp_path)
     file.write_text(INI)
     adding = describe_addition(store, "x", "pip.conf", BLOCK, PLACE)

@@ -1,4 +1,4 @@
-"""conda's history grows: what others have added stays, and only that."""
+"""conda's history grows: revisions that others have added stay, and nothing else does."""
 
 import hashlib
 import os

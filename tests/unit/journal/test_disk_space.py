@@ -1,4 +1,4 @@
-"""What removing something would free is what nobody else holds."""
+"""Removing files frees only the space that no other link holds."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Lines of a journal: what is written is what is read, and what death tore is not there."""
+"""Journal entries: they are read as written, and an entry that death cut off does not count."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""A journal that somebody else wrote: nothing that it says leads out of its environment."""
+"""A journal written by an attacker: no path in it leads out of its environment."""
 
 import dataclasses
 import typing
@@ -127,7 +127,7 @@ def test_what_is_kept_is_kept_in_the_workplace(kept: str) -> None:
     ],
 )
 def test_a_transaction_is_its_own_and_works_in_its_own_place(key: str, changes: dict[str, str]) -> None:
-    begun = dataclasses.replace(BEGUN, **changes)  # type: ignore[arg-type]  # texts, all of them
+    begun = dataclasses.replace(BEGUN, **changes)  # type: ignore[arg-type]  # all are texts
     with pytest.raises(DocumentError) as refusal:
         refuse_escapes(Log(entries=(begun,)), FILE)
     assert refusal.value.key == key

@@ -1,4 +1,4 @@
-"""What doctor asks of journals by a glance is what reading them whole tells."""
+"""The journal summary for doctor agrees with the journals read in full."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a transaction was is read from its plan, and a plan that cannot be read is no reason to stop."""
+"""A transaction's title is read from its plan; an unreadable plan is no reason to stop."""
 
 import json
 from pathlib import Path

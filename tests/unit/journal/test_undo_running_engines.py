@@ -1,4 +1,4 @@
-"""An engine that outlived its caller is noticed by its command line; nothing else is taken for one."""
+"""An engine that outlived its caller is recognised by its command line; nothing else is."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that real tools have written, with what is found in them; see `made_by` of each case."""
+"""Files written by real tools, with the expected findings; see `made_by` of each case."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Formats that tools write: what is malformed is told with its place, and names decide what is judged."""
+"""Lock file formats: malformed parts are reported with their place, and file names decide what is judged."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The manifest for pre-commit: its keys are those that pre-commit knows, its files those that can be judged."""
+"""The pre-commit manifest: it uses keys that pre-commit knows, and selects the files that can be judged."""
 
 import re
 import shlex
@@ -25,7 +25,7 @@ KNOWN |= {"minimum_pre_commit_version", "require_serial", "stages", "verbose"}
 
 
 def _hook() -> dict[str, str]:
-    """The one hook, of a file in block style: keys, each with a value on its line or an indented block."""
+    """Return the keys of the only hook; each has its value on its line, or in an indented block."""
     hook: dict[str, str] = {}
     for line in MANIFEST.read_text(encoding="utf-8").splitlines():
         found = re.fullmatch(r"(?:- |  )([a-z_]+): (.*)", line)

@@ -1,4 +1,4 @@
-"""Requirement and constraint files, as pip takes them: what of them would bring stock Pillow back."""
+"""Requirement and constraint files, read as pip does: which entries would bring stock Pillow back."""
 
 import hashlib
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Check = Callable[..., tuple[LockFinding, ...]]
 
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
-    """Judge a requirements.txt of a text, with other files beside it."""
+    """Return a function that judges a requirements.txt with this text, with other files beside it."""
 
     def judged(text: str, **others: str) -> tuple[LockFinding, ...]:
         for name, content in {"requirements": text, **others}.items():

@@ -1,4 +1,4 @@
-"""Names and bounds in conda's match specs, as far as sentences need them."""
+"""Names and bounds in conda's match specs, as far as messages need them."""
 
 import pytest
 

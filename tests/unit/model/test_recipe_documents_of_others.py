@@ -1,4 +1,4 @@
-"""Recipes may come from anybody: what one says can shape the code that is built, and make nothing else happen."""
+"""Recipes from untrusted authors can shape the code that is built, and cause nothing else."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Documents that a fastinstall of another version has written."""
+"""Documents written by another version of fastinstall."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which of PIL's files are scanned, and how scans are kept."""
+"""Which files of PIL are scanned, and how scans are cached."""
 
 import hashlib
 from dataclasses import replace
@@ -16,7 +16,7 @@ AVX2, PLAIN = bytes.fromhex("c5f5fcc2c3"), bytes.fromhex("c3")
 
 
 def pillow(site: Path, *, copies: bool = False) -> InstalledStack:
-    """A PIL with a core that needs AVX2, one other module of this interpreter's and one of another's."""
+    """Return a PIL with a core that needs AVX2, another module, and a module of another interpreter."""
     code = Elf(exported={"PyInit": AVX2})
     core = code.write(site / f"PIL/_imaging{SUFFIX}")
     Elf(exported={"PyInit": PLAIN}).write(site / f"PIL/_webp{SUFFIX}")

@@ -1,4 +1,4 @@
-"""Which of PIL's files a process of the target would open, and what it is told of its loader."""
+"""Which files of PIL a process of the target would open, and its loader's settings."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ PYTHON = Elf(interpreter="/lib64/ld-linux-x86-64.so.2")
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """A Python, by a link as environments have it, and a PIL with two modules."""
+    """Return a prefix with a Python that is a link, as in environments, and a PIL with two modules."""
     PYTHON.write(tmp_path / "base/bin/python3.11")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python").symlink_to(tmp_path / "base/bin/python3.11")

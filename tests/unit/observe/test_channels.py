@@ -1,4 +1,4 @@
-"""The channels of conda's configuration files, as conda itself would put them together."""
+"""The channels in conda's configuration files, merged as conda does."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -99,7 +99,7 @@ def test_a_variable_ranks_above_every_file(tmp_path: Path) -> None:
 
 def test_credentials_are_left_out_and_variables_put_in(tmp_path: Path) -> None:
     lines = "channels:\n  - https://$USER:${PASSWORD}@conda.example/t/tk-1/forge\n  - https://$UNKNOWN/x\n"
-    found = _channels(tmp_path, {f"{HOME}/.condarc": lines}, USER="me", PASSWORD="secret")  # noqa: S106 (none)
+    found = _channels(tmp_path, {f"{HOME}/.condarc": lines}, USER="me", PASSWORD="secret")  # noqa: S106 (fake)
     assert found == ("https://conda.example/forge", "https://$UNKNOWN/x")
 
 

@@ -1,4 +1,4 @@
-"""Where a named channel lies: never at a public host where the configuration speaks of the name."""
+"""The address of a named channel: never a public host if the configuration mentions the name."""
 
 import pytest
 from support.suite.golden import Golden

@@ -1,4 +1,4 @@
-"""Where conda is, by its files alone."""
+"""The location of conda, found from files alone."""
 
 from pathlib import Path, PurePath
 
@@ -10,7 +10,7 @@ from fastinstall.observe.conda.executable import find_conda
 
 
 def _conda(root: Path, version: str = "24.7.1", *, first: str = "") -> Path:
-    """A conda that cannot be run: its executable, its Python, its record."""
+    """Return a conda that cannot be run: its executable, its Python and its record."""
     for name in ("bin/python", "bin/conda"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(first or f"#!{root}/bin/python\n")
@@ -75,7 +75,7 @@ def test_a_world_writable_conda_named_in_a_history_is_skipped(tmp_path: Path) ->
 
 
 def _plant(root: Path) -> Path:
-    """A conda in a directory like /tmp, which everybody may write to."""
+    """Return a conda that any user could have planted, in a directory like /tmp."""
     conda = _conda(root)
     for file in (conda, conda.with_name("python")):
         file.chmod(0o777)

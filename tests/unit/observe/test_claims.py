@@ -1,4 +1,4 @@
-"""Who claims files that matter to PIL, what became of them, and who holds those that several claim."""
+"""Which packages claim files of PIL, the state of those files, and whose they are if several packages claim them."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def _claim(prefix: Path, *, thorough: bool = True) -> CondaClaim:
 
 
 def _pillow_with_metadata(prefix: Path) -> str:
-    """conda's Pillow with the metadata of a distribution, as all of its Python packages have it."""
+    """Add conda's Pillow with a distribution's metadata, as conda's Python packages have it."""
     metadata = install(prefix / SITE, "pillow", "1.0", {"PIL/Image.py": b"image"}, installer="conda")
     own = {f"{METADATA}/{name}": (metadata / name).read_bytes() for name in ("METADATA", "INSTALLER", "RECORD")}
     return add_package(prefix, "pillow", {**PILLOW, **own})
@@ -208,7 +208,7 @@ def test_a_distribution_without_record_claims_nothing(tmp_path: Path) -> None:
 
 
 class TestQuickly:
-    """What has not changed since its record was written is not read, unless several packages claim it."""
+    """Files unchanged since their record was written are not read, unless several packages claim them."""
 
     def _later(self, prefix: Path) -> None:
         moment = time.time_ns() + 10**9

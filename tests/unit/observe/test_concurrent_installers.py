@@ -1,4 +1,4 @@
-"""Who changes packages in an environment: command lines of real tools, in a directory that stands for /proc."""
+"""Programs that change packages in an environment: command lines of real tools, in a stand-in for /proc."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from fastinstall.observe.concurrent_installers import observe_concurrent_install
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/rivals/commands.json").read_text(encoding="utf-8"))
 PID = 4_194_305
-"""No process has it: the kernel's numbers end at 2**22."""
+"""A number that no process has: the kernel's end at 2**22."""
 
 
 class Machine:
@@ -43,7 +43,7 @@ class Machine:
         (place / "stat").write_text(f"{number} (a (strange) name) S 1 1 1 0")
 
     def fill(self, case: dict[str, Any]) -> Path:
-        """Start the process of a case; its environment."""
+        """Start the process of a case; return its environment."""
         environment = self.places[case["environment"]]
         names = {**self.names, "env": environment}
 
@@ -143,7 +143,7 @@ def test_relative_paths_start_in_the_directory_of_the_process(
     for name in ("pyvenv.cfg", "bin/python"):
         (elsewhere / "venv" / name).touch(0o755)
     machine.start([program, "-m", "pip", "install", "pillow"], str(elsewhere), {})
-    monkeypatch.chdir(tmp_path)  # where the same relative path leads to an environment too
+    monkeypatch.chdir(tmp_path)  # where the same relative path leads to another environment
     assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()
     assert len(observe_concurrent_installers(elsewhere / "venv", machine.processes)) == 1
 

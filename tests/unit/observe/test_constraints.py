@@ -1,4 +1,4 @@
-"""Constraints of pip and uv on Pillow, which count like a requirement of something installed."""
+"""Constraints of pip and uv on Pillow count like requirements of installed distributions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What bounds a loader, on captured machines."""
+"""Limits of the loader on captured machines."""
 
 from pathlib import Path
 

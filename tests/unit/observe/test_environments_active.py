@@ -1,4 +1,4 @@
-"""Which environment is meant, told from directories alone."""
+"""The default environment, found from directories alone."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ TOOL = Path("/opt/fastinstall")
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """What looks like a virtual environment."""
+    """Return a directory that looks like a virtual environment."""
     return _environment(tmp_path / "some où env")
 
 

@@ -1,4 +1,4 @@
-"""Environments that were set up are written down once, where `doctor --all` looks."""
+"""Setups list their environment once, in the file that `doctor --all` reads."""
 
 from dataclasses import replace
 from pathlib import Path

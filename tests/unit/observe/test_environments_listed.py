@@ -1,4 +1,4 @@
-"""The environments that are known: listed ones and those in the tools' own places, none twice, none that is gone."""
+"""The known environments: listed ones and those in tools' usual places, none twice, none that is gone."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from fastinstall.observe.environments import has_pillow, list_known_environments
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home directory, empty."""
+    """Return an empty home directory."""
     home = tmp_path / "home"
     home.mkdir()
     return home

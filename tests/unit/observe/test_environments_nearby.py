@@ -1,4 +1,4 @@
-"""Which environments a person may mean, and what is in each, told by files alone."""
+"""Environments that a person may mean, and their contents, found from files alone."""
 
 from pathlib import Path
 

@@ -1,8 +1,7 @@
 """GPUs and drivers of captured machines (tests/cases/gpus).
 
-No real GPU was available: the drivers' texts are from public sources, which each file names, and the layouts were made
-after documentation. A file holds what stands below "/" of a machine, links included, and what must be seen of it; null:
-no GPU at all.
+No real GPU was available: the drivers' texts come from public sources, which each file names, and the layouts follow
+documentation. A file has the files below "/" of a machine, with links, and the expected result; null means no GPU.
 """
 
 import json

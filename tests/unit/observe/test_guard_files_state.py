@@ -1,4 +1,4 @@
-"""The state file: what is written is what is read, by us and by the hook."""
+"""The state file: fastinstall and the hook read back what was written."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ CORE = BuiltCore(
 
 @pytest.fixture
 def state(tmp_path: Path) -> str:
-    """The text of a state file."""
+    """Return the text of a state file."""
     (tmp_path / "PIL").mkdir()
     (tmp_path / "PIL/_version.py").write_text('__version__ = "12.1.1"\n')
     return render_state(tmp_path, CORE, "12.1.1.post0")

@@ -1,4 +1,4 @@
-"""What of the guard is there, and what is wrong with it."""
+"""Which parts of the guard are installed, and their problems."""
 
 import os
 import py_compile
@@ -22,7 +22,7 @@ from fastinstall.observe.guard_files import (
 )
 
 PYTHON, LATER = "3.17.1", "3.18.0"
-"""The last minor version of Python that runs the lines of a `.pth` file, and the first that does not (PEP 829)."""
+"""The last minor version of Python that runs code lines in `.pth` files, and the first that does not (PEP 829)."""
 SOURCES = list_sources(PYTHON)
 
 CORE = ImagingCore(path=Path("PIL/_imaging.so"), size=3, mtime_ns=5, sha256="ab" * 32, readable=True)
@@ -30,7 +30,7 @@ CORE = ImagingCore(path=Path("PIL/_imaging.so"), size=3, mtime_ns=5, sha256="ab"
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A site-packages with a guard that is as it should be."""
+    """Return a site-packages with an intact guard."""
     for name in SOURCES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes((hooks_directory() / name).read_bytes())

@@ -1,4 +1,4 @@
-"""Other machines, from the files that describe them."""
+"""Other machines, described by their files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is wrong with a pin is told from its files alone."""
+"""Problems of a pin are found from its files alone."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ REQUIREMENT = "pillow==13.0.0+simd.v2.v3"
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """An environment with a pin, as it should be."""
+    """Return an environment with an intact pin."""
     pin = tmp_path / "share/fastinstall/pin"
     (pin / "wheels").mkdir(parents=True)
     wheel = pin / "wheels/pillow-13.0.0+simd.v2.v3-cp311-cp311-linux_x86_64.whl"

@@ -1,4 +1,4 @@
-"""Pins: texts to texts, to the byte, and where one is refused."""
+"""Pin lines: added to a text and removed to the byte, and refused pins."""
 
 import shlex
 from typing import Any

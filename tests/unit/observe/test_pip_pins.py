@@ -1,4 +1,4 @@
-"""The texts of a pin for pip: what they say, where they go, and that they come out again to the byte."""
+"""A pin for pip: the texts it writes and their places, and that they are removed to the byte."""
 
 from pathlib import PurePosixPath
 

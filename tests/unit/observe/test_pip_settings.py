@@ -1,4 +1,4 @@
-"""What pip's configuration says, with its origins, in the order in which pip lets it hold."""
+"""pip's configuration: its settings and their origins, in pip's order of precedence."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from fastinstall.observe.pip_settings import links_beside, observe_pip_settings
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
-    """Of a shell whose global and personal files are in a directory of the test's own."""
+    """Return variables of a shell whose global and personal pip files are in the test's directory."""
     for name in ("shared/pip", "home/.config/pip", "env"):
         (tmp_path / name).mkdir(parents=True)
     return {"HOME": str(tmp_path / "home"), "XDG_CONFIG_DIRS": str(tmp_path / "shared")}

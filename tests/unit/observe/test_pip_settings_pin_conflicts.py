@@ -1,4 +1,4 @@
-"""Settings of pip's that stand in the way of a pin, and those that it repeats."""
+"""pip settings that conflict with a pin, and those that the pin repeats."""
 
 from pathlib import Path, PurePosixPath
 

@@ -1,4 +1,4 @@
-"""A conda environment observed whole, from files written by hand."""
+"""A conda environment observed as a whole, from files written by hand."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ def _observe(prefix: Path, *, site_packages: Path | None = None) -> Conda:
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """conda's pillow with pip's pillow-simd over it."""
+    """Return an environment with conda's pillow, and pip's pillow-simd over it."""
     prefix = tmp_path / "env"
     add_package(prefix, "pillow", {f"{SITE}/PIL/_imaging.so": b"stock"})
     install(prefix / SITE, "pillow-simd", "9.5.0", {"PIL/_imaging.so": b"simd"})

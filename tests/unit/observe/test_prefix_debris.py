@@ -1,4 +1,4 @@
-"""What belongs to nothing that is installed in a conda environment."""
+"""Files in a conda environment that belong to no installed package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Records of conda-meta: of every writer, of every size, and broken in every way."""
+"""Records of conda-meta: of every writer and every size, and damaged in every way."""
 
 import json
 import os
@@ -186,7 +186,7 @@ def test_a_record_that_is_cut_off_anywhere_is_named(tmp_path: Path, writer: str)
 def test_a_garbled_record_never_raises_anything(tmp_path: Path, writer: str) -> None:
     path = add_record(tmp_path, record("thing", paths=MANY[:120], depends=["a >1", "b"]), writer)
     content = path.read_bytes()
-    chance = random.Random(4)  # noqa: S311 (likewise)
+    chance = random.Random(4)  # noqa: S311 (the same damages each time)
     for _ in range(50):
         place, length = chance.randrange(len(content)), chance.choice((1, 2, 30, 3000))
         path.write_bytes(content[:place] + chance.randbytes(length) + content[place + length :])

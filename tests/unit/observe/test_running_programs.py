@@ -6,17 +6,17 @@ from pathlib import Path
 from fastinstall.observe.running_programs import find_outdated_programs
 
 BEYOND_ANY = 1 << 23
-"""No process of a Linux has this number or a larger one."""
+"""A number above all process numbers of Linux."""
 
 
 def _process(directory: Path, maps: bytes) -> None:
-    """A process whose files the kernel shows after a while."""
+    """Add a process whose `maps` file takes a while to read."""
     directory.mkdir(parents=True)
     (directory / "comm").write_bytes(b"server\n")
     os.mkfifo(directory / "maps")
 
     def answer() -> None:
-        with (directory / "maps").open("wb") as pipe:  # opens with its reader
+        with (directory / "maps").open("wb") as pipe:  # opening blocks until a reader opens it
             time.sleep(0.2)
             pipe.write(maps)
 
@@ -24,7 +24,7 @@ def _process(directory: Path, maps: bytes) -> None:
 
 
 def test_the_time_of_the_search_omits_waiting(tmp_path: Path) -> None:
-    """On a busy machine, the search would otherwise end before the newest processes."""
+    """On a busy machine, waiting would otherwise use up the time limit before the newest processes are searched."""
     numbers = [BEYOND_ANY, BEYOND_ANY + 1]
     moved = os.fsencode(tmp_path / "share/fastinstall/tx/1/aside/PIL/_imaging.so")
     for number in numbers:

@@ -1,4 +1,4 @@
-"""PIL in site-packages, whole and in every damaged state, from files alone."""
+"""PIL in site-packages, intact and in every damaged state, from files alone."""
 
 import os
 import time
@@ -23,7 +23,7 @@ def _observe(site_packages: Path) -> InstalledStack:
 
 @pytest.fixture
 def site_packages(tmp_path: Path) -> Path:
-    """An environment with Pillow as pip leaves it."""
+    """Return an environment with Pillow as pip leaves it."""
     install(tmp_path, "pillow", "12.1.1", PIL_FILES)
     cache = tmp_path / "PIL/__pycache__"
     cache.mkdir()
@@ -197,7 +197,7 @@ def _observe_in_passing(site_packages: Path) -> InstalledStack:
 
 
 def _record_in_the_future(site_packages: Path) -> None:
-    """As if everything had been there before RECORD was written."""
+    """Make RECORD newer than all files, as if they had been installed before it was written."""
     record = site_packages / "pillow-12.1.1.dist-info/RECORD"
     os.utime(record, ns=(0, time.time_ns() + 10**12))
 
@@ -228,7 +228,7 @@ def test_a_pil_that_this_user_may_not_read_is_not_called_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "PIL").mkdir()
-    monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path / "PIL")  # root may read everything
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path / "PIL")  # root can read everything
     with pytest.raises(UndeterminedError, match="this user may not read it") as caught:
         _observe(tmp_path)
     assert f"chmod -R go+rX {tmp_path / 'PIL'}" in (caught.value.hint or "")

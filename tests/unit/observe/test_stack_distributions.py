@@ -1,4 +1,4 @@
-"""Distributions and who depends on what, from metadata alone."""
+"""Distributions and their dependants, from metadata alone."""
 
 from pathlib import Path
 

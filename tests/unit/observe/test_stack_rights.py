@@ -1,4 +1,4 @@
-"""Who may read and replace PIL, compared with the other packages."""
+"""Who may read and replace PIL, compared with other packages."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ NAMES = ("PIL", "pillow.libs", "absent")
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """Site-packages with PIL, its libraries and another package, readable by everybody."""
+    """Return a site-packages with PIL, its libraries and another package, readable by every user."""
     for name in ("PIL/sub/deep.py", "pillow.libs/libjpeg.so", "numpy/__init__.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

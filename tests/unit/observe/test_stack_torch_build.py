@@ -1,4 +1,4 @@
-"""What torch was built for, by files in the form of those that public wheels have. Nothing is imported."""
+"""What torch was built for, from files like those in public wheels. Nothing is imported."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ LATER = "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda
 def written(
     version: str, cuda: str | None, *, hip: str | None = None, rest: str = "xpu: Optional[str] = None\n"
 ) -> str:
-    """The text of torch/version.py, in the form of 2.6 and later."""
+    """Return the text of torch/version.py, in the form of 2.6 and later."""
     head = f"{LATER}__version__ = {version!r}\ndebug = False\ncuda: Optional[str] = {cuda!r}\n"
     return f"{head}git_version = '{'0' * 40}'\nhip: Optional[str] = {hip!r}\n{rest}"
 

@@ -13,7 +13,7 @@ TURBO = "#define JPEG_LIB_VERSION 62\n#define LIBJPEG_TURBO_VERSION 2.1.5\n"
 
 @pytest.fixture
 def include(tmp_path: Path) -> Path:
-    """An include directory."""
+    """Return an include directory."""
     directory = tmp_path / "usr/include"
     directory.mkdir(parents=True)
     return directory

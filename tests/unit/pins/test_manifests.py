@@ -1,4 +1,4 @@
-"""The lines of a pin get into a manifest without another change, and replace those of another build."""
+"""The lines of a pin are added to a manifest without other changes, and replace those of another build."""
 
 import doctest
 import tomllib

@@ -1,4 +1,4 @@
-"""Diffs that `git apply` takes: what it says of ends of lines, of files that come and go, and of nothing."""
+"""Diffs that `git apply` accepts: line ends, files created and deleted, and empty diffs."""
 
 import doctest
 

@@ -1,4 +1,4 @@
-"""Locks held against each other: whether one goes back behind the other."""
+"""Comparing two locks: whether one is a step back from the other."""
 
 import pytest
 

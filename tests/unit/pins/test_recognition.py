@@ -1,4 +1,4 @@
-"""Which project an environment belongs to, and whose it is."""
+"""Which project an environment belongs to, and which tool manages it."""
 
 from pathlib import Path
 

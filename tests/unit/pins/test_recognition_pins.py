@@ -1,4 +1,4 @@
-"""What is told of a project's pin, by its manifest and its lock."""
+"""The state of a project's pin, from its manifest and its lock."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def _problems(prefix: Path) -> tuple[str, ...]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project whose manifest and lock name the build that is in its environment."""
+    """Return a project whose manifest and lock name the build that is in its environment."""
     _receipt(tmp_path / ".venv", "13.0.0+simd.v3")
     (tmp_path / "pyproject.toml").write_text(PINNED)
     (tmp_path / "uv.lock").write_text('version = "13.0.0+simd.v3"\n')

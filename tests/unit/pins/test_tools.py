@@ -1,4 +1,4 @@
-"""How projects of uv, poetry, pdm and pixi are pinned, and what is in the way of it."""
+"""How projects of uv, poetry, pdm and pixi are pinned, and what prevents it."""
 
 import re
 import tomllib
@@ -29,7 +29,7 @@ def known(name: str) -> PinTool[Any]:
 
 
 def pin(manager: str, text: str, pinned: PinnedBuild | PinnedPackage) -> str:
-    """The manifest with the pin."""
+    """Return the manifest with the pin."""
     return merge_lines(
         text, known(manager).format_lines(text, pinned), file=PurePosixPath("/srv/project/pyproject.toml")
     )

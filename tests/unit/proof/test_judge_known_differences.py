@@ -1,4 +1,4 @@
-"""What may differ from the official wheel of an architecture all the same, and how far."""
+"""Differences that are accepted from an architecture's official wheel, and their limits."""
 
 from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.proof.cases import CaseDifference

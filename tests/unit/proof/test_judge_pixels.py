@@ -1,4 +1,4 @@
-"""How far two stacks are apart, operation by operation."""
+"""Pixel differences between two stacks, operation by operation."""
 
 import zipfile
 from pathlib import Path

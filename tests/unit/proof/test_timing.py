@@ -1,4 +1,4 @@
-"""What rounds of two stacks, and of the first one once more, say of an operation."""
+"""What rounds of two stacks, and of the first one repeated, say about an operation."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A speed table is measured once for two builds on one CPU; whoever gets it again is told of which occasion it is."""
+"""A speed table is measured once for two builds on one CPU; when it is reused, its date is shown."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ STOCK, OURS = (
 def _timed(
     before: MeasuredPil, after: MeasuredPil, _effort: TimingEffort, circumstances: MeasurementConditions
 ) -> SpeedTable:
-    """Stands for processes that time for seconds."""
+    """Return a fixed table, in place of processes that measure for seconds."""
     return SpeedTable(
         baseline=before.label,
         candidate=after.label,

@@ -1,4 +1,4 @@
-"""What the process says that times operations: the least CPU time of a call."""
+"""What the timing process reports: the least CPU time of a call."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from fastinstall.proof._worker import best
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, *spent: float) -> None:
-    """Let the CPU's clock tell these times of calls, and the clock on the wall a second for each."""
+    """Make the CPU clock show these times of calls, and the wall clock one second for each."""
 
     def readings() -> Iterator[float]:
         now = 100.0

@@ -1,4 +1,4 @@
-"""What another program changes where a setup will put its own is noticed, and nothing else is."""
+"""Changes by other programs to files that a setup will replace are noticed; other changes are not."""
 
 import os
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def write(path: Path) -> None:
 
 
 def rewrite(path: Path) -> None:
-    """Another file with the same content and time, which is how pip reinstalls a version."""
+    """Replace a file by one with the same content and time, as pip does when it reinstalls a version."""
     times = path.stat().st_mtime_ns
     write(path.with_name("fresh"))
     os.utime(path.with_name("fresh"), ns=(times, times))

@@ -1,4 +1,4 @@
-"""What a plan is expected to take, and to bring."""
+"""The expected time and gain of a plan."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a plan downloads, and what the cache keeps of it."""
+"""A plan's downloads, and the cached ones that it does not need to repeat."""
 
 from dataclasses import replace
 from functools import partial

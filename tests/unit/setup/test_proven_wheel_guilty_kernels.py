@@ -1,4 +1,4 @@
-"""Which kernels a failure of a build or of its proof points at."""
+"""Which kernels a failed build or proof points at."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which Python proves a wheel for another machine, and what is said where none does."""
+"""Which Python proves a wheel for another machine, and what is said if none does."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ THERE = describe_python(HERE, AARCH64)
 
 @pytest.fixture(autouse=True)
 def answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What programs of these names say of themselves."""
+    """Make programs of these names describe themselves as the given interpreters."""
     known = {
         "arm311": THERE,
         "arm312": replace(THERE, version="3.12.3", abi="cp312"),

@@ -1,4 +1,4 @@
-"""A wheel for another machine is built by the Python of this one, and proven by one that is named for it."""
+"""A wheel for another machine is built by this machine's Python, and proven by one named for that machine."""
 
 import os
 from collections.abc import Callable
@@ -36,7 +36,7 @@ RESULT = BuildResult(wheel=Path("made.whl"), sha256="0" * 64, from_cache=False)
 
 @dataclass(slots=True)
 class _Heard:
-    """What was asked for."""
+    """Records of what was fetched, built and proven."""
 
     fetched_for: list[str] = field(default_factory=list)
     made_for: list[Interpreter] = field(default_factory=list)
@@ -45,7 +45,7 @@ class _Heard:
 
 @pytest.fixture
 def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., _Heard]:
-    """Build for an interpreter with nothing fetched, compiled or run."""
+    """Return a function that builds for an interpreter with nothing fetched, compiled or run."""
     heard = _Heard()
     context = Run(
         session=a_session(tmp_path),

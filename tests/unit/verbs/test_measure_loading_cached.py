@@ -1,4 +1,4 @@
-"""What bench finds in the cache without a network, and what it says if time runs out."""
+"""What bench finds in the cache without a network, and what it reports if time runs out."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which platform tags a wheel keeps whose core was replaced."""
+"""Which platform tags a wheel keeps after its core is replaced."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is read from the log of a build."""
+"""What the log of a build shows."""
 
 import pytest
 from support.suite.golden import Golden

@@ -1,4 +1,4 @@
-"""Which options of a build are required, and which refused."""
+"""Which options of a build are required, and which are refused."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What decides the bytes of a wheel, and so the key of the cache."""
+"""The inputs that decide the bytes of a wheel, and so its key in the cache."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ HEADERS = Headers(directories=(), digest="d" * 64, versions={"jpeg": "2.1.5"}, j
 
 def test_everything_that_decides_the_bytes_changes_the_key(tmp_path: Path) -> None:
     request = build_request(tmp_path, base_wheel=None, library_prefix=None)
-    request = replace(request, step=build_step(libraries=()))  # no library of this machine is looked for
+    request = replace(request, step=build_step(libraries=()))  # avoids looking for libraries of this machine
     base = key_of(inputs_of(request, HEADERS))
     python = request.interpreter
     others = [

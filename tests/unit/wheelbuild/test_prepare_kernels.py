@@ -1,4 +1,4 @@
-"""A kernel of our own stands behind the functions that it replaces, which stay under another name."""
+"""Our kernels take the place of the functions that they replace, which are kept under another name."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -111,7 +111,7 @@ TURN = make_kernel("turn_right")
 
 
 def prepared(directory: Path, headers: Headers, *kernels: Kernel, left_out: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The names of the kernels that are put into a tree."""
+    """Prepare the source with these kernels; return the names of those that were inserted."""
     (directory / "a.c").write_text(SOURCE)
     (directory / "b.c").write_text("int nothing;\n")
     request = build_request(
@@ -149,6 +149,6 @@ def test_a_kernel_is_for_the_versions_that_it_fits(versions: str, names: tuple[s
 
 
 def test_kernel_file_names_do_not_collide_in_one_directory() -> None:
-    """One would lie in the place of another's header, or of a header of the source."""
+    """Otherwise one would overwrite another's header, or a header of the source."""
     names = [path.stem for path in kernels_directory().iterdir()]
     assert len(names) == len(set(names))

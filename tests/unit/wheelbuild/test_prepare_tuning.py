@@ -1,4 +1,4 @@
-"""A rule of tuning reaches the code that it names, and no other."""
+"""A tuning rule applies to the code that it names, and to no other."""
 
 from fastinstall.model.recipe import Tuning
 from fastinstall.wheelbuild.prepare import apply_tuning_rule

@@ -1,4 +1,4 @@
-"""Which wheels of the cache are what a plan would build; small files stand for wheels."""
+"""Which cached wheels are those that a plan would build; small files stand in for wheels."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +30,7 @@ def _artefact(path: Path) -> Artefact:
 
 @pytest.fixture
 def request_of(tmp_path: Path) -> Callable[..., BuildRequest]:
-    """Makes requests of one recipe, which links zlib-ng in."""
+    """Return a factory of requests for one recipe that links zlib-ng statically."""
     sdist, base_wheel = tmp_path / "zlib_ng-1.0.tar.gz", tmp_path / "pillow-12.1.1-cp311.whl"
     sdist.write_bytes(b"a library")
     base_wheel.write_bytes(b"an official wheel")

@@ -1,4 +1,4 @@
-"""What a build requires of itself: read, found in the cache, and kept away from the user's settings."""
+"""A build's requirements: read, found in the cache, and isolated from the user's settings."""
 
 from pathlib import Path
 

@@ -19,7 +19,7 @@ FILE = IndexedFile(
 
 
 def _attributes(file: IndexedFile) -> dict[str, str]:
-    """Of the one link on its page."""
+    """Return the attributes of the only link on the file's page."""
     (anchor,) = re.findall(r"<a ([^>]*)>", index_pages([file])["pillow/index.html"])
     return {key: html.unescape(value) for key, value in re.findall(r'([\w-]+)="([^"]*)"', anchor)}
 

@@ -1,4 +1,4 @@
-"""The environment variables of a build, among them those for headers that Debian keeps apart by architecture."""
+"""The environment variables of a build, including those for headers in Debian's per-architecture directories."""
 
 import os
 import shlex

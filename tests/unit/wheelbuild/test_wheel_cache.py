@@ -1,4 +1,4 @@
-"""The cache of built wheels; small files stand for wheels, for it never looks into one."""
+"""The cache of built wheels; small files stand in for wheels, as the cache never reads their content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ FEATURES = {"JPEG": "", "LIBTIFF": None, "OPENJPEG (JPEG2000)": "2.5"}
 
 
 def put(root: Path, content: bytes = b"wheel") -> Path:
-    """Store a wheel; returns the file in the cache."""
+    """Store a wheel; return its file in the cache."""
     wheel = root / "tmp/pillow-1-cp311-cp311-linux_x86_64.whl"
     wheel.parent.mkdir(parents=True, exist_ok=True)
     wheel.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The label of a wheel: names, versions, tags and the statements inside."""
+"""The label of a wheel: names, versions, tags and the embedded statements."""
 
 from pathlib import Path
 from typing import Any

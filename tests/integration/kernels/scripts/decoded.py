@@ -1,4 +1,4 @@
-"""What Pillow makes of a file, read at once and in pieces: the error, and a digest of the pixels before it."""
+"""How Pillow decodes a file, at once and in pieces: the error, and a digest of the pixels decoded before it."""
 
 import hashlib
 import io
@@ -7,7 +7,7 @@ from PIL import Image, ImageFile
 
 
 def read(content: bytes) -> str:
-    """Return the error, and the digest of what was decoded before it."""
+    """Return the error, and the digest of the pixels decoded before it."""
     problem, picture = "", None
     try:
         picture = Image.open(io.BytesIO(content))
@@ -18,7 +18,7 @@ def read(content: bytes) -> str:
 
 
 def feed(content: bytes, size: int) -> str:
-    """Return the same of a file that comes in pieces of this size."""
+    """Return the same for a file fed in pieces of `size` bytes."""
     parser = ImageFile.Parser()
     try:
         for start in range(0, len(content), size):
@@ -33,7 +33,7 @@ def _describe(error: Exception) -> str:
 
 
 def _digest(picture: Image.Image) -> str:
-    """Return the digest of all that was decoded so far; nothing if nothing was."""
+    """Return the digest of the pixels decoded so far; empty if there are none."""
     picture.tile = []
     try:
         return hashlib.sha256(picture.tobytes()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Runs with one PIL: a checksum of all 2**24 colours, converted between RGB and HSV, and RGB and YCbCr."""
+"""Script for one PIL: prints checksums of all 2**24 colours, converted between RGB and HSV, and RGB and YCbCr."""
 
 import array
 import sys

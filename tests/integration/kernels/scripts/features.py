@@ -1,4 +1,4 @@
-"""Runs with one PIL: prints what `PIL.features` checks, with its version, a line each."""
+"""Script for one PIL: prints the features that `PIL.features` checks and their versions, one per line."""
 
 import sys
 

@@ -1,11 +1,11 @@
-"""Runs with one PIL: a line for each length at which JPEG files of large pictures are cut, read whole and in pieces."""
+"""Script for one PIL: truncates large JPEG files at many lengths, and decodes each at once and in pieces."""
 
 import hashlib
 import io
 import sys
 from collections.abc import Mapping
 
-from decoded import feed, read  # type: ignore[import-not-found]  # lies beside it
+from decoded import feed, read  # type: ignore[import-not-found]  # in this directory
 from PIL import Image, ImageFile
 
 CUTS = 40
@@ -16,11 +16,11 @@ FORMS = (
     ("CMYK", {"quality": 60}),
 )
 SIDE = {"RGB": 1024, "L": 2048, "CMYK": 1024}
-"""Of pictures of more than the 2 MB from which on rows are decoded into the picture itself."""
+"""Side lengths in pixels: pictures exceed 2 MB, from which on rows are decoded into the picture itself."""
 
 
 def main() -> None:
-    """Print what becomes of each cut."""
+    """Print the result of each truncation."""
     for mode, options in FORMS:
         data = encode(mode, options)
         for cut in range(1, CUTS + 1):
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def encode(mode: str, options: Mapping[str, object]) -> bytes:
-    """A picture of coarse noise, so that the file is small."""
+    """Return a JPEG file of coarse noise, which keeps it small."""
     count, side, stream = len(mode), SIDE[mode], io.BytesIO()
     coarse = Image.frombytes(mode, (32, 32), hashlib.shake_128(mode.encode()).digest(32 * 32 * count))
     coarse.resize((side, side), Image.Resampling.BILINEAR).save(stream, "JPEG", **options)

@@ -1,8 +1,8 @@
-"""Run operations with less and less memory: each ends with its picture or with MemoryError, never otherwise.
+"""Script: runs operations with ever less memory; each must end with its picture or with MemoryError.
 
-Each try is a process of its own, whose address space may grow by so many bytes (RLIMIT_AS). Pictures are three rows
-high and very wide, so that buffers beside the result are large as well, and fail first. Prints each kind of ending; of
-one that should not be, the operation and the growth too. TRIED in the environment: how the names of operations begin.
+Each try is a process whose address space may grow by a limited number of bytes (RLIMIT_AS). Pictures are three rows
+high and very wide, so that buffers beside the result are large as well, and fail first. Prints each kind of ending; for
+unexpected ones, also the operation and the growth. The variable TRIED: the beginning of operations' names.
 """
 
 import os
@@ -16,7 +16,7 @@ from PIL import Image, ImageFilter
 
 WIDTH = 120_000
 STEP, MOST = 1 << 17, 1 << 23
-"""Bytes; with the most, every operation succeeds."""
+"""Bytes; with MOST, every operation succeeds."""
 
 UNEVEN = (0.31, -1.7, 1.9, 0.05, 1.12, -0.66, 0.93, -1.21, 0.47)
 OPERATIONS: dict[str, Callable[[Any], Any]] = {
@@ -42,7 +42,7 @@ MODES = {"alpha-composite": "RGBA", "premultiply": "RGBA"}
 
 
 def use_up_memory() -> list[bytearray]:
-    """Take what malloc still has, so that the address space has to grow for each further block."""
+    """Allocate all memory that malloc still holds, so that the address space must grow for each further block."""
     taken = []
     for size in (1 << 22, 1 << 20, 1 << 18, 1 << 16, 1 << 14):
         while True:
@@ -54,7 +54,7 @@ def use_up_memory() -> list[bytearray]:
 
 
 def limit_growth(growth: int) -> list[bytearray]:
-    """Let the address space grow by no more than so many bytes; return what has to be kept until the end."""
+    """Limit the growth of the address space, in bytes; return blocks that must be kept alive."""
     size = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
     taken = use_up_memory()
@@ -63,7 +63,7 @@ def limit_growth(growth: int) -> list[bytearray]:
 
 
 def ending(operation: Callable[[Any], Any], image: Any, growth: int) -> str:
-    """How one try ends: "picture", an exception, or a signal."""
+    """Return the ending of one try: "picture", an exception, or a signal."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -73,7 +73,7 @@ def ending(operation: Callable[[Any], Any], image: Any, growth: int) -> str:
             word = "picture"
         except MemoryError:
             word = "MemoryError"
-        except BaseException as error:  # noqa: BLE001 (whatever it is, it is the answer)
+        except BaseException as error:  # noqa: BLE001 (any exception is a result)
             word = f"{type(error).__name__}: {error}"
         del taken
         os.write(writing, word.encode())
@@ -86,11 +86,11 @@ def ending(operation: Callable[[Any], Any], image: Any, growth: int) -> str:
 
 
 def main(tried: str) -> None:
-    """Try the operations whose names begin so."""
+    """Try the operations whose names begin with `tried`."""
     endings = set()
     for name, operation in OPERATIONS.items():
         image = Image.new(MODES.get(name, "RGB"), (WIDTH, 3), 77)
-        operation(image)  # what Python imports meanwhile needs memory as well
+        operation(image)  # imports modules, which need memory too
         for growth in range(0, MOST, STEP) if name.startswith(tried) else ():
             word = ending(operation, image, growth)
             endings.add(word if word in ("picture", "MemoryError") else f"{word.partition(':')[0]}: {name}/{growth}")

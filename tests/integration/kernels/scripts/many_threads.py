@@ -1,4 +1,4 @@
-"""Runs with one PIL: what kernels and arrays do in several threads, on images of their own and on shared ones."""
+"""Script for one PIL: runs kernels and arrays in several threads, on images of their own and on shared ones."""
 
 import io
 import pickle
@@ -11,12 +11,12 @@ from PIL import Image, ImageFilter
 
 THREADS, ROUNDS, SIZE = 3, 3, (150, 110)
 BANDS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "RGBa": 4, "CMYK": 4, "I;16": 2, "F": 4}
-LARGE = (1000, 720)  # whose rows are decoded straight into the picture
+LARGE = (1000, 720)  # so large that rows are decoded into the picture itself
 Operation = Callable[[Image.Image], Image.Image]
 
 
 def main() -> None:
-    """Do everything in every thread, and fail where a result is not the same as in one thread."""
+    """Run all operations in every thread; fail if a result differs from that of one thread."""
     sys.setswitchinterval(1e-5)
     shared, file = make_images(), make_file()
     expected = list(work(shared, file))
@@ -36,20 +36,20 @@ def main() -> None:
 
 
 def make_images() -> dict[str, Image.Image]:
-    """Noise, the same each time."""
+    """Return images of noise, the same each time."""
     noise, count = np.random.default_rng(1), SIZE[0] * SIZE[1]
     return {mode: Image.frombytes(mode, SIZE, noise.bytes(count * bands)) for mode, bands in BANDS.items()}
 
 
 def make_file() -> bytes:
-    """A JPEG file."""
+    """Return a large JPEG file."""
     file = io.BytesIO()
     Image.effect_noise(LARGE, 90).convert("RGB").save(file, "JPEG")
     return file.getvalue()
 
 
 def work(images: dict[str, Image.Image], file: bytes) -> Iterator[bytes]:
-    """The bytes of all results."""
+    """Yield the bytes of all results."""
     large = Image.open(io.BytesIO(file))
     yield np.asarray(large).tobytes()
     saved = io.BytesIO()
@@ -65,12 +65,12 @@ def work(images: dict[str, Image.Image], file: bytes) -> Iterator[bytes]:
 
 
 def each_band(image: Image.Image) -> Image.Image:
-    """Split into bands, and merge again."""
+    """Split an image into bands, and merge them again."""
     return Image.merge(image.mode, image.split())
 
 
 def composite(image: Image.Image) -> Image.Image:
-    """Put an image onto itself."""
+    """Composite an image onto itself."""
     return Image.alpha_composite(image, image)
 
 

@@ -1,6 +1,6 @@
-"""Runs with one PIL: how many threads an operation has, as JSON, and whether its pixels stay the same, also in forks.
+"""Script for one PIL: prints the threads of operations as JSON, and whether pixels stay the same, also in forks.
 
-operation_threads.py count      the most threads that were seen, and the signals that they do not block
+operation_threads.py count      the most threads seen at once, and the signals that they do not block
 operation_threads.py fork       forks while another thread works; every child works too
 operation_threads.py none       the process may start no thread
 """
@@ -21,13 +21,13 @@ TASKS = Path("/proc/self/task")
 
 
 def main() -> None:
-    """Do what the argument says."""
+    """Run the mode that the argument names."""
     picture = Image.effect_noise((2000, 1500), 90).convert("RGB")
     json.dump({"count": count, "fork": fork, "none": forbid}[sys.argv[1]](picture), sys.stdout)
 
 
 def work(picture: Image.Image) -> list[bytes]:
-    """The operations that may have threads."""
+    """Return the results of the operations that may use threads."""
     band = picture.getchannel(0)
     results = [
         picture.resize((1200, 900), Image.Resampling.BICUBIC),
@@ -42,7 +42,7 @@ def work(picture: Image.Image) -> list[bytes]:
 
 
 def count(picture: Image.Image) -> dict[str, object]:
-    """How many threads there are while the operations run, beside those that ask."""
+    """Return the most threads seen during the operations, besides Python's own, and the signals they do not block."""
     ended, most, open_signals = threading.Event(), 0, set[int]()
     own = {threading.get_native_id()}
 
@@ -65,9 +65,9 @@ def count(picture: Image.Image) -> dict[str, object]:
 
 
 def read_open_signals(task: int) -> set[int]:
-    """The usual signals that a thread does not block; none if it has ended.
+    """Return the usual signals that a thread does not block; empty if it has ended.
 
-    The kernel gives no masks for a thread that is about to end, not even that Python catches SIGINT.
+    For a thread that is about to end, the kernel shows no masks, not even that Python catches SIGINT.
     """
     try:
         lines = (TASKS / str(task) / "status").read_text().splitlines()
@@ -82,7 +82,7 @@ def read_open_signals(task: int) -> set[int]:
 
 
 def fork(picture: Image.Image) -> int:
-    """The number of children whose pixels were right."""
+    """Return the number of forked children with correct pixels."""
     expected, ended = work(picture), threading.Event()
 
     def run() -> None:
@@ -104,9 +104,9 @@ def fork(picture: Image.Image) -> int:
 
 
 def forbid(picture: Image.Image) -> bool:
-    """Whether pixels are right where no thread can be started."""
+    """Return True if pixels are correct when no thread can be started."""
     expected = work(picture)
-    if os.geteuid() == 0:  # whom the limit does not concern
+    if os.geteuid() == 0:  # root is exempt from the limit
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))

@@ -1,7 +1,7 @@
-"""Runs with one PIL: in how many calls a picture is packed, and whether another thread runs meanwhile; as JSON.
+"""Script for one PIL: prints as JSON in how many calls a picture is packed, and whether another thread ran.
 
-The same of pictures that are composited, and of JPEG files that are saved to memory; there the other thread calls the
-encoder that is at work.
+Does the same for compositing, and for saving JPEG files to memory; in the latter, the other thread calls the encoder
+that is at work.
 """
 
 import io
@@ -10,19 +10,19 @@ import sys
 from functools import partial
 
 from PIL import Image
-from runs_meanwhile import ATTEMPTS, runs_meanwhile, runs_once  # type: ignore[import-not-found]  # lies beside it
+from runs_meanwhile import ATTEMPTS, runs_meanwhile, runs_once  # type: ignore[import-not-found]  # in this directory
 
 BLOCK = 65536
 
 
 def main() -> None:
-    """Print the number of calls, and whether the GIL was released in one of them."""
+    """Print the number of calls, and whether one of them released the GIL."""
     picture = Image.effect_noise((3000, 2000), 90).convert("RGB")
     content = picture.tobytes()
     pieces = list(pack(picture))
     assert b"".join(pieces) == content
-    save(picture)  # imports what it needs
-    sys.setswitchinterval(1000)  # so that a thread runs only where another one lets it
+    save(picture)  # first imports the plugins
+    sys.setswitchinterval(1000)  # a thread then runs only if another one releases the GIL
     released = runs_meanwhile(lambda: pack(picture))
     saved = runs_meanwhile(lambda: save(picture))
     small = picture.crop((0, 0, 100, 100))
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def pack(picture: Image.Image) -> list[bytes]:
-    """What `Image.tobytes` joins."""
+    """Return the pieces that `Image.tobytes` joins."""
     encoder = Image._getencoder(picture.mode, "raw", picture.mode)
     encoder.setimage(picture.im, (0, 0, *picture.size))
     pieces, ended = [], 0
@@ -51,7 +51,7 @@ def save(picture: Image.Image) -> None:
 
 
 def share(picture: Image.Image) -> str:
-    """Compress by an encoder that another thread calls meanwhile; return its answer, if it had one in time."""
+    """Compress with an encoder that another thread calls meanwhile; return that call's result, or "" if it was late."""
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=75)
     settings = (75, False, 0, False, False, 0, (0, 0), -1, 0, 0, None, b"", b"", b"")

@@ -1,4 +1,4 @@
-"""Runs with one PIL: by how many megabytes a resize to one row raises the largest address space of the process."""
+"""Script for one PIL: prints by how many megabytes a resize to one row raises the peak of the address space."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from PIL import Image
 
 
 def main() -> None:
-    """Print the megabytes."""
+    """Print the growth in megabytes."""
     picture = Image.new("RGB", (3000, 2000))
     before = read_peak()
     picture.resize((1500, 1), Image.Resampling.LANCZOS)
@@ -15,7 +15,7 @@ def main() -> None:
 
 
 def read_peak() -> int:
-    """Return the largest address space so far, in kB."""
+    """Return the peak of the address space so far, in kB."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmPeak:"))
 

@@ -1,4 +1,4 @@
-"""Runs with one PIL: what becomes of PNG files, whole, cut and wrong; a line for each, read at once and in pieces."""
+"""Script for one PIL: reads PNG files, whole, truncated and invalid, at once and in pieces; prints a line for each."""
 
 import random
 import struct
@@ -7,14 +7,14 @@ import zlib
 from collections.abc import Iterator
 from itertools import product
 
-from decoded import feed, read  # type: ignore[import-not-found]  # lies beside it
+from decoded import feed, read  # type: ignore[import-not-found]  # in this directory
 from PIL import ImageFile
 
 KINDS = (
     *(("1", 0, 1), ("2", 0, 2), ("4", 0, 4), ("L", 0, 8), ("L16", 0, 16), ("RGB", 2, 8), ("RGB16", 2, 16)),
     *(("LA", 4, 8), ("LA16", 4, 16), ("RGBA", 6, 8), ("RGBA16", 6, 16), ("P", 3, 8), ("P4", 3, 4)),
 )
-"""Names, colour types and depths of PNG."""
+"""Names, colour types and bit depths of PNG."""
 
 SAMPLES = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 SIZES = ((1, 1), (2, 700), (33, 90), (300, 40))
@@ -22,7 +22,7 @@ CUTS = 10
 
 
 def main() -> None:
-    """Print what becomes of each file."""
+    """Print the result of reading each file."""
     for name, content in files():
         for accepted in (False, True):
             ImageFile.LOAD_TRUNCATED_IMAGES = accepted
@@ -32,7 +32,7 @@ def main() -> None:
 def files() -> Iterator[tuple[str, bytes]]:
     """Yield names and contents."""
     for (name, colour, depth), (width, height) in product(KINDS, SIZES):
-        numbers = random.Random(f"{name}{width}")  # noqa: S311 (of no secret)
+        numbers = random.Random(f"{name}{width}")  # noqa: S311 (no secret)
         rows = make_rows(numbers, (width * SAMPLES[colour] * depth + 7) // 8, height)
         packed = zlib.compress(rows, numbers.choice((0, 1, 6, 9)))
         for block in (8192, 700, 1 << 20):
@@ -47,9 +47,9 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 
 def every_cut() -> Iterator[tuple[str, bytes]]:
-    """Cut a file of short rows, of which a match spans many, and one of long rows at each of its last bytes."""
+    """Yield a file of short rows, several per match, and one of long rows, truncated at each of their last bytes."""
     for width, height in ((3, 3000), (100, 40)):
-        numbers = random.Random(width)  # noqa: S311 (of no secret)
+        numbers = random.Random(width)  # noqa: S311 (no secret)
         rows = b"".join(
             bytes((numbers.choice((0, 1, 2, 4)), *[numbers.choice((0, 0, 9))] * width)) for _ in range(height)
         )
@@ -59,9 +59,9 @@ def every_cut() -> Iterator[tuple[str, bytes]]:
 
 
 def wrong_streams() -> Iterator[tuple[str, bytes]]:
-    """Streams that end early or late, with errors at and beside the ends of rows, and rows of unknown filters."""
+    """Yield files whose streams end early or late, have errors at or near row ends, or use unknown filters."""
     width, height = 50, 400
-    rows = make_rows(random.Random("wrong"), width, height)  # noqa: S311 (of no secret)
+    rows = make_rows(random.Random("wrong"), width, height)  # noqa: S311 (no secret)
     row, empty = width + 1, b"\x00\x00\x00\xff\xff"
     endings = {"nothing": b"", "no code": b"\x07", "far": bytes((0x4B, 0x04, 0xE2, 0x7F)), "end": b"\x03\x00"}
     endings["match of five rows"] = b"\x1a\x05"
@@ -84,7 +84,7 @@ def wrong_streams() -> Iterator[tuple[str, bytes]]:
 
 
 def make_rows(numbers: random.Random, size: int, height: int) -> bytes:
-    """Rows of all filters; flat and noisy ones."""
+    """Return flat and noisy rows with all filters."""
     rows = []
     for _ in range(height):
         step = numbers.choice((1, 4, 256))
@@ -93,7 +93,7 @@ def make_rows(numbers: random.Random, size: int, height: int) -> bytes:
 
 
 def write(colour: int, depth: int, size: tuple[int, int], packed: bytes, block: int) -> bytes:
-    """A PNG file of compressed rows, in chunks of a size."""
+    """Return a PNG file of compressed rows, in chunks of `block` bytes."""
     head = struct.pack(">IIBBBBB", *size, depth, colour, 0, 0, 0)
     chunks = [(b"IHDR", head)]
     if colour == 3:

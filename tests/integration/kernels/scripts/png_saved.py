@@ -1,6 +1,6 @@
-"""Runs with one PIL: the filtered rows of PNG files that it saves, a line for each picture and setting.
+"""Script for one PIL: prints a digest of the filtered rows of each PNG file that it saves, by picture and setting.
 
-With an argument, files are written into that directory, and their sizes are printed instead.
+With an argument, writes the files into that directory, and prints their sizes instead.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def pictures() -> Iterator[tuple[tuple[str, Image.Image], dict[str, object]]]:
-    """Yield names and pictures with the settings that each is saved with."""
+    """Yield named pictures, each with the settings to save it with."""
     small = [(f"{mode}-{width}", noise(mode, (width, height))) for mode in BYTES for width, height in SIZES]
     yield from product(small, SETTINGS)
     large = [(f"{mode}-of-parts", parts(mode)) for mode in ("RGB", "L", "RGBA")]
@@ -46,7 +46,7 @@ def pictures() -> Iterator[tuple[tuple[str, Image.Image], dict[str, object]]]:
 
 
 def noise(mode: str, size: tuple[int, int]) -> Image.Image:
-    """Slopes with some noise."""
+    """Return a picture of slopes with some noise."""
     row = (size[0] + 7) // 8 if mode == "1" else size[0] * BYTES[mode]
     random = hashlib.shake_128(f"{mode}{size}".encode()).digest(row * size[1])
     content = bytes((index // 3 + value % 16) % 256 if value < 240 else value for index, value in enumerate(random))
@@ -54,7 +54,7 @@ def noise(mode: str, size: tuple[int, int]) -> Image.Image:
 
 
 def parts(mode: str) -> Image.Image:
-    """Like a photograph, then white, then lines that repeat, then noise: what is compressed in different ways."""
+    """Return a picture whose parts compress differently: a photograph, white, repeated lines, noise."""
     picture = Image.new(mode, (900, 1500), "white")
     photo = noise(mode, (300, 200)).resize((900, 600), Image.Resampling.BICUBIC)
     line = noise(mode, (90, 1)).resize((900, 1))
@@ -75,7 +75,7 @@ def chunks(file: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def in_pieces(picture: Image.Image, always: int = 0) -> bytes:
-    """Compress by calls that have room for few bytes each; always the same number if one is given."""
+    """Compress with calls that have room for few bytes each: growing, or always `always` if it is not 0."""
     mode = {"I;16": "I;16B"}.get(picture.mode, picture.mode)
     encoder = Image._getencoder(picture.mode, "zip", (mode, False, -1, -1, b""))
     encoder.setimage(picture.im, (0, 0, *picture.size))
@@ -88,7 +88,7 @@ def in_pieces(picture: Image.Image, always: int = 0) -> bytes:
 
 
 def rows(packed: bytes) -> bytes:
-    """What a file has compressed, with a dictionary if it asks for one; nothing if that is damaged."""
+    """Return the decompressed rows, using the dictionary if the stream asks for one; empty if damaged."""
     stream = zlib.decompressobj(zdict=b"rows")
     try:
         content = stream.decompress(packed)
@@ -98,7 +98,7 @@ def rows(packed: bytes) -> bytes:
 
 
 def digest(content: bytes) -> str:
-    """A hash."""
+    """Return the first 16 digits of the SHA-256."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Runs with one PIL: during which operations another thread runs; as JSON."""
+"""Script for one PIL: prints as JSON during which operations another thread runs."""
 
 import io
 import json
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from PIL import Image, ImageChops
 
 ATTEMPTS = 100
-"""On a busy machine the other thread often gets no core before a short operation has ended."""
+"""Calls per operation: on a busy machine, the other thread often gets no core before a short operation ends."""
 
 
 def main() -> None:
-    """Print for each operation whether the GIL was released."""
+    """Print for each operation whether it released the GIL."""
     picture = Image.effect_noise((3000, 2000), 90).convert("RGB")
     turned = picture.transpose(Image.Transpose.ROTATE_180)
     operations: dict[str, Callable[[], object]] = {
@@ -23,17 +23,17 @@ def main() -> None:
         "multiply": lambda: ImageChops.multiply(picture, turned),
         "histogram": picture.histogram,
     }
-    sys.setswitchinterval(1000)  # so that a thread runs only where another one lets it
+    sys.setswitchinterval(1000)  # a thread then runs only if another one releases the GIL
     json.dump({name: runs_meanwhile(call) for name, call in operations.items()}, sys.stdout)
 
 
 def runs_meanwhile(operation: Callable[[], object]) -> bool:
-    """Whether another thread ran before one of many calls of an operation ended."""
+    """Return True if another thread ran during one of many calls of an operation."""
     return any(runs_once(operation, lambda: None) for _ in range(ATTEMPTS))
 
 
 def runs_once(operation: Callable[[], object], meanwhile: Callable[[], None]) -> bool:
-    """Let a thread wait for the GIL and then do something; whether that was done when the operation ends."""
+    """Have a thread wait for the GIL and call `meanwhile`; return True if that was done before the operation ended."""
     gate, ran = threading.Lock(), threading.Event()
 
     def wait() -> None:

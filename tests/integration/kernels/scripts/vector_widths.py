@@ -1,6 +1,6 @@
-"""Runs with one PIL: a checksum of each result of the kernels that have code for several widths of vectors.
+"""Script for one PIL: prints checksums of the results of kernels that exist for several vector widths.
 
-Those are resizes, whose rows go through strips and windows in many ways, filters, and dividing by alpha.
+These are resizes, whose rows pass through strips and windows in many ways, filters, and division by alpha.
 """
 
 import itertools
@@ -18,7 +18,7 @@ EACH = 2
 
 
 def main() -> None:
-    """Print a line for each result."""
+    """Print the checksum of each result."""
     chance = random.Random(32)  # noqa: S311 (the same each time)
     for size, mode, way in itertools.product(SIZES, MODES, FILTERS):
         picture = make_picture(chance, mode, size)
@@ -35,13 +35,13 @@ def main() -> None:
 
 
 def make_picture(chance: random.Random, mode: str, size: tuple[int, int]) -> Image.Image:
-    """Return noise."""
+    """Return a picture of noise."""
     bands = len(Image.new(mode, (1, 1)).getbands())
     return Image.frombytes(mode, size, chance.randbytes(size[0] * size[1] * bands))
 
 
 def list_others(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
-    """Yield filters that add floating-point numbers, and what is multiplied by alpha and divided again."""
+    """Yield floating-point filters, and multiplications by alpha and divisions."""
     uneven = ImageFilter.Kernel((5, 5), [(7 * i % 11 - 3) / 7 for i in range(25)], 1.9, 0.25)
     for name, way in {"detail": ImageFilter.DETAIL, "smooth": ImageFilter.SMOOTH_MORE, "uneven": uneven}.items():
         yield name, picture.filter(way)
@@ -52,13 +52,13 @@ def list_others(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
 
 
 def choose_length(chance: random.Random, length: int) -> int:
-    """Return a length: as it is, tiny, shorter, or longer."""
+    """Return a target length: unchanged, tiny, shorter, or longer."""
     shorter, longer = chance.randint(1, length), chance.randint(length, length + 400)
     return chance.choice((length, chance.randint(1, 3), shorter, longer))
 
 
 def choose_box(chance: random.Random, size: tuple[int, int]) -> tuple[float, float, float, float]:
-    """Return the whole picture, or a part that begins between pixels."""
+    """Return the box of the whole picture, or one that begins between pixels."""
     if chance.random() < 0.5:
         return (0, 0, *size)
     left, top = chance.uniform(0, size[0] * 0.7), chance.uniform(0, size[1] * 0.7)

@@ -1,4 +1,4 @@
-"""What of the releases is left for a recipe, a CPU and a request, and what the label of a wheel of ours tells."""
+"""Which releases fit a recipe, a CPU and a request, and what the label of our wheels says."""
 
 from dataclasses import replace
 from pathlib import Path

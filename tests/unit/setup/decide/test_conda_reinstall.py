@@ -1,4 +1,4 @@
-"""A repair also reinstalls what lost its files, where an engine is at work."""
+"""A repair also reinstalls packages that have lost files, if a conda engine is used."""
 
 from dataclasses import replace
 

@@ -263,7 +263,7 @@ def test_a_wheel_must_run_on_the_cpu_and_contain_its_best_level(
 @pytest.mark.parametrize(
     ("built", "named", "cpu", "levels"),
     [
-        ((V2, V3), {}, NEHALEM, (V2, V3)),  # the loader takes the copy for this CPU
+        ((V2, V3), {}, NEHALEM, (V2, V3)),  # the loader takes the V2 copy on this CPU
         ((V3,), {}, HASWELL, (V3,)),
         ((V3,), {}, NEHALEM, ()),
         ((V3,), {"level": V3}, NEHALEM, (V3,)),

@@ -1,4 +1,4 @@
-"""Where nothing but the start-up guard is at fault, nothing but the start-up guard is renewed."""
+"""If only the start-up guard is damaged, only the start-up guard is renewed."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a build for another architecture takes for granted of machines that nobody here can ask."""
+"""What a build for another architecture assumes of machines that cannot be examined."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ NEON = Level(name="armv8-a", requires=("fp", "asimd"), cflags=("-march=armv8-a",
 
 
 def both() -> Recipe:
-    """A recipe with levels of both."""
+    """Return a recipe with levels of both architectures."""
     return replace(recipe(), levels=(*recipe().levels, NEON))
 
 

@@ -1,11 +1,13 @@
-"""Each file of tests/cases/plans: what is there and what is requested, and the plan or the refusal that follows.
+"""Each file of tests/cases/plans: observed facts and a request, and the resulting plan or refusal.
 
 Keys: `describes`; `base` (stock, healthy, empty, conda, conda-of-old, conda-healthy); `facts`, `recipe`, `releases`,
-`request`: changes in the form of `builders.changed`; `create`, `restoring` (what the base's receipt says), `preview`
-(what a solver would change: "NAME VERSION BUILD"): as in `Situation`; `solver_request`: what the solver is asked (null:
-nothing); and either `steps` (in order, all of them; the fields named must be so), `skipped` (all of them, by name, or
-with words of each reason), `risks` (all of them, by risk; the fields named must be so), `warnings` (how many, or words
-of each) and `summary` (words of it), or `refusal` (words of its message and hint, and its error).
+`request`: changes in the form of `builders.changed`; `create`, `restoring` (content of the base's receipt), `preview`
+(changes that a solver would make: "NAME VERSION BUILD"): as in `Situation`; `solver_request`: what the solver is asked
+(null: nothing).
+
+Then either `steps` (all, in order; the given fields must match), `skipped` (all, by name, or with words of each
+reason), `risks` (all, by risk; the given fields must match), `warnings` (their number, or words of each) and `summary`
+(words of it); or `refusal` (words of its message and hint, and its error).
 """
 
 import json
@@ -301,7 +303,7 @@ def _warns(wanted: int | list[str], made: Plan) -> None:
 
 
 def _fits(found: Any, wanted: Any) -> bool:
-    """What is wanted is there; of sentences (reasons and summaries) and what a package depends on a part will do."""
+    """Return True if the expected items are present; of sentences and package dependencies, a part is enough."""
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(
             key in found and (_fits(found[key], value) or _tells(key, found[key], value))

@@ -1,4 +1,4 @@
-"""What a plan says that puts ours in the place of a Pillow which somebody wanted."""
+"""What a plan says that replaces a Pillow which somebody asked for."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Saved plans from others: what a plan of ours may say is accepted, and what none would say is refused by its key."""
+"""Saved plans from untrusted sources: possible content is accepted, and impossible content is refused by its key."""
 
 import importlib
 import json
@@ -17,7 +17,7 @@ from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.plan import Plan, find_differences
 
 CASES = sorted((Path(__file__).parents[3] / "cases" / "plans").glob("*.json"))
-_situation = importlib.import_module("test_planner")._situation  # what a case describes, made in one place
+_situation = importlib.import_module("test_planner")._situation  # what a case describes, defined in one place
 
 
 def _planned(name: str) -> tuple[Plan, Situation]:
@@ -27,7 +27,7 @@ def _planned(name: str) -> tuple[Plan, Situation]:
 
 
 def _anew(plan: Plan, situation: Situation) -> Plan:
-    """The plan that is made now, of the files that a saved one names."""
+    """Return a plan made anew from the releases that a saved plan names."""
     cached = plan.build.cached if plan.build is not None else ""
     return plan_of(replace(situation, releases=select_named_releases(plan, situation.releases)), cached)
 

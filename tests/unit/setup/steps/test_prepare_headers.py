@@ -1,4 +1,4 @@
-"""What is said where the packages of headers cannot be fetched."""
+"""What is reported if the packages of headers cannot be fetched."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +30,6 @@ def test_only_packages_that_a_system_has_are_named(
         recipe=SimpleNamespace(libraries={}),
     )
     with pytest.raises(FailedError, match=r"libpython3\.14-dev cannot be fetched: no route") as caught:
-        step.fetch_packages(run)  # type: ignore[arg-type]  # the parts that are used
+        step.fetch_packages(run)  # type: ignore[arg-type]  # only the used parts
     assert way in (caught.value.hint or "")
     assert ("python3.14-dev" in (caught.value.hint or "")) is bool(python)

@@ -1,4 +1,4 @@
-"""What holds for every step."""
+"""The contract of every step."""
 
 import importlib
 import pkgutil
