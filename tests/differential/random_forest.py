@@ -221,7 +221,7 @@ def _write_rubbish(path: Path, kind: str, sound: bytes, other: int) -> None:
 
 
 def _make_opener(forest: Forest) -> None:
-    """Build the library that opens others. Its soname is its path, so the loader finds it by that."""
+    """Build the library that opens others. Its soname is its path, so the loader finds it without a search."""
     path = forest.base / "libopener.so"
     parts = forest.parts
     parts.link("-shared", "-o", path, "-soname", str(path), *_search(forest), parts.directory / "opener.o")

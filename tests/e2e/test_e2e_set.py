@@ -89,7 +89,7 @@ class Set:
     path: str
 
     def wheel_for(self, python: Python) -> dict[str, str]:
-        """Return what the build's document says of the wheel for a Python."""
+        """Return the entry for a Python's wheel in the build's document."""
         wheels: list[dict[str, str]] = self.told["artefacts"]  # type: ignore[assignment]  # by the schema
         return next(each for each in wheels if each["abi"] == f"cp{str(python).replace('.', '')}")
 

@@ -39,7 +39,7 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def disk(space: Path) -> Iterator[Disk]:
-    """Yield a filesystem that refuses calls on request."""
+    """Yield the disk on which calls fail on request."""
     (space / "disk").mkdir()
     with Disk(space / "disk") as made:
         yield made

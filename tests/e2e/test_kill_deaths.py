@@ -28,7 +28,7 @@ COUNTS = {"published": 8, "rollback": 30, "guard-remove": 22} if ALL else {"publ
 """Number of kills at random times, by scene."""
 
 MOST_AIMED = 20
-"""Limit of further kills, aimed at moves, which are needed if a busy machine delays all kills past the moves."""
+"""Limit of further kills, right after moves were announced, if no earlier kill has interrupted a transaction."""
 
 INTERRUPTED = "had been interrupted"
 

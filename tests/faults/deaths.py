@@ -37,10 +37,10 @@ class Death:
             "held", "undoing".
         worked: whether PIL worked before any recovery.
         children: number of child processes that outlived it.
-        next: the next command.
+        next: the command that ran after the kill.
         ended: the result of that command.
         verdict: the verdict on the environment after that command.
-        unlike: paths that are neither as before nor as after.
+        unlike: paths that differ from both the state before and the state after the killed command.
         debris: files left in the directory for temporary files.
     """
 

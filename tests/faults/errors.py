@@ -70,7 +70,7 @@ class Told:
 
 
 def breaking(fault: Fault, struck: Callable[[Boundary], None] = lambda _boundary: None) -> Hook:
-    """Make a hook that raises the fault's error; a write that runs out of space first writes half of its bytes.
+    """Make a hook that raises the fault's error; a write that fails for lack of space first writes half of its bytes.
 
     Args:
         fault: the error to raise.

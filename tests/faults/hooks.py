@@ -27,7 +27,7 @@ class Notes:
 
 
 def dies_at(number: int, side: Side = Side.BEFORE) -> Hook:
-    """Make a hook that kills the process with SIGKILL at a boundary; a write first writes half of its bytes."""
+    """Make a hook that kills the process with SIGKILL at a boundary; an interrupted write leaves half of its bytes."""
 
     def hook(boundary: Boundary, now: Side, arguments: tuple[Any, ...]) -> None:
         if boundary.number == number and now is side:

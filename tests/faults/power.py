@@ -166,7 +166,7 @@ def _single(operations: Sequence[Operation], pending: Sequence[int]) -> Iterator
 
 
 def _with_dependants(operations: Sequence[Operation], pending: Sequence[int], lost: Iterable[int]) -> frozenset[int]:
-    """Return the lost operations with those that cannot have arrived without them: later ones on the same names."""
+    """Return the lost operations and those that depend on them: later ones on the same names."""
     missing, touched = set(lost), set[Place]()
     for number in pending:
         there = places(operations[number])

@@ -92,7 +92,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Ended):
-    """A command that ended on such a disk; `reached` is the failed call with its path.
+    """A command that ended on a disk with a failing call; `reached` is that call with its path.
 
     Attributes:
         calls: number of calls, by kind.

@@ -273,7 +273,7 @@ def _timeless(looks: Picture) -> Picture:
 
 
 def _essence(scene: Scene, pool: Pool) -> Picture:
-    """Read the same without our records and without contents that differ between runs; add the number of setups."""
+    """Read what `_look` reads, without our records and contents that differ between runs; add the number of setups."""
     ours = ("share", "out/.")  # "out/." is half a file that could not even be removed
     looks = {path: look for path, look in _look(scene, pool).items() if not path.startswith(ours)}
     kept = len(read_environment_history(scene.prefix, sized=False).setups)

@@ -178,7 +178,7 @@ def _programs(sandbox: Sandbox) -> Path:
 
 
 def consented(command: str, answer: str = "") -> str:
-    """Return a command that asks at the terminal with --yes and the words in `answer`; return any other unchanged."""
+    """Add --yes and the words in `answer` to a command that asks at the terminal; return any other unchanged."""
     if not _ASKS.search(command) or _ASKS_NOT.search(command):
         return command
     words = " ".join(filter(None, ("--yes", answer)))

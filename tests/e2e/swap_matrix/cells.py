@@ -84,7 +84,7 @@ class Row:
 def played(rows: Iterable[Row]) -> list[tuple[Row, Column]]:
     """Return the cells to run; with --every-row all of them, as on the published page.
 
-    By default, only every sixth row runs in the unguarded column, where just the other tools are at work.
+    By default, only every sixth row runs in the unguarded column, because fastinstall does nothing there.
     """
     if extent.every_row:
         return [(row, column) for row in rows for column in Column]
@@ -160,9 +160,9 @@ def _told(scene: Scene, expected: Outcome, done: Result) -> str:
 
 
 def _state(scene: Scene, column: Column, *more: object) -> str:
-    """Identify the contents of the replaced stack, byte by byte. Rows with the same contents share one repair.
+    """Return a digest of the replaced stack, byte by byte, because rows that lead to the same stack share one repair.
 
-    Bytecode, which contains times, and RECORD, which lists it, are left out.
+    Bytecode, which contains times, and RECORD, which lists bytecode, are left out.
     """
     paths = tree_hash(scene.venv.site_packages).items()
     there = sorted(item for item in paths if item[0].lower().startswith(("pil/", "pillow")))

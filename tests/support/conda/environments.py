@@ -94,7 +94,7 @@ def classic_recipe(conda: RealConda, prefix: Path, wheel: Path) -> list[Result]:
 
 
 def simd_wheel(official: Path, directory: Path, *, name: str = "pillow-simd") -> Path:
-    """Return Pillow's wheel under the fork's name, for use in its place; its core is Pillow's."""
+    """Return a stand-in for the fork's wheel: Pillow's own wheel under the fork's name."""
     old, other = "pillow-", f"{name.replace('-', '_')}-"
     made = directory / official.name.replace(old, other, 1)
     with zipfile.ZipFile(official) as archive, zipfile.ZipFile(made, "w") as written:

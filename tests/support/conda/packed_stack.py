@@ -72,7 +72,7 @@ def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -
 
 
 def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
-    """Return the package that would be planned for such a wheel."""
+    """Return the package that would be planned for a stack's wheel."""
     step = Build(
         recipe="pillow-fast",
         source=None,

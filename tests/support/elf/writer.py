@@ -20,8 +20,8 @@ _PROGRAM_HEADER = 56
 class Elf:
     """The content of a file: dynamic section, notes, symbols with their code, constants, recorded switches.
 
-    Symbols may have versions (see `symbols.parse_symbol`). With a page size, everything after the first page of the
-    file, which is nothing, is mapped one page further.
+    Symbols may have versions (see `symbols.parse_symbol`). With `page_size`, a second segment without content is mapped
+    at that offset and address.
     """
 
     soname: str | None = None

@@ -210,7 +210,7 @@ def conda_package(
 
 
 def minimal_facts() -> Facts:
-    """Return the least that can be observed: everything that may be None, empty or unknown is."""
+    """Return the least that can be observed: every field that may be None, empty or unknown is so."""
     return Facts(
         environment=environment(),
         active={},
