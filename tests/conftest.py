@@ -1,4 +1,4 @@
-"""Shared fixtures, and the mark of the directory of shared test values, which pytest puts on the import path."""
+"""Shared fixtures, and pytest options that choose, order and time the tests."""
 
 import json
 import os
@@ -18,13 +18,13 @@ from support.suite.golden import REPOSITORY, Golden
 from support.suite.run_counts import VARIABLE, write_counts
 
 DURATIONS = Path(__file__).with_name("durations.json")
-"""Seconds of each file of tests, as the last recorded run of the full suite took them on two cores."""
+"""Seconds per test file, as measured on two cores in the last recorded run of the full suite."""
 
 LONG = 10.0
-"""Seconds. Of files that take longer, only tests with the mark `main` run without `--full`."""
+"""Seconds. In files that take longer, only tests marked `main` run without `--full`."""
 
 BEFORE_ALL = ("test_journal_deaths.py", "test_journal_external_change_deaths.py", "test_journal_places.py")
-"""They fork hundreds of times, which is cheap while the process is small."""
+"""These tests fork hundreds of times, which is cheap while the test process is small."""
 
 
 _UNHIDDEN = pytest.StashKey[str]()
@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Who starts the tests in the background, or by nohup, has them ignore these, and all that they start likewise.
+    # A shell that starts pytest in the background, or nohup, makes it and its child processes ignore these signals.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ.update(trust_variables())
@@ -70,12 +70,12 @@ def pytest_runtest_call() -> Iterator[None]:
 
 
 class _Durations:
-    """Orders files by what they took before, leaves out what takes long, and says so at the end."""
+    """Runs the slowest files first, leaves out long ones, and reports both at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._before: dict[str, float] = json.loads(DURATIONS.read_text("utf-8"))
-        # Whoever names a file wants it; only a run of everything is shortened.
+        # A file that is named on the command line always runs; only a run of the whole suite is shortened.
         named = config.args_source is pytest.Config.ArgsSource.ARGS
         self._is_short = not (named or config.getoption("--full"))
         self._records = config.getoption("--record-durations")
@@ -83,12 +83,12 @@ class _Durations:
         self._tests: defaultdict[str, float] = defaultdict(float)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Do not even import what has nothing to run."""
+        """Skip the import of long files that contain no test marked `main`."""
         is_long = self._is_short and self._before.get(collection_path.name, 0.0) > LONG
         return True if is_long and "pytest.mark.main" not in collection_path.read_text("utf-8") else None
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Begin with what takes long, so that no worker is left alone with it at the end."""
+        """Sort the longest files first, so that at the end no worker is alone with one of them."""
         config.hook.pytest_deselected(items=[item for item in items if self._is_left_out(item)])
         kept = [item for item in items if not self._is_left_out(item)]
         kept.sort(key=lambda item: (item.path.name not in BEFORE_ALL, -self._before.get(item.path.name, 0.0)))
@@ -99,13 +99,13 @@ class _Durations:
         return self._is_short and is_long and item.get_closest_marker("main") is None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up what a test took, with what was prepared for it."""
+        """Add the duration of a test phase (setup, call, teardown) to its file and its test."""
         path, _, name = report.nodeid.partition("::")
         self._files[PurePath(path).name] += report.duration
         self._tests[f"{path}::{name.partition('[')[0]}"] += report.duration
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the slowest ten, and what was left out."""
+        """Report the ten slowest tests and the files that were left out."""
         long = {name: seconds for name, seconds in self._before.items() if seconds > LONG}
         slowest = sorted(((seconds, test) for test, seconds in self._tests.items() if seconds > 1), reverse=True)[:10]
         if slowest:
@@ -119,7 +119,7 @@ class _Durations:
                 f"{', '.join(sorted(long))}; and each that is marked slow"
             )
         counts = os.environ.get(VARIABLE)
-        if counts and not hasattr(self._config, "workerinput"):  # workers of xdist report to the one that counts
+        if counts and not hasattr(self._config, "workerinput"):  # in xdist only the controller counts
             write_counts({kind: len(found) for kind, found in terminalreporter.stats.items() if kind}, Path(counts))
         if self._records:
             recorded = {name: round(seconds, 1) for name, seconds in sorted(self._files.items()) if seconds >= 1}
@@ -128,7 +128,7 @@ class _Durations:
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """fastinstall's cache for all tests: FASTINSTALL_TEST_CACHE, which outlives them, or a temporary one."""
+    """Yield fastinstall's cache for all tests: FASTINSTALL_TEST_CACHE, which is kept, or a temporary directory."""
     lasting = os.environ.get("FASTINSTALL_TEST_CACHE")
     if lasting:
         yield Path(lasting)
@@ -140,7 +140,7 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def new_sandbox(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> NewSandbox:
-    """Makes sandboxes for fixtures that outlive a test."""
+    """Return a factory of sandboxes, for fixtures with a wider scope than one test."""
     downloads = tmp_path_factory.mktemp("downloads")
 
     @contextmanager
@@ -154,7 +154,7 @@ def new_sandbox(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) ->
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Golden]:
-    """Compares what the program says with tests/golden/ROOM.txt, or writes it there: see `support.suite.golden`."""
+    """Compare the program's output with tests/golden/ROOM.txt, or rewrite that file: see `support.suite.golden`."""
     stand_ins = {str(tmp_path): "TMP", str(REPOSITORY): "REPOSITORY"}
     texts = Golden(request.path, request.node.name, stand_ins, renews=extent.renews_golden)
     yield texts
@@ -163,6 +163,6 @@ def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Golden]:
 
 @pytest.fixture
 def sandbox(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
-    """A fresh machine, but for the shared caches."""
+    """Yield a sandbox that is empty except for the shared caches."""
     with new_sandbox() as made:
         yield made

@@ -1,11 +1,10 @@
 """The test suite: `sh bootstrap.sh test [--full [--record-durations] [--elsewhere] | --lint | PYTEST-ARGUMENT...]`.
 
-What is missing of the system, which is brought where it may be, or named; lint, layers and dependencies, types while
-the unit tests run, then integration and end-to-end tests in one go, three files of tests at a time: they wait for
-processes more than they compute, and no worker waits for the other before the last file. The first part that fails
-ends the run. Without `--full`, files that take long are left out (see `conftest`). `--elsewhere` repeats a part
-on other machines. `--lint` runs what needs neither the system nor pytest. With other arguments, only pytest runs,
-with these arguments.
+Installs system packages that are missing, or names them. Then runs lint, layers and dependencies; types beside the unit
+tests; and integration and end-to-end tests, three files at a time, as these wait for processes more than they compute.
+The first part that fails ends the run. Without `--full`, long files are left out (see `conftest`). `--elsewhere` also
+runs a part on other machines. `--lint` runs only what needs neither system packages nor pytest. With other arguments,
+only pytest runs, with these arguments.
 """
 
 import os
@@ -27,7 +26,7 @@ _FAST = ("tests/unit", "tests/repository")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run everything; the exit code of the first part that fails, else 0."""
+    """Run all parts, and return the exit code of the first that fails, else 0."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
     if list(arguments) == ["--lint"]:
         return _first_failure([*_LINT, ("mypy", _command(BIN / "mypy"))], environment)
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run_parts(environment: dict[str, str], space: Path, extent: Sequence[str]) -> int:
-    """One part after the other; what one of them has built, the next one finds."""
+    """Run the parts in order, with a shared cache, so that each part uses what the earlier ones have built."""
     with _beside((str(BIN / "mypy"),), environment, space / "mypy") as types:
         return _first_failure(_parts(types, space, extent), environment)
 
@@ -91,7 +90,7 @@ def _elsewhere(space: Path) -> tuple[tuple[str, Part], ...]:
 
 @contextmanager
 def _beside(argv: Sequence[str], environment: dict[str, str], output: Path) -> Iterator[Part]:
-    """Start a part that is waited for later: two cores do more than one. It is ended where the block is left early."""
+    """Start a part in the background, and yield a function that waits for it; kill it at the end of the block."""
     with output.open("wb") as written:
         process = subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=written, stderr=subprocess.STDOUT)
 
@@ -113,9 +112,9 @@ def _command(*argv: str | Path) -> Part:
 
 
 def _side_by_side(space: Path, *words: str) -> Part:
-    """Run three files of tests at a time, in their order, and not by the number of their tests.
+    """Run three test files at a time, in order, rather than by their number of tests.
 
-    Their space has a short name: the path of a socket has 107 bytes at most.
+    The temporary directory has a short name, because the path of a socket has at most 107 bytes.
     """
     return _command(
         *(sys.executable, "-m", "pytest", *words),

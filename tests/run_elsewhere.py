@@ -1,9 +1,9 @@
-"""A part of the suite under conditions unlike a developer's: what `sh bootstrap.sh test --elsewhere` adds.
+"""A part of the suite on unusual machines: the runs that `sh bootstrap.sh test --elsewhere` adds.
 
 1. A root directory with a minimal Debian: its own Python, an empty HOME, no compiler, no headers, no git.
 2. An ordinary user, with the newest supported Python of Debian's unstable packages.
 
-What such a machine lacks is skipped there.
+Tests that need more are skipped there.
 """
 
 import os
@@ -29,7 +29,7 @@ _INCLUDED = ("python3", "python3-venv", "ca-certificates")
 _SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 _BY_USER = ("tests/unit", "tests/integration/test_lazy_imports.py")
 _USER = 65534
-"""The number of an ordinary user who owns nothing here: "nobody" on Debian."""
+"""User id of an ordinary user who owns no files: "nobody" on Debian."""
 _IN_DEBIAN = (
     *("tests/unit", "tests/repository"),
     *("tests/integration/test_binary_loader.py", "tests/integration/test_guard_trees.py"),
@@ -49,16 +49,16 @@ mount -t sysfs -o ro sysfs "$1/sys"
 mount --rbind /dev "$1/dev"
 exec chroot "$@"
 """
-"""All of it is gone with the namespace, however it ends. `/` is no mount in there, as in many a chroot."""
+"""All mounts end with the namespace, even after a kill. As in many a chroot, `/` is no mount point inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Elsewhere:
-    """What the runs share.
+    """Values that the runs share.
 
     Attributes:
         space: an empty directory.
-        variables: environment variables of the run of the suite.
+        variables: environment variables of the suite's run.
     """
 
     space: Path
@@ -66,16 +66,16 @@ class Elsewhere:
 
     @property
     def counts(self) -> tuple[Path, Path]:
-        """Where each of them writes its counts."""
+        """The directories to which the runs write their counts of results."""
         return self.space / "root" / "counts", self.space / "user" / "counts"
 
 
 class NotHereError(Exception):
-    """This machine cannot be another one; the text says why."""
+    """This machine cannot imitate another one; the message gives the reason."""
 
 
 def in_bare_debian(here: Elsewhere) -> int:
-    """Run that part in a minimal Debian that is made for it; the exit code."""
+    """Run that part in a new minimal Debian, and return the exit code."""
     root = here.space / "root"
     try:
         _make_debian(root, here.variables)
@@ -94,9 +94,9 @@ def in_bare_debian(here: Elsewhere) -> int:
 
 
 def by_ordinary_user(here: Elsewhere) -> int:
-    """Run the unit tests, and what needs CPython 3.15, as an ordinary user with the newest Python; the exit code.
+    """Run the unit tests, and tests that need CPython 3.15, as an ordinary user, and return the exit code.
 
-    Without Debian's unstable packages, the user takes the system's Python.
+    The user has the newest Python of Debian's unstable packages, or else the system's Python.
     """
     if not may_install() or shutil.which("setpriv") is None:
         return _left_out("only root with setpriv can run something as another user")
@@ -116,7 +116,7 @@ def by_ordinary_user(here: Elsewhere) -> int:
         VARIABLE: str(here.counts[1]),
     }
     subprocess.run(("chown", "--recursive", f"{_USER}:{_USER}", home), check=True)
-    for directory in (here.space, here.space.parent):  # a temporary directory of root is closed to others
+    for directory in (here.space, here.space.parent):  # root's temporary directories are closed to other users
         directory.chmod(0o711)
     user = ("setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups")
     suite = ("sh", home / "checkout/bootstrap.sh", "test", *_SIDE_BY_SIDE, *_BY_USER, f"--basetemp={home / 't'}")
@@ -153,7 +153,7 @@ def _make_debian(root: Path, variables: Mapping[str, str]) -> None:
 
 
 def _furnish(root: Path) -> None:
-    """Bring the checkout, and how this machine reaches its networks."""
+    """Copy the checkout, and this machine's network settings, into the root directory."""
     _copy_checkout(root / "checkout")
     for path in ("etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"):
         if Path("/", path).is_file():
@@ -178,12 +178,12 @@ def _is_debian_root() -> bool:
 
 
 def _network(variables: Mapping[str, str]) -> dict[str, str]:
-    """Variables that say how the network is reached."""
+    """Return the variables that configure network access."""
     return {name: value for name, value in variables.items() if name.startswith(_PREFIXES) or name.endswith(_ENDS)}
 
 
 def _is_there(value: str, root: Path) -> bool:
-    """Whether the value of a variable is no path, or one of the other root too."""
+    """Return True if a variable's value is no absolute path, or a path that exists in the other root."""
     return not value.startswith("/") or root.joinpath(value.lstrip("/")).exists()
 
 

@@ -1,7 +1,7 @@
-"""Compiler, headers and programs for the tests: installed where we may, else named with the command.
+"""System packages for the tests: compiler, headers and programs; installed if permitted, else the command is printed.
 
-Root with apt or dnf gets a compiler, C headers and an emulator. Other programs, which few tests start, are installed in
-continuous integration alone. There a package that is still missing ends the run; elsewhere its tests are skipped.
+Root with apt or dnf gets a compiler, C headers and an emulator. Programs that few tests start are installed only in
+continuous integration. There a package that is still missing ends the run; elsewhere its tests are skipped.
 """
 
 import os
@@ -34,20 +34,20 @@ _RARELY_STARTED: dict[str, dict[str, tuple[str, ...]]] = {
     "rsync": {"apt": ("rsync",), "dnf": ("rsync",)},
     "sudo": {"apt": ("sudo",), "dnf": ("sudo",)},
 }
-"""Programs that few tests start, by name, with the packages that bring them."""
+"""Programs that few tests start, with their packages."""
 _PYTHON: dict[str, tuple[str, ...]] = {"apt": (f"python{_MINOR}-dev",), "dnf": (f"python{_MINOR}-devel",)}
 _DEBIANS_PILLOW: dict[str, tuple[str, ...]] = {"apt": ("python3-pil",), "dnf": ()}
-"""For the test of an environment that belongs to Debian."""
+"""Needed by the test of an environment that belongs to Debian."""
 
 
 def prepare(variables: Mapping[str, str]) -> int:
-    """Install what is missing, after its names are printed.
+    """Print the names of missing packages, and install them if permitted.
 
     Args:
         variables: the environment; PATH, CC and CI are read.
 
     Returns:
-        0; in CI 1 where something is missing still.
+        1 if in CI a package is still missing, else 0.
     """
     in_ci = bool(variables.get("CI"))
     manager = _find_manager(variables)
@@ -65,11 +65,11 @@ def prepare(variables: Mapping[str, str]) -> int:
 
 
 def find_missing(variables: Mapping[str, str], *, with_rarely_started: bool) -> dict[str, tuple[str, ...]]:
-    """Return the packages that would bring what is missing, by package manager; empty if nothing is.
+    """Return the missing packages, by package manager; empty if none is missing.
 
     Args:
         variables: the environment; PATH and CC are read.
-        with_rarely_started: count what few tests need.
+        with_rarely_started: include programs that few tests start.
     """
     needed = _needed_libraries()
     found = observe_toolchain(needed, (), variables=variables)
@@ -90,7 +90,7 @@ def find_missing(variables: Mapping[str, str], *, with_rarely_started: bool) -> 
 
 
 def _needed_libraries() -> dict[str, NativeRequirement]:
-    """Those that the core of an official wheel is linked to."""
+    """Return the libraries that the core of an official wheel is linked with."""
     libraries = load_recipe("pillow-simd", (recipes_directory(),)).libraries
     return {name: library for name, library in libraries.items() if library.core and library.in_wheels}
 
@@ -117,7 +117,7 @@ def _listen(event: Event) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201 (a part of the test run: it talks to whoever runs it)
+    print(text, flush=True)  # noqa: T201 (output of the test run)
 
 
 if __name__ == "__main__":

@@ -31,17 +31,17 @@ Acquire::Languages "none";
 
 
 class NoUnstablePythonError(Exception):
-    """There is none that can be used here; the text says why."""
+    """No such Python can be used here; the message gives the reason."""
 
 
 def unpack_unstable_python(directory: Path) -> Path:
-    """Return the interpreter, unpacked into an empty directory that must not be moved.
+    """Unpack the Python into an empty directory, which must not be moved, and return the interpreter.
 
     Raises:
         NoUnstablePythonError: unstable has no supported Python, or its packages cannot be used here.
-        NoMirrorError: apt of this machine has no packages of Debian.
+        NoMirrorError: this machine's apt has no Debian mirror.
         subprocess.CalledProcessError: apt, dpkg-deb or patchelf fails.
-        OSError: one of them is missing.
+        OSError: one of these programs is missing.
     """
     if not _KEYRING.is_file():
         raise NoUnstablePythonError(f"{_KEYRING} is missing")
@@ -72,7 +72,7 @@ def _unpack(apt: Path, root: Path, python: str) -> None:
     packages = apt / "packages"
     packages.mkdir()
     _run(packages, "apt-get", "download", *names, configuration=apt)
-    for folder in ("bin", "sbin", "lib", "lib64"):  # their packages have files below usr/ alone, as Debian is today
+    for folder in ("bin", "sbin", "lib", "lib64"):  # today's packages have files only below usr/
         (root / "usr" / folder).mkdir(parents=True)
         (root / folder).symlink_to(f"usr/{folder}")
     for package in sorted(packages.glob("*.deb")):
@@ -80,7 +80,7 @@ def _unpack(apt: Path, root: Path, python: str) -> None:
 
 
 def _make_usable(root: Path, python: str) -> Path:
-    """Let the interpreter find its own glibc, libraries, headers and pip, wherever `root` is."""
+    """Make the interpreter find its own glibc, libraries, headers and pip below `root`."""
     multiarch = sysconfig.get_config_var("MULTIARCH")
     executable, library = root / "usr/bin" / python, root / "usr/lib" / python
     (loader,) = (root / "usr").glob("lib*/ld-linux-*.so.*")
@@ -92,7 +92,7 @@ def _make_usable(root: Path, python: str) -> Path:
         settings.write_text(text.replace("'/usr/share/", f"'{root}/usr/share/"), encoding="utf-8")
     headers = root / "usr/include"
     own = headers / multiarch / python / "pyconfig.h"
-    (headers / python / "pyconfig.h").write_bytes(own.read_bytes())  # Debian's looks for that one below /usr/include
+    (headers / python / "pyconfig.h").write_bytes(own.read_bytes())  # Debian's includes this one
     return executable
 
 

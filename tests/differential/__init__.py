@@ -1,1 +1,1 @@
-"""The readers of binaries and the model of the loader beside other readers and the loader itself."""
+"""Compares the ELF readers and the loader model with other ELF readers and with the real loader."""

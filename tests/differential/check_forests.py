@@ -1,13 +1,13 @@
-"""The model of the loader against the loader, on random forests of libraries.
+"""Compare the model of the loader with the real loader, on random forests of libraries.
 
-A case is a process: a program, variables, and libraries that it opens one after the other. Compared
-are the link map, name by name in its order, which of the opens fail and over what, and to which file
-each reference is bound. As a program it does so for as many forests as wanted:
+A case is one process: a program, environment variables, and libraries that the program opens one after the other.
+Compared are the link map (names and order), which opens fail and why, and the file that each reference is bound to.
+Run as a program, this module compares the forests of the seeds FIRST to LAST:
 
     PYTHONPATH=tests python -m differential.check_forests FIRST LAST [RELEASE]
 
-A part of the programs runs on CPUs of other kinds and makers, which qemu plays. With a RELEASE of Debian, everything is
-for aarch64, and begun by the loader of that release.
+Some of the programs run on CPUs of other levels and vendors, emulated by qemu. With a RELEASE of Debian, everything is
+built for aarch64 and started by that release's loader.
 """
 
 import os
@@ -45,7 +45,7 @@ _VERSION = "0.17.1"
 
 
 def find_zig(cache: Path) -> Path:
-    """Return the program, out of its wheel, in a cache of fastinstall."""
+    """Return the `zig` program, extracted from its wheel in a fastinstall cache."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
     platform = architecture_of(os.uname().machine).wheel_platform
     offered = ask_indexes(
@@ -66,7 +66,7 @@ MASKS = {X86_64.machine: ("0", "2", "0x4"), AARCH64.machine: ("0", "2", "0x100",
 ARM_MODELS = ("max", "cortex-a53", "cortex-a72", "neoverse-n1", "a64fx")
 ARM_PACKAGES = ("libc6", "libc-bin", "libc6-dev")
 ARM_RELEASES = ("bookworm", "trixie")
-"""With glibc 2.36, the last that searches the older subdirectories, and with one that does not."""
+"""The glibc of bookworm (2.36) is the last that searches legacy hwcap subdirectories; trixie's does not."""
 _BINDING = re.compile(r"binding file (.*) \[0\] to (.*) \[0\]: .* symbol `(forest_\d)'")
 
 Bindings = dict[tuple[str, str], str]
@@ -74,13 +74,13 @@ Bindings = dict[tuple[str, str], str]
 
 @dataclass(frozen=True, kw_only=True)
 class Processor:
-    """What programs run on.
+    """The CPU that programs run on, real or emulated.
 
     Attributes:
-        model: as qemu names it; empty: this machine.
-        cpu: what it is, if nothing hides a part of it.
-        emulator: qemu.
-        loader: one of its programs.
+        model: qemu's name of the CPU; empty for this machine's CPU.
+        cpu: its description, with no feature hidden by a tunable.
+        emulator: the qemu program.
+        loader: a dynamic loader built for this CPU.
     """
 
     model: str = ""
@@ -91,18 +91,18 @@ class Processor:
     def command(
         self, variables: Mapping[str, str], root: Path | None = None
     ) -> tuple[list[str | Path], dict[str, str]]:
-        """What begins a program with these variables: words to put before it, and the environment of the first."""
+        """Return the command prefix and environment that start a program with these variables."""
         if not self.model:
             return [], dict(variables)
-        # The emulator has a loader, too, which must not search as the program's does; and it parts values at commas.
+        # qemu itself has a loader, which must not use the program's search path. qemu -E splits values at commas.
         own = {name: value for name, value in variables.items() if name == "GLIBC_TUNABLES"}
         words = (word for name in variables.keys() - own for word in ("-E", f"{name}={variables[name]}"))
         over = ("-L", root) if root is not None else ()
         return [self.emulator, "-cpu", self.model, *over, *words], own
 
-    @cache  # noqa: B019 (there are few of them)
+    @cache  # noqa: B019 (only a few processors exist)
     def level(self, tunables: str) -> str | None:
-        """The level by which the loader searches, in its own words."""
+        """Return the feature level by which the loader searches, as its `--help` reports it."""
         words, environment = self.command({"GLIBC_TUNABLES": tunables})
         done = subprocess.run(
             [*words, self.loader, "--help"], env=environment, capture_output=True, text=True, check=False
@@ -111,23 +111,23 @@ class Processor:
 
 
 def make_arm_scene(directory: Path, cache: Path, release: str) -> tuple[Parts, tuple[Processor, ...]]:
-    """Compile everything for aarch64 and a release of Debian, and tell the CPUs to run it on."""
+    """Compile all parts for aarch64 and a release of Debian, and return them with the emulated CPUs."""
     root = arm_root(cache, release, ARM_PACKAGES)
     return make_arm_parts(directory, root, find_zig(cache)), emulated_arm(root)
 
 
 def default_cache() -> Path:
-    """Where the tests keep what they fetch."""
+    """Return the directory where the tests keep their downloads."""
     return Path(os.environ.get("FASTINSTALL_TEST_CACHE") or tempfile.mkdtemp(prefix="forests-cache-"))
 
 
 def this_machine() -> Processor:
-    """The CPU of this machine."""
+    """Return this machine's CPU."""
     return Processor(cpu=observe_cpu(allowed_cores=1))
 
 
 def emulated() -> tuple[Processor, ...]:
-    """CPUs that differ in maker, level, and what decides the platform, none with AVX-512; none at all without qemu."""
+    """Return CPUs with various vendors, levels and platforms, none with AVX-512; empty if qemu is missing."""
     intel, amd = "GenuineIntel", "AuthenticAMD"
     models = (
         *(("Haswell", intel, "x86-64-v3", ""), ("Skylake-Server", intel, "x86-64-v3", "")),
@@ -138,7 +138,7 @@ def emulated() -> tuple[Processor, ...]:
 
 
 def emulated_arm(root: Path) -> tuple[Processor, ...]:
-    """CPUs of aarch64, whose features the emulator tells a program at its start."""
+    """Return aarch64 CPUs, with the features that the emulator announces to a starting program."""
     found = []
     for model in ARM_MODELS:
         words = emulate(root, loader_of(root), model=model)
@@ -158,14 +158,15 @@ def _emulated(model: str, vendor: str, level: str, missing: str) -> Processor:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A process to begin.
+    """A process to start.
 
     Attributes:
-        forest: where.
-        host: the program.
-        opens: who opens what, as the program's arguments.
-        variables: of the environment.
-        processor: what it runs on.
+        forest: the forest that contains the program.
+        host: path of the program.
+        opens: the program's arguments. Each is a caller ("p" for the program, "l" for the library), a scope
+            ("l" for local, "g" for global), and the file to open.
+        variables: the environment variables.
+        processor: the CPU that it runs on.
     """
 
     forest: Forest
@@ -181,15 +182,15 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of it.
+    """The result of a case, observed or predicted.
 
     Attributes:
         started: whether the program began to run.
-        opened: of each open an empty text, or over what it failed.
-        files: the names in the link map behind the program.
-        bindings: the file by user and symbol.
-        error: over what it did not begin.
-        own: the same for symbols that the user defines itself, which it may or may not refer to.
+        opened: one text per open: empty, or why it failed.
+        files: the names in the link map after the program's own.
+        bindings: the providing file, keyed by (using file, symbol).
+        error: why the program did not start.
+        own: bindings of symbols that the using file defines itself, whether or not it refers to them.
     """
 
     started: bool
@@ -201,7 +202,7 @@ class Outcome:
 
 
 def main(first: int, last: int, release: str = "") -> int:
-    """Compare that many forests; 1 if any case is different."""
+    """Compare the forests of seeds `first` to `last` - 1, and return 1 if any case differs."""
     cases = different = 0
     with tempfile.TemporaryDirectory(prefix="forests-") as directory:
         place = Path(directory)
@@ -226,11 +227,11 @@ def main(first: int, last: int, release: str = "") -> int:
 def compare_forest(
     base: Path, parts: Parts, seed: int, *, cases: int = 10, processors: Sequence[Processor]
 ) -> list[tuple[Case, str]]:
-    """Grow the forest of a seed, and tell for each of its cases in what model and loader differ.
+    """Grow the forest of a seed, and return its cases, each with the differences between model and loader.
 
     Half of the cases run on the first of the processors.
     """
-    chance = random.Random(seed)  # noqa: S311 (the same forest in every run)
+    chance = random.Random(seed)  # noqa: S311 (a seed gives the same forest in every run)
     forest = grow(base, parts, chance)
     compared = [(case, difference(case)) for case in (random_case(forest, processors) for _ in range(cases))]
     if not any(found for _, found in compared):
@@ -239,7 +240,7 @@ def compare_forest(
 
 
 def random_case(forest: Forest, processors: Sequence[Processor]) -> Case:
-    """A program of the forest, and what it opens."""
+    """Return a random case: one of the forest's programs, with libraries to open, variables and a CPU."""
     chance = forest.chance
     opens = [chance.choice("pl") + chance.choice("lllg") + _opened(forest) for _ in range(chance.choice((0, 1, 2, 3)))]
     variables = {"LC_ALL": "C"}
@@ -262,7 +263,7 @@ def _tunables(chance: random.Random, masks: Sequence[str]) -> str:
 
 
 def _opened(forest: Forest) -> str:
-    """A library by its path, absolute or not, through a link or not, or by its name."""
+    """Return a library to open: a path (absolute or relative, perhaps through a link) or a bare name."""
     path = forest.chance.choice(forest.made)
     relative = path.relative_to(forest.base)
     by_link = Path(str(relative).replace("d1/", "link1/")) if "link1" in forest.places else relative
@@ -271,7 +272,7 @@ def _opened(forest: Forest) -> str:
 
 
 def difference(case: Case) -> str:
-    """In what model and loader differ; empty where they agree."""
+    """Describe how model and loader differ; empty if they agree."""
     truth, model = really(case), simulated(case)
     own = {key: model.own[key] for key in truth.bindings & model.own.keys()}
     pairs = [
@@ -287,7 +288,7 @@ def difference(case: Case) -> str:
 
 
 def really(case: Case) -> Outcome:
-    """Run it."""
+    """Run a case with the real loader."""
     words, environment = case.processor.command({"LD_DEBUG": "bindings", **case.variables}, case.forest.root)
     done = subprocess.run(
         [*words, case.host, *case.opens],
@@ -310,7 +311,7 @@ def really(case: Case) -> Outcome:
 
 
 def simulated(case: Case) -> Outcome:
-    """Predict it."""
+    """Predict the outcome of a case with the model."""
     tunables = case.variables.get("GLIBC_TUNABLES", "")
     platform, capabilities = platform_of(case.processor.cpu, tunables)
     process = start_process(
@@ -342,12 +343,12 @@ def simulated(case: Case) -> Outcome:
 
 
 def _complaint(missing: Sequence[MissingLibrary]) -> str:
-    """What has to be in the loader's message: the version, else the file that is damaged, else the name."""
+    """Return the text that the loader's message must contain: the version, else the damaged file, else the name."""
     if not missing:
         return ""
     first = missing[0]
     if sum("for CPUs of level" in each.problem for each in missing) == len(missing) > 1:
-        return "lower than required"  # which of them the loader names depends on the order of their initialisation
+        return "lower than required"  # which of the files the loader names depends on its initialisation order
     version = re.match(r"version `(.*)' not found", first.problem)
     if version:
         return version[1]
@@ -357,7 +358,7 @@ def _complaint(missing: Sequence[MissingLibrary]) -> str:
 def _bindings(
     process: SimulatedProcess, users: Sequence[MappedFile], scope: Sequence[MappedFile]
 ) -> tuple[Bindings, Bindings]:
-    """How what users want of others is bound, and how what they define themselves would be."""
+    """Return how the users' undefined symbols are bound, and how symbols that they define themselves would be."""
     bound: Bindings = {}
     own: Bindings = {}
     for user in users:
@@ -372,7 +373,7 @@ def _bindings(
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201 (a program: it talks to whoever runs it)
+    print(text, flush=True)  # noqa: T201 (a command-line program)
 
 
 if __name__ == "__main__":

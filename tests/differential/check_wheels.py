@@ -1,8 +1,8 @@
-"""The model of the loader against the loader, on the extension modules of real wheels.
+"""Compare the model of the loader with the real loader, on the extension modules of real wheels.
 
 Each module is opened in a fresh process of an interpreter, and then all modules of a wheel in one
-process; compared are the link maps, name by name in their order. As a program it takes the packages
-to download, or a list of its own:
+process. Compared are the names in the link maps and their order. Run as a program, this module takes
+the packages to download; without arguments it takes PACKAGES:
 
     PYTHONPATH=tests python -m differential.check_wheels [PACKAGE...]
 """
@@ -40,7 +40,7 @@ PACKAGES = (
     *("imageio-ffmpeg", "pymupdf", "pikepdf", "freetype-py", "rawpy", "pillow-heif", "polars-runtime-32", "regex"),
 )
 
-# Forks for each module, so that each is opened by a process with nothing but the interpreter and ctypes in it.
+# Forks for each group of modules, so that the process that opens them has loaded only the interpreter and ctypes.
 OPEN_EACH = r"""
 import ctypes, json, os, sys
 
@@ -87,14 +87,14 @@ json.dump({"before": mapped(), "processes": [in_child(modules) for modules in pr
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How model and loader agree on one wheel.
+    """The agreement of model and loader on one wheel.
 
     Attributes:
-        modules: how many extension modules were opened in a process of their own.
-        refused: how many of them the loader refused, and the model too.
-        undefined: how many it refused for a symbol without a definition, which the model does not look for.
-        crashed: how many killed their process.
-        differences: what differs, in words.
+        modules: number of extension modules, each opened in a process of its own.
+        refused: number of modules that both the loader and the model refused.
+        undefined: number that the loader refused for an undefined symbol, which the model does not check.
+        crashed: number that killed their process.
+        differences: one sentence per difference.
     """
 
     modules: int
@@ -111,7 +111,7 @@ class Comparison:
 
 
 def main(packages: Sequence[str]) -> int:
-    """Download and compare one package after the other; 1 if any is different."""
+    """Download and compare the packages one by one, and return 1 if any differs."""
     compared = []
     for package in packages:
         with tempfile.TemporaryDirectory(prefix="wheels-") as directory:
@@ -129,7 +129,7 @@ def main(packages: Sequence[str]) -> int:
 
 
 def unpack(packages: Sequence[str], directory: Path) -> list[Path]:
-    """The newest wheels of packages for this interpreter, without what they depend on, each unpacked."""
+    """Download the newest wheels of packages for this interpreter, without dependencies, and unpack each."""
     command = (sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "-q", "-d", directory)
     subprocess.run([*command, *packages], capture_output=True, text=True, check=True)
     trees = []
@@ -142,7 +142,7 @@ def unpack(packages: Sequence[str], directory: Path) -> list[Path]:
 
 
 def compare_modules(tree: Path) -> Comparison:
-    """Open every extension module below a directory, apart and together."""
+    """Compare model and loader on every extension module below a directory: each alone, then all in one process."""
     modules = sorted(str(path) for path in tree.rglob("*.so") if path.is_file())
     if not modules:
         return Comparison(modules=0)
@@ -168,12 +168,12 @@ def compare_modules(tree: Path) -> Comparison:
 
 
 def _outcome(before: Sequence[str], modules: Sequence[str], truth: dict[str, object] | None) -> str:
-    """One of the words of `Comparison`, "equal", or in what the link maps differ."""
+    """Return "crashed", "refused", "undefined" or "equal", or a sentence that says how the link maps differ."""
     if truth is None:
         return "crashed"
     errors = truth["errors"]
     assert isinstance(errors, dict)
-    # What has an undefined symbol is left to the loader: it refuses such a module as if it had not been opened.
+    # The model does not check for undefined symbols. The loader unloads such a module, so the model must not open it.
     opened = [module for module in modules if "undefined symbol" not in errors.get(module, "")]
     process, refused = simulate(before, opened)
     names = ["" if file is process.main else file.path for file in process.files]
@@ -188,7 +188,7 @@ def _outcome(before: Sequence[str], modules: Sequence[str], truth: dict[str, obj
 
 
 def simulate(before: Sequence[str], modules: Sequence[str]) -> tuple[SimulatedProcess, list[str]]:
-    """A process of this interpreter that opens what the other one had open already, and then the modules."""
+    """Simulate a process of this interpreter that first opens the modules named in `before`, then `modules`."""
     process = start_process(ProcessSettings(program=Path(sys.executable), hwcaps=_usable()))
     known = {file.path for file in process.files}
     for name in before:
@@ -211,7 +211,7 @@ def _usable() -> tuple[str, ...]:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201 (a program: it talks to whoever runs it)
+    print(text, flush=True)  # noqa: T201 (a command-line program)
 
 
 if __name__ == "__main__":

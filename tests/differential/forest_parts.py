@@ -1,4 +1,4 @@
-"""What random forests of libraries are linked from: objects compiled once, and libraries that lend their names."""
+"""The parts of random forests of libraries: objects that are compiled once, and stub libraries that provide sonames."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from fastinstall.elf.dynamic import read_dynamic
 NAMES = tuple(f"libz{letter}.so" for letter in "abcdefg")
 SYMBOLS = tuple(f"forest_{number}" for number in range(6))
 VERSIONED = NAMES[4:]
-"""These are asked for in versions; which of their copies define them is another matter."""
+"""References to these libraries ask for symbol versions; a copy may or may not define those versions."""
 
 VERSIONS = ("FOREST_1", "FOREST_2")
 
@@ -52,12 +52,12 @@ class Parts:
     """A directory of objects and stubs.
 
     Attributes:
-        directory: where they are.
-        loader: which programs ask for.
-        libc: what programs start with, begin and end with, and are linked with.
-        architecture: which everything is for.
-        linker: what begins its command.
-        root: what stands for "/" where something is there; None: "/" itself.
+        directory: where the parts are.
+        loader: the program interpreter (PT_INTERP) of the programs.
+        libc: the C library and the start and end files that programs are linked with.
+        architecture: the architecture of all parts.
+        linker: the first words of the linker's command line.
+        root: a directory that the programs see as "/", for files that it contains; None: "/" itself.
     """
 
     directory: Path
@@ -68,7 +68,7 @@ class Parts:
     root: Path | None = None
 
     def link(self, *arguments: str | Path) -> None:
-        """Run the linker, which takes a tenth of the time that the compiler's driver takes for it."""
+        """Run the linker directly, which takes a tenth of the time of the compiler driver."""
         link(*arguments, linker=self.linker)
 
     def definition(self, symbol: str) -> Path:
@@ -78,7 +78,7 @@ class Parts:
         return self.directory / f"refer-{symbol}.o"
 
     def stub(self, name: str) -> Path:
-        """A library to link with for the sake of its soname, which may be a path; made when first asked for."""
+        """Return a library that provides a soname, which may be a path, to link with; it is built at first use."""
         path = self.directory / "stubs" / name.replace("/", "%")
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ class Parts:
         return path
 
     def versioned_stub(self, name: str, version: str) -> Path:
-        """One that defines all symbols in a version, so that who is linked with it asks for that version."""
+        """Return a stub that defines all symbols in a version, so that files linked with it ask for that version."""
         path = self.directory / "stubs" / f"{name}@{version}"
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
@@ -96,7 +96,7 @@ class Parts:
         return path
 
     def version_script(self, versions: Sequence[str]) -> Path:
-        """The last of the versions is that of all symbols; the others are there, with nothing in them."""
+        """Return a version script that puts all symbols into the last version; the other versions are empty."""
         path = self.directory / f"{'-'.join(versions)}.map"
         if not path.exists():
             inner = [f"{version} {{ }};" for version in versions[:-1]]
@@ -105,23 +105,23 @@ class Parts:
 
 
 def make_parts(directory: Path, loader: str = "") -> Parts:
-    """Compile everything that forests are linked from; for another loader than this machine's, if one is given."""
+    """Compile the parts of forests; programs ask for `loader`, or for this machine's loader if that is empty."""
     _compile_sources(directory, ("gcc",))
     here = architecture_of(os.uname().machine)
     return Parts(directory=directory, loader=loader or interpreter(), libc=_libc(), architecture=here)
 
 
 def make_arm_parts(directory: Path, root: Path, zig: Path) -> Parts:
-    """Compile the same for aarch64, by a compiler that has linkers for all machines.
+    """Compile the parts for aarch64, with Zig, whose linker supports all architectures.
 
     Args:
-        directory: an empty one.
-        root: of a Debian for aarch64, with the headers of its C library.
-        zig: the program.
+        directory: an empty directory.
+        root: root directory of a Debian for aarch64, with the headers of its C library.
+        zig: the `zig` program.
     """
     includes = (zig.parent / "lib/include", root / "usr/include", root / f"usr/include/{AARCH64.target}")
     words = ["-nostdinc", *(word for include in includes for word in ("-isystem", include))]
-    target = f"{AARCH64.machine}-freestanding-none"  # for others Zig puts its own headers first
+    target = f"{AARCH64.machine}-freestanding-none"  # for other targets, Zig searches its own headers first
     _compile_sources(directory, (zig, "cc", "-target", target, "-g0", "-fno-sanitize=undefined", *words))
     libraries = root / "usr/lib" / AARCH64.target
     names = ("Scrt1.o", "crti.o", "crtn.o", "libc.so.6")
@@ -139,7 +139,7 @@ def _compile_sources(directory: Path, compiler: Sequence[str | Path]) -> None:
     sources = {"empty": "", "host": HOST, "opener": OPENER}
     sources["versions"] = "#include <unistd.h>\nstatic int (*volatile get)(void) __attribute__((used)) = getpid;\n"
     sources |= {f"define-{symbol}": f"int {symbol}(void) {{ return 1; }}\n" for symbol in SYMBOLS}
-    # An address in data is bound when the file is loaded, and weak, so that it may stay undefined.
+    # An address in data is bound when the file is loaded. The symbol is weak, so it may stay undefined.
     sources |= {
         f"refer-{symbol}": f"extern int {symbol}(void) __attribute__((weak));\n"
         f'__attribute__((visibility("hidden"))) int (*use_{symbol})(void) = {symbol};\n'
@@ -147,27 +147,27 @@ def _compile_sources(directory: Path, compiler: Sequence[str | Path]) -> None:
     }
     for name, source in sources.items():
         (directory / f"{name}.c").write_text(source)
-        # Zig's compiler takes one at a time. The loader tells who opens a file by the address that it returns to.
+        # Zig compiles one file per call. No tail calls: the loader identifies the dlopen caller by its return address.
         words = (*compiler, "-c", "-fPIC", "-O1", "-fno-optimize-sibling-calls", f"{name}.c", "-o", f"{name}.o")
         done = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
 
 def link(*arguments: str | Path, linker: Sequence[str | Path] = ("ld",)) -> None:
-    """Run the linker, which takes a tenth of the time that the compiler's driver takes for it."""
+    """Run the linker directly, which takes a tenth of the time of the compiler driver."""
     done = subprocess.run([*linker, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"ld {' '.join(map(str, arguments))}\n{done.stderr}"
 
 
 def interpreter() -> str:
-    """The loader of this machine's programs."""
+    """Return the loader of this machine's programs."""
     found = read_dynamic(Path(sys.executable).resolve()).interpreter
     assert found is not None
     return found
 
 
 def _libc() -> tuple[str, ...]:
-    """What a program starts with and is linked with."""
+    """Return the C library and the start and end files that programs are linked with."""
     names = ("Scrt1.o", "crti.o", "crtn.o", "libc.so")
     found = [
         subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()

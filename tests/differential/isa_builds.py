@@ -1,7 +1,7 @@
-"""Pillow-SIMD as people build it for different CPUs, and the CPUs that it is run on, by emulation.
+"""Pillow-SIMD builds as users compile them for different CPUs, and the emulated CPUs that run them.
 
-The compile commands are recorded once, and only the core is compiled for each kind of build, into copies of the
-official wheel. Needs a package index, GCC, the headers of the libraries, and qemu-user.
+The compile commands are recorded once. Only the core is then compiled for each kind of build, and installed into copies
+of the official wheel. Needs a package index, GCC, the headers of the libraries, and qemu-user.
 """
 
 import os
@@ -32,18 +32,18 @@ VERSION = "12.1.1.post0"
 LEVEL = "x86-64-v2"
 QUICKLY = ("-O1",)
 BUILDS = {"sse4": (), "avx2": ("-mavx2",), "v3": ("-march=x86-64-v3",), "native": ("-march=native",)}
-"""What CC has behind `cc`: setup.py itself adds `-msse4` for the core, and nothing where it is left alone."""
+"""Flags in CC after `cc`, by build. With a plain CC, setup.py adds `-msse4` for the core by itself."""
 
 DECLARED = "v3 declared"
-"""The build for v3 again, linked with the note by which the loader refuses it on lesser CPUs."""
+"""The "v3" build, linked with the ELF note that makes the loader refuse it on lesser CPUs."""
 
 MIXED = "sse4 with one file for avx2"
-"""What a stray flag gives: code that dies, among much that does not, beside a dispatcher."""
+"""A build with a stray flag: one file needs AVX2, all others need only SSE4."""
 
 CPUS = ("core2duo", "Penryn", "Nehalem", "SandyBridge", "Haswell", "max")
 _ONE_FILE = "src/libImaging/Resample.c"
 _CODEC = re.compile(r"/(\w*(Decode|Encode)|Quant\w*)\.c$")
-"""Files without kernels that no operation of these tests runs: they are compiled once, for the least CPU."""
+"""Matches files without kernels that these tests never run. They are compiled once, for the lowest CPU level."""
 
 _LEVEL_WORDS = re.compile(r"-march=x86-64-v\d|-Wl,-z,x86-64-v\d")
 _PROBE = Path(__file__).with_name("cpu_flags.c")
@@ -54,15 +54,15 @@ class Machine:
     """An emulated CPU.
 
     Attributes:
-        name: qemu's.
-        cpu: as programs on it see it.
+        name: qemu's name of the CPU.
+        cpu: its features, as programs on it see them.
     """
 
     name: str
     cpu: Cpu
 
     def run(self, program: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run a program on it to its end."""
+        """Run a program on this CPU until it exits."""
         argv = (emulator(), "-cpu", self.name, str(program), *arguments)
         return subprocess.run(
             argv, capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **variables}
@@ -71,7 +71,7 @@ class Machine:
 
 @contextmanager
 def build_trees(cache: Path, scratch: Path) -> Iterator[dict[str, Path]]:
-    """Directories for `sys.path`: one for each of BUILDS, and for DECLARED and MIXED."""
+    """Yield directories for `sys.path`, one per build in BUILDS, DECLARED and MIXED."""
     build_tree = open_build_tree(_request(cache, scratch), LEVEL, scratch / "build_tree")
     assert build_tree is not None
     steps = _of_a_person(build_tree.steps)
@@ -91,12 +91,12 @@ def build_trees(cache: Path, scratch: Path) -> Iterator[dict[str, Path]]:
 
 
 def core_of(tree: Path) -> Path:
-    """The imaging core of a build."""
+    """Return the imaging core of a build."""
     return next(tree.glob("PIL/_imaging.*.so"))
 
 
 def machine(name: str, directory: Path) -> Machine:
-    """An emulated CPU, its features told by a program that asks it."""
+    """Return an emulated CPU, with the features that a probe program finds on it."""
     probe = directory / "cpu_flags"
     if not probe.exists():
         compile_c(_PROBE.read_text("utf-8"), probe)
@@ -106,7 +106,7 @@ def machine(name: str, directory: Path) -> Machine:
 
 
 def compile_c(source: str, program: Path, *flags: str) -> Path:
-    """Compile a C program."""
+    """Compile a C program and return its path."""
     argv = ("gcc", "-O2", *flags, "-x", "c", "-", "-o", str(program))
     done = subprocess.run(argv, input=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -114,7 +114,7 @@ def compile_c(source: str, program: Path, *flags: str) -> Path:
 
 
 def emulator() -> str:
-    """The program qemu-x86_64; the test is skipped where it is missing."""
+    """Return the program qemu-x86_64, or skip the test if it is missing."""
     found = shutil.which("qemu-x86_64")
     require_system(found, "qemu-user")
     return found or ""
@@ -136,7 +136,7 @@ def _linked(
 
 
 def _of_a_person(steps: CoreSteps) -> CoreSteps:
-    """The commands without what fastinstall adds for a level: its `-march`, and the note for the loader."""
+    """Return the compile and link commands without fastinstall's additions: `-march`, and the note for the loader."""
 
     def compiled(step: RecordedCompilation) -> RecordedCompilation:
         return replace(step, words=_without_level(step.words))

@@ -1,4 +1,4 @@
-"""What pyelftools reads in an ELF file, in the words of `fastinstall.elf`."""
+"""Reads ELF files with pyelftools, into values of `fastinstall.elf`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ _MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symbols:
-    """Dynamic symbols: what others can find, what is wanted of them, and all names with a section."""
+    """Dynamic symbols: definitions that other files can find, undefined references, and all exported names."""
 
     definitions: dict[str, list[Definition]]
     references: set[Reference]
@@ -30,7 +30,7 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """All that is compared; no symbols where no section header leads to them."""
+    """Everything that is compared; `symbols` is None if no section header leads to them."""
 
     dynamic: DynamicFile
     versions: SymbolVersions
@@ -139,7 +139,7 @@ def _dynamic(elf: Any) -> DynamicFile:
 
 
 def _page_size(elf: Any) -> int:
-    """The largest power of two by which the address and the offset of each loaded segment differ in multiples."""
+    """Return the largest power of two that divides (address - offset) of every loaded segment."""
     loaded = [one for one in elf.iter_segments() if one["p_type"] == "PT_LOAD"]
     powers = [
         1 << bit for bit in range(64) if all((one["p_vaddr"] - one["p_offset"]) % (1 << bit) == 0 for one in loaded)

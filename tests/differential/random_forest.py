@@ -1,4 +1,4 @@
-"""A random forest of libraries: several directories, copies of one name with different needs, links, and rubbish."""
+"""Random forests of libraries: directories with copies of the same names, different needs, links, and invalid files."""
 
 import os
 import random
@@ -25,23 +25,23 @@ PLATFORMS = {
         *("tls", "tls/aarch64", "aarch64/aarch64", "atomics/asimd/fp"),
     ),
 }
-"""What loaders of some age, or none, search by."""
+"""Subdirectories that loaders of some glibc version search, and some that no loader searches."""
 FOREIGN = ("machine", "class", "order")
 RUBBISH = ("empty", "short", "text", "directory", "dangling", "circle")
 
 
 @dataclass(kw_only=True)
 class Forest:
-    """What stands below a directory, and the chance that made it.
+    """A directory of random libraries and programs.
 
     Attributes:
-        base: the directory, in which the programs run.
-        parts: what everything is linked from.
-        chance: decides.
-        places: directories by the names that search paths use.
+        base: the directory, which is the working directory of the programs.
+        parts: the objects and stubs that everything is linked from.
+        chance: the random number generator.
+        places: directories, by the names that search paths use.
         made: the libraries.
         hosts: the programs.
-        root: what stands for "/" where something is there, with a cache of the loader's now and then; None: "/" itself.
+        root: a directory that programs see as "/", sometimes with an ld.so.cache; None: "/" itself.
     """
 
     base: Path
@@ -57,7 +57,7 @@ class Forest:
 
 
 def grow(base: Path, parts: Parts, chance: random.Random) -> Forest:
-    """Make a forest."""
+    """Create a forest."""
     forest = Forest(base=base, parts=parts, chance=chance)
     _make_directories(forest)
     for name in NAMES:
@@ -73,7 +73,7 @@ def grow(base: Path, parts: Parts, chance: random.Random) -> Forest:
 
 
 def _make_root(forest: Forest, system: Path) -> Path:
-    """Lay the system over "/", and have its own `ldconfig` write a cache of what lies in a directory or two."""
+    """Create a root directory of links to the system's, sometimes with an ld.so.cache by the system's `ldconfig`."""
     root = forest.base / "root"
     (root / "etc").mkdir(parents=True)
     for name in ("lib", "usr"):
@@ -138,7 +138,7 @@ def _make_library(forest: Forest, path: Path, name: str) -> None:
     if name in VERSIONED and forest.happens(0.7):
         arguments += [f"--version-script={parts.version_script(_versions(forest))}"]
     elif name in VERSIONED:
-        # The loader aborts at a library that should have versions and has not even a table of them.
+        # The loader aborts if a library should define versions but has no version table at all.
         arguments += [parts.directory / "versions.o", parts.libc[-1]]
     symbols = [symbol for symbol in SYMBOLS if forest.happens(0.3)]
     arguments += [parts.definition(symbol) for symbol in symbols]
@@ -159,7 +159,7 @@ def _soname(forest: Forest, name: str) -> list[str]:
 
 
 def _needs(forest: Forest, name: str) -> list[Path]:
-    """Stubs to link with: mostly of names, now and then of a path, relative, absolute or with a token."""
+    """Return stubs to link with: most have a bare name, some a relative path, an absolute path or a token."""
     found = []
     for other in NAMES:
         if other == name or not forest.happens(0.18):
@@ -175,7 +175,7 @@ def _needs(forest: Forest, name: str) -> list[Path]:
 
 
 def _search(forest: Forest) -> list[str]:
-    """Linker's switches for DT_RPATH, DT_RUNPATH, or neither."""
+    """Return the linker's options for DT_RPATH, DT_RUNPATH, or neither."""
     tags = forest.chance.choice((None, *("--disable-new-dtags", "--enable-new-dtags") * 3))
     if tags is None:
         return []
@@ -183,7 +183,7 @@ def _search(forest: Forest) -> list[str]:
 
 
 def search_entry(forest: Forest) -> str:
-    """A directory in one of the spellings that a search path may have."""
+    """Return a directory, in one of the spellings that a search path may have."""
     place = forest.chance.choice(forest.places)
     plain = (str(forest.base / place), f"$ORIGIN/../{place}", f"${{ORIGIN}}/../{place}", "$ORIGIN")
     odd = (
@@ -195,7 +195,7 @@ def search_entry(forest: Forest) -> str:
 
 
 def _make_rubbish(forest: Forest) -> None:
-    """Something in the way that is no library for this machine."""
+    """Replace one library by a file that is no library for this machine."""
     path = forest.base / forest.chance.choice(DIRECTORIES) / forest.chance.choice(NAMES)
     if os.path.lexists(path):
         path.unlink()
@@ -221,7 +221,7 @@ def _write_rubbish(path: Path, kind: str, sound: bytes, other: int) -> None:
 
 
 def _make_opener(forest: Forest) -> None:
-    """The library that opens others; it is found by its path, which is its soname."""
+    """Build the library that opens others. Its soname is its path, so the loader finds it without a search."""
     path = forest.base / "libopener.so"
     parts = forest.parts
     parts.link("-shared", "-o", path, "-soname", str(path), *_search(forest), parts.directory / "opener.o")

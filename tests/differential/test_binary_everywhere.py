@@ -1,7 +1,7 @@
-"""Every ELF file of this machine, read as pyelftools reads it.
+"""Reads every ELF file of this machine, and compares the results with pyelftools.
 
-The suite takes every forty-eighth file, by a hash of its path; all of them where
---every-row is given, which takes minutes.
+By default every forty-eighth file is read, chosen by a hash of its path; with
+--every-row all of them, which takes minutes.
 """
 
 import os
@@ -39,13 +39,13 @@ def test_our_readers_agree_with_pyelftools() -> None:
         if truth is not None:
             counts["files"] += 1
             compare(path, truth, counts)
-    print("ELF files compared:", dict(counts))  # noqa: T201 (the figures of a run over all files; shown by -rP)
+    print("ELF files compared:", dict(counts))  # noqa: T201 (counts of a run over all files; pytest -rP shows them)
     assert counts["files"] >= 1000 / EVERY
     assert min(counts["definitions"], counts["references"]) >= 5 * counts["files"]
 
 
 def truth_of(path: Path, counts: Counter[str]) -> Truth | None:
-    """What pyelftools reads; None for what is no library or program of a 64-bit machine, or which it cannot read."""
+    """Read a file with pyelftools; None if it is no 64-bit library or program, or if pyelftools cannot read it."""
     problem = problem_of(path)
     if problem:
         assert problem in REFUSED, (path, problem)
@@ -53,7 +53,7 @@ def truth_of(path: Path, counts: Counter[str]) -> Truth | None:
         return None
     try:
         return read_truth(path)
-    except UnicodeDecodeError:  # debug information apart from its file: the dynamic section there is other bytes
+    except UnicodeDecodeError:  # separate debug information: its dynamic section has other bytes
         assert path.suffix == ".debug", path
         counts["beyond pyelftools"] += 1
         return None
@@ -92,7 +92,7 @@ def compare(path: Path, truth: Truth, counts: Counter[str]) -> None:
 
 
 def compare_references(path: Path, expected: set[Reference]) -> int:
-    """All of them; of a name with two versions, either."""
+    """Compare all references; if a name has two versions, either may be returned."""
     found = references(path)
     versions = Counter(reference.name for reference in expected)
     assert found.keys() == versions.keys(), path

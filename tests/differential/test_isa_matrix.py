@@ -1,8 +1,8 @@
-"""Builds for different CPUs on emulated CPUs: what was predicted from the file is what happens, cell by cell.
+"""Runs builds for different CPUs on emulated CPUs, and compares each result with the prediction from the file.
 
-The code is compiled at -O1: the kernels are intrinsics and stay what they are, and everything else is encoded for the
-CPU that was named, as at -O3; only what the vectoriser of -O3 adds for `native` is less. zlib-ng with its dispatcher
-is linked in, so that each core holds code for AVX-512 that none of these CPUs may be asked to have.
+The code is compiled at -O1. The kernels are intrinsics and do not change with the level; all other code is encoded for
+the given CPU, as at -O3, and lacks only the extra vectorisation of -O3 for `native`. zlib-ng and its dispatcher are
+linked in, so every core contains AVX-512 code that must not count as required.
 """
 
 import shutil
@@ -65,7 +65,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Machine]:
 
 
 def happens(build: Build, machine: Machine) -> tuple[CpuOutcome, str]:
-    """What becomes of the build on the machine, and during which operation."""
+    """Run the build on the machine, and return the outcome and the last operation that it started."""
     done = machine.run(Path(sys.executable), "-I", "-S", "-B", "-c", OPERATIONS, str(build.tree))
     last = (done.stdout.split() or ["start"])[-1]
     if done.returncode == 0 and last == "done":

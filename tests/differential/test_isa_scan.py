@@ -1,4 +1,4 @@
-"""What is told of compiled code: what runs unasked and what a dispatcher chooses; and LZCNT, where it is not known."""
+"""The CPU features that scanned code requires, with a dispatcher or without; LZCNT and TZCNT on old CPUs."""
 
 import shutil
 import subprocess
@@ -125,7 +125,7 @@ def test_what_a_dispatcher_chooses_is_contained(tmp_path: Path, dispatcher: str)
 
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_what_runs_unasked_beside_a_dispatcher_is_required(tmp_path: Path, dispatcher: str) -> None:
-    """One function that is exported and was compiled for AVX2, as a whole file may be by mistake."""
+    """An exported function was compiled for AVX2, as happens to whole files by mistake."""
     for found in scanned_with_and_without_symbols(tmp_path, DISPATCHERS[dispatcher] + MISTAKE):
         assert "avx2" in found.requires, found.evidence
         assert "avx512f" in found.contains
@@ -133,7 +133,7 @@ def test_what_runs_unasked_beside_a_dispatcher_is_required(tmp_path: Path, dispa
 
 @pytest.mark.parametrize("packing", ["nopack", "pack"])
 def test_what_only_a_table_of_pointers_leads_to_runs_unasked(tmp_path: Path, packing: str) -> None:
-    """As the methods of an extension module are called; DT_RELR holds such pointers where the linker packs them."""
+    """Methods of extension modules are called by such tables; -z pack-relative-relocs moves them to DT_RELR."""
     methods = "static void method(int *a) { mistake(a); }\nvoid (*const methods[])(int *) = {method, method};"
     source = DISPATCHERS["table"] + MISTAKE.replace("void mistake", "INSIDE void mistake") + methods
     found = scanned(tmp_path, source, f"-Wl,-z,{packing}-relative-relocs")
@@ -171,7 +171,7 @@ def test_lzcnt_on_a_cpu_without_it_is_wrong_but_raises_no_signal(tmp_path: Path)
 
 
 def test_tzcnt_is_run_as_bsf_where_it_is_not_known(tmp_path: Path) -> None:
-    """As compilers rely on: they write TZCNT in code for every CPU, because it is shorter to run."""
+    """Compilers write TZCNT into code for every CPU, because it is faster; older CPUs run it as BSF."""
     source = LZCNT.replace("__builtin_clz", "__builtin_ctz")
     program = compile_c(source, tmp_path / "program")
     listing = subprocess.run(("objdump", "-d", program), capture_output=True, text=True, check=True).stdout

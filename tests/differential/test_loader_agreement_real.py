@@ -1,4 +1,4 @@
-"""The simulated process against the real one: the same files, from the same places, in the same order."""
+"""The simulated process and the real one load the same files, from the same paths, in the same order."""
 
 import os
 import shutil
@@ -23,12 +23,12 @@ from fastinstall.observe.session import open_session
 
 @immutable
 class Disagreement:
-    """One library of which simulation and process say different things; at least one of the two paths is there.
+    """One library on which simulation and process disagree; at least one of the two paths is set.
 
     Attributes:
-        name: the library, as it is asked for ("libjpeg.so.62"); a file's name where nobody asks for it.
-        simulated: the file according to the loader's rules, or None if they find none.
-        mapped: the file in the process, or None if it has none of that name.
+        name: the library as it is requested ("libjpeg.so.62"); the file's name if no file requests it.
+        simulated: the file according to the loader's rules, or None if they find no file.
+        mapped: the file in the process, or None if the process maps no file of that name.
     """
 
     name: str
@@ -37,17 +37,17 @@ class Disagreement:
 
 
 def find_disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disagreement, ...]:
-    """Hold what a process has mapped against what it should have, in the simulation's order.
+    """Compare the files that a process has mapped with the simulated files, in the simulation's order.
 
-    What only a module needs that the process has not opened is not missed. Where the process does not even have
-    the core under the name that the simulation gives it, names cannot be compared, and nothing is said.
+    A missing file is ignored if only modules need it that the process has not opened. If the process does not map the
+    core under the simulated name, names cannot be compared, and the result is empty.
 
     Args:
-        linkage: what the loader was simulated to load.
+        linkage: the simulation.
         mapped: `Runtime.mapped_by_import` or `Runtime.mapped`: the loader's own names.
 
     Returns:
-        Nothing where they agree, where there is no simulation, and where nothing was mapped.
+        The disagreements; empty if there are none, if there is no simulation, or if nothing was mapped.
     """
     if linkage.problem or not linkage.modules or linkage.modules[0] not in mapped:
         return ()
@@ -72,27 +72,27 @@ def find_disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[
 
 
 def _list_own_directories(linkage: Linkage) -> set[PurePath]:
-    """List where PIL's modules lie, and the directories in the same site-packages that its libraries come from."""
+    """List the directories of PIL's modules, and the directories of their libraries in the same site-packages."""
     packages = {module.parent for module in linkage.modules}
     sites = {package.parent for package in packages}
     return packages | {file.path.parent for file in linkage.files if sites.intersection(file.path.parents)}
 
 
 def _list_names(file: LoadedFile) -> set[str]:
-    """List what a file goes by: what was asked for, its soname, its file's name."""
+    """List a file's names: the requested name, the soname, and the file name."""
     return {file.name.rpartition("/")[2], file.soname, file.path.name} - {""}
 
 
 def _is_named_by(path: PurePath, names: Collection[str]) -> bool:
-    """Tell whether a file bears one of the names, or one with more of a version ("libz.so.1.2.13" for "libz.so.1")."""
+    """Return True if the file has one of the names, or a longer version of one ("libz.so.1.2.13" for "libz.so.1")."""
     return any(path.name == name or (".so." in name and path.name.startswith(name + ".")) for name in names)
 
 
 def _is_link(file: LoadedFile, path: PurePath) -> bool:
-    """Tell whether the kernel's name for a file is plainly that of what the loader's name is a link to.
+    """Return True if `path`, the kernel's name, is clearly the target of the link that the loader's name is.
 
-    "/lib/x86_64-linux-gnu/libz.so.1" is "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13" where /lib is a link into /usr; the
-    loader itself goes by a name that programs have built in, wherever it lies.
+    If /lib is a link to /usr/lib, "/lib/x86_64-linux-gnu/libz.so.1" is "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13". The
+    loader itself is excepted from the comparison of directories: programs contain its name.
     """
     together = _strip_merged_usr(path.parent) == _strip_merged_usr(file.path.parent) or path.name.startswith("ld-")
     return together and _is_named_by(path, _list_names(file))
@@ -108,7 +108,7 @@ REQUEST = ObservationRequest(recipe=recipe(), runtime=True, binaries=Binaries.LI
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with stock Pillow."""
+    """Return the interpreter of an environment with Pillow's official wheel."""
     python = python_at_hand("3.11")
     if python is None:
         pytest.skip("no Python 3.11 here")
@@ -119,7 +119,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def levelled(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with a core in two copies behind a stub."""
+    """Return the interpreter of a copy of that environment whose core is two copies behind a stub."""
     made = make_environment(tmp_path_factory.mktemp("levelled") / "env", stock)
     shutil.copytree(site_packages(stock), site_packages(made), dirs_exist_ok=True)
     split_core(site_packages(made), f"pillow-{PILLOW}.dist-info")
@@ -128,7 +128,7 @@ def levelled(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def zlib(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with a library of zlib's name before the system's, which it needs and so brings in too."""
+    """Return a directory with a copy of zlib, for LD_LIBRARY_PATH, and a library for LD_PRELOAD."""
     directory = tmp_path_factory.mktemp("hpc")
     shutil.copy("/lib/x86_64-linux-gnu/libz.so.1", directory)
     compile_library(directory / "libhook.so", "int hook(void) { return 7; }")
@@ -184,7 +184,7 @@ def _simulated(linkage: Linkage) -> tuple[PurePath, ...]:
 
 
 def _own(linkage: Linkage, mapped: tuple[PurePath, ...]) -> list[PurePath]:
-    """The core and what is bundled for it, in order; the interpreter's modules may bring the others in before."""
+    """List the core and its bundled libraries in loading order; other libraries may be loaded earlier."""
     files = _simulated(linkage)
     second = next(index for index, path in enumerate(files) if path in linkage.modules[1:])
     packages = linkage.modules[0].parent.parent

@@ -1,4 +1,4 @@
-"""The model of the loader against the loader: random forests of libraries, another root, and another CPU."""
+"""Compares the model of the loader with the real loader: random forests, another root directory, and another CPU."""
 
 import os
 import re
@@ -22,7 +22,7 @@ FORESTS, CASES = 12, 21
 """`PYTHONPATH=tests python -m differential.check_forests 0 2000` compares more."""
 
 MAKERS = {"GenuineIntel": (b"Genu", b"ntel", b"ineI"), "AuthenticAMD": (b"Auth", b"cAMD", b"enti")}
-"""As a loader compares them with what CPUID says."""
+"""CPU vendors as the loader compares them: the three words that CPUID returns, in its order."""
 
 CHROOT = "/usr/sbin/chroot"
 
@@ -48,7 +48,7 @@ def _different(base: Path, parts: Parts, seeds: range, processors: tuple[Process
 
 
 def test_random_forests_on_a_cpu_of_another_maker(tmp_path: Path) -> None:
-    """AVX-512 is Intel's matter to the loader, and no emulator has it: a loader that takes AMD for Intel shows it."""
+    """Only on Intel does the loader search for AVX-512, which qemu lacks. So a loader with swapped vendors is used."""
     here = this_machine()
     loader = tmp_path / "ld-linux-x86-64.so.2"
     if here.cpu.vendor not in MAKERS or not _exchange_makers(Path(interpreter()), loader):
@@ -60,7 +60,7 @@ def test_random_forests_on_a_cpu_of_another_maker(tmp_path: Path) -> None:
 
 
 def _exchange_makers(source: Path, target: Path) -> bool:
-    """Copy a loader, and have it take each maker's CPUs for the other's; whether that could be done."""
+    """Copy a loader and swap the CPU vendors in its code; return False if they are not where expected."""
     content = bytearray(source.read_bytes())
     patterns = [(re.compile(rb".{8}".join(map(re.escape, words)), re.DOTALL), words) for words in MAKERS.values()]
     found = [(list(pattern.finditer(content)), words) for pattern, words in patterns]
@@ -77,7 +77,7 @@ def _exchange_makers(source: Path, target: Path) -> bool:
 
 @pytest.fixture(scope="module")
 def as_root() -> tuple[str, ...]:
-    """How to begin a command that changes the root directory."""
+    """Return the first words of a command that may change the root directory, or skip the test."""
     begin = () if os.geteuid() == 0 else ("unshare", "--map-root-user")
     try:
         allowed = subprocess.run([*begin, CHROOT, "/", "/bin/true"], capture_output=True, check=False).returncode == 0
@@ -90,7 +90,7 @@ def as_root() -> tuple[str, ...]:
 def test_another_root_with_links_in_it_and_a_cache_of_its_own(
     tmp_path: Path, parts: Parts, as_root: tuple[str, ...]
 ) -> None:
-    """Search paths lead to other files there than here."""
+    """Inside the other root, the search paths lead to other files than outside."""
     root = make_root(tmp_path / "root", parts)
     subprocess.run([*as_root, "/sbin/ldconfig", "-r", root], check=True)
     opened = ("pl/opt/app/core.so", "pllibcached.so")
@@ -108,7 +108,7 @@ def test_another_root_with_links_in_it_and_a_cache_of_its_own(
 
 
 def make_root(root: Path, parts: Parts) -> Path:
-    """A C library and its loader, a program, and libraries behind links."""
+    """Create a root directory with a C library and its loader, a program, and libraries behind links."""
     for name in ("bin", "etc", "usr/lib64", "srv/libs", "srv/near", "opt/app"):
         (root / name).mkdir(parents=True)
     (root / "lib64").symlink_to("usr/lib64")
@@ -132,7 +132,7 @@ def make_root(root: Path, parts: Parts) -> Path:
 
 
 def _libc() -> Path:
-    """The C library of this interpreter."""
+    """Return the path of this interpreter's C library."""
     process = start_process(ProcessSettings(program=Path(sys.executable)))
     return next(file.place for file in process.files if file.path.endswith("/libc.so.6"))
 

@@ -1,4 +1,4 @@
-"""The model of the loader against aarch64's, of two releases of Debian, under qemu: random forests of libraries."""
+"""Compares the model of the loader with the aarch64 loaders of two Debian releases, under qemu, on random forests."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The model of the loader against the loader: the extension modules of a few real wheels, apart and together."""
+"""Compares the model of the loader with the real loader, on the extension modules of a few real wheels."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from differential.check_wheels import compare_modules, unpack
 
 PACKAGES = ("pillow", "psycopg2-binary", "pyzmq", "shapely", "simplejpeg")
-"""Small, and with libraries of their own; `PYTHONPATH=tests python -m differential.check_wheels` compares many more."""
+"""Small wheels with bundled libraries; `PYTHONPATH=tests python -m differential.check_wheels` compares many more."""
 
 
 @pytest.fixture(scope="module")

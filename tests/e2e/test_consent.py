@@ -1,4 +1,4 @@
-"""Where nobody can be asked, nothing is changed without --yes, and the command that would do it is given."""
+"""If nobody can be asked, nothing is changed without --yes, and the message gives the command that would do it."""
 
 import pytest
 from support.environments.interpreters import running
@@ -16,7 +16,7 @@ def venv(tmp_path_factory: pytest.TempPathFactory) -> Venv:
 )
 def test_a_verb_that_changes_something_needs_consent(sandbox: Sandbox, venv: Venv, words: tuple[str, ...]) -> None:
     guard = venv.site_packages / "fastinstall_guard.pth"
-    guard.touch()  # without any, there would be nothing to remove
+    guard.touch()  # a guard must exist, or there is nothing to remove
     before = tree_hash(venv.prefix)
     done = sandbox.cli(*words, "--prefix", venv.prefix)
     assert done.exit_code == 5

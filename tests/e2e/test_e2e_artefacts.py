@@ -1,4 +1,4 @@
-"""What can be carried elsewhere: wheels built once, and plans made before they are carried out."""
+"""Wheels that are built once and installed elsewhere, and plans that are saved and applied later."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from fastinstall.observe.toolchain import observe_toolchain
 
 @dataclass(frozen=True, kw_only=True)
 class Wheelhouse:
-    """A directory of `fastinstall build`, and its one wheel."""
+    """A directory written by `fastinstall build`, and its only wheel."""
 
     directory: Path
     wheel: Path
@@ -122,13 +122,13 @@ def test_the_wheel_carries_our_sbom_beside_upstreams(built: Wheelhouse) -> None:
     assert "pillow-simd" not in names
 
 
-@pytest.mark.usefixtures("built")  # it has downloaded everything
+@pytest.mark.usefixtures("built")  # that build has downloaded all inputs
 def test_a_build_input_missing_from_the_wheelhouse_is_named(sandbox: Sandbox, venv: Venv) -> None:
     before = tree_hash(venv.prefix)
     wheelhouse = sandbox.root / "sources"
     wheelhouse.mkdir()
     found = (file for file in (sandbox.cache / "downloads").glob("*/*/*") if file.name.endswith((".tar.gz", ".whl")))
-    fetched = [file for file in found if "+" not in file.name]  # what is ours was put there by a repair
+    fetched = [file for file in found if "+" not in file.name]  # a wheel of ours in the cache comes from a repair
     official = [file for file in fetched if file.name.startswith("pillow-") and file.suffix == ".whl"]
     for file in set(fetched).difference(official):
         shutil.copy(file, wheelhouse)

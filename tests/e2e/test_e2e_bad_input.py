@@ -1,4 +1,4 @@
-"""Bad input: the exit code of the contract, a message that names the thing, a hint, and not a byte changed."""
+"""Bad input: the documented exit code, a message that names the wrong thing, a hint, and no change on disk."""
 
 import os
 import shutil
@@ -21,14 +21,14 @@ DISAGREEING = {"VIRTUAL_ENV": "{env}", "CONDA_PREFIX": "{conda}"}
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One row: what is typed, and what has to come of it.
+    """A command line with bad input, and the expected result.
 
     Attributes:
-        name: of the test.
-        arguments: {env}, {conda}, {managed}, ... are the places of the scene.
-        exit_code: of the contract.
-        says: parts of the message, the thing's name among them.
-        variables: changes to the environment.
+        name: id of the test.
+        arguments: words of the command line; {env}, {conda}, {managed}, ... are replaced by places of the scene.
+        exit_code: the expected exit code.
+        says: expected parts of the message.
+        variables: changes to the environment variables.
     """
 
     name: str
@@ -52,7 +52,7 @@ USAGE = (
         arguments=(*SETUP, "--level", "x86-64-v9"),
         exit_code=2,
         says=("--level x86-64-v9", "known: auto"),
-        variables=UNREACHABLE,  # told before anything is looked up
+        variables=UNREACHABLE,  # refused before anything is looked up
     ),
     Case(
         name="levels",
@@ -348,7 +348,7 @@ REFUSED = (
     ),
     Case(
         name="no compiler",
-        arguments=(*SETUP, "--recipe", "no-header"),  # of which no wheel is in the cache
+        arguments=(*SETUP, "--recipe", "no-header"),  # the cache has no wheel of this recipe
         exit_code=5,
         says=("missing: compiler", "fastinstall build -o DIR"),
         variables={
@@ -368,7 +368,7 @@ REFUSED = (
     Case(
         name="header missing, and no apt",
         arguments=(*SETUP, "--recipe", "no-header"),
-        exit_code=6,  # those that are fetched do not have it either
+        exit_code=6,  # the headers that fastinstall downloads do not have it either
         says=("C headers are missing: jpeglib-that-is-not-there.h (jpeg)", "fastinstall build -o DIR"),
         variables={
             "FASTINSTALL_RECIPES": "{recipes}",
@@ -392,7 +392,7 @@ FAILED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The places that the cases name, all below the root of one sandbox."""
+    """The places that the cases name, all in one sandbox."""
 
     sandbox: Sandbox
     places: Mapping[str, Path]
@@ -479,13 +479,13 @@ def test_an_unreachable_index_is_noticed_within_seconds(scene: Scene) -> None:
 
 @contextmanager
 def _silent_port() -> Iterator[int]:
-    """A port where somebody listens and never answers."""
+    """Yield a port on which a server listens but never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 def _make_global(prefix: Path, python: Python) -> Path:
-    """A Python that is nobody's virtual environment: a copy of the executable beside links to its library.
+    """Create a Python that is no virtual environment: a copy of the executable, and links to its library.
 
     Returns:
         The directory of its library.
@@ -524,7 +524,7 @@ def _write_documents(directory: Path) -> None:
 
 
 def _link_tools(directory: Path) -> None:
-    """A PATH with a compiler and nothing else."""
+    """Link the compiler and its programs into a directory that serves as PATH."""
     for name in ("cc", "gcc", "as", "ld"):
         found = shutil.which(name)
         if found is not None:

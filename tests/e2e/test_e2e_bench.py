@@ -1,4 +1,4 @@
-"""`fastinstall bench` as a person runs it: damaged images, loaders that fail, nothing to measure, an interruption."""
+"""`fastinstall bench` from the command line: damaged images, failing loaders, nothing to measure, an interruption."""
 
 import shutil
 import signal
@@ -18,7 +18,7 @@ QUICK = ("bench", "--quick", "--only", "loading")
 
 @pytest.fixture(scope="module")
 def scene(new_sandbox: NewSandbox) -> Iterator[tuple[Sandbox, Venv]]:
-    """An environment with the Pillow of the tests, and images of every kind below `images`."""
+    """Yield an environment with the Pillow of the tests, and images of every kind in `images`."""
     with new_sandbox() as sandbox:
         venv = sandbox.venv(running(), pip=False)
         own = Path(PIL.__file__).parents[1]
@@ -29,7 +29,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[tuple[Sandbox, Venv]]:
 
 
 def write_images(directory: Path) -> None:
-    """Five that may be measured, in two directories, and one of each kind that may not."""
+    """Write five usable images, in two directories, and one unusable image of each kind."""
     (directory / "deeper").mkdir(parents=True)
     photo = Image.frombytes("RGB", (32, 24), bytes(range(256)) * 9).resize((400, 300), Image.Resampling.BICUBIC)
     for name in ("a.jpg", "b.jpg", "c.jpg", "d.png"):
@@ -47,7 +47,7 @@ def write_images(directory: Path) -> None:
 
 
 def enlarged(png: bytes, side: int) -> bytes:
-    """The same PNG with a header that says it is that large."""
+    """Return the PNG with a header that claims this width and height."""
     header = b"IHDR" + side.to_bytes(4, "big") * 2 + png[24:29]
     return png[:12] + header + zlib.crc32(header).to_bytes(4, "big") + png[33:]
 

@@ -1,4 +1,4 @@
-"""setup in a conda environment, on both engines: made, kept by solvers, refused in words, and taken back.
+"""`fastinstall setup` in a conda environment, with both engines: built, kept by solvers, refused, and rolled back.
 
 Needs a package index and a C compiler. conda is a real one (24.7.1), and so are Python, Pillow and the image
 libraries of the local channel.
@@ -30,12 +30,12 @@ ALL = extent.every_row
 ENGINES = ("conda", "rattler")
 TODAY = ("python", "pip", "pillow=12.1.1", "libtiff", "imgtool", "puretool=1.0")
 OLD = ("python", "pip", "pillow=9.5.0", "jpeg", "libtiff", "imgtool", "puretool=1.0")
-"""As `defaults` once were: Pillow and libtiff on IJG's libjpeg."""
+"""Packages as `defaults` once had them: Pillow and libtiff linked with IJG's libjpeg."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A conda environment, and the ways into it."""
+    """A conda environment, and methods that run commands on it."""
 
     sandbox: Sandbox
     conda: RealConda
@@ -43,21 +43,21 @@ class Place:
     engine: str
 
     def cli(self, verb: str, *words: str | Path, offline: bool = False) -> Result:
-        """fastinstall, on this environment."""
+        """Run fastinstall on this environment."""
         network = UNREACHABLE if offline else {}
         return self.sandbox.cli(verb, "--prefix", self.prefix, *words, env={**self.conda.variables, **network})
 
     def setup(self, *words: str) -> Result:
-        """Set it up by this engine."""
+        """Set the environment up with this engine."""
         return self.cli("setup", "--yes", "--engine", self.engine, *words)
 
     def conda_does(self, command: str, *words: str) -> Result:
-        """A command of conda's."""
+        """Run a conda command on this environment."""
         return self.conda.run(command, "--yes", "--quiet", "--prefix", self.prefix, *words)
 
     @property
     def pillow(self) -> str:
-        """What conda has as Pillow."""
+        """The build string of conda's package `pillow`."""
         return builds(self.prefix)["pillow"]
 
 
@@ -66,7 +66,7 @@ NewPlace = Callable[..., Place]
 
 @pytest.fixture
 def new_place(conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, sandbox: Sandbox) -> NewPlace:
-    own = conda.at(sandbox.root / "conda", channel.url)  # offline, it would take packages that other tests have cached
+    own = conda.at(sandbox.root / "conda", channel.url)  # a shared cache would hold packages of other tests
 
     def make(engine: str, *specs: str) -> Place:
         prefix = conda_environment(sandbox.root / "env", *specs)
@@ -150,7 +150,7 @@ def test_what_conda_has_swapped_is_told_and_repaired(new_place: NewPlace, channe
 
 
 def _is_kept_where_it_was_forced(place: Place, channel: CondaChannel) -> None:
-    """The repair that the hints name is planned for the version that an installed package requires."""
+    """The repair named by the hints is planned for the version that an installed package requires."""
     forcing = local_channel(place.sandbox.root / "forcing", tool("keeper", "1.0", "pillow 12.1.1"))
     place.conda.configured(forcing, channel.url)
     for words in (("remove", "--force", "fastinstall-guard"), ("install", "keeper")):

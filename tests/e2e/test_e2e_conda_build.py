@@ -1,4 +1,4 @@
-"""`fastinstall build --format conda`: from a build to a channel, by the command that people type."""
+"""`fastinstall build --format conda`, from the build to a channel, on the command line."""
 
 import json
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from support.sandbox import NewSandbox, Result, Sandbox
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """A channel that was built."""
+    """A channel written by `fastinstall build`, and the result of the command."""
 
     directory: Path
     result: Result
 
     @property
     def records(self) -> dict[str, dict[str, Any]]:
-        """What its indexes say, by file name."""
+        """The records of the channel's indexes, by file name."""
         indexes = [json.loads(path.read_text()) for path in sorted(self.directory.glob("*/repodata.json"))]
         return {name: record for index in indexes for name, record in index["packages.conda"].items()}
 

@@ -1,4 +1,4 @@
-"""A conda environment that was set up is cloned, renamed, packed, copied and moved, and rolled back where it is then.
+"""A conda environment with the stack is cloned, renamed, packed, copied or moved, and then rolled back where it is.
 
 Needs a package index and a C compiler. conda is a real one (24.7.1).
 """
@@ -26,13 +26,13 @@ Copy = Callable[[Scene, Path], None]
 
 
 def cloned(scene: Scene, copy: Path) -> None:
-    """By conda: packages are linked anew, other files are copied, with the prefix in texts replaced."""
+    """Clone with conda: packages are linked again, other files are copied, and the prefix in text files is replaced."""
     done = scene.conda.run("create", "--yes", "--quiet", "--prefix", copy, "--clone", scene.prefix)
     assert done.exit_code == 0, done.text
 
 
 def renamed(scene: Scene, copy: Path) -> None:
-    """By conda, which clones and removes the original; of a copy, since the scene goes on."""
+    """Rename a copy with conda, which clones it and removes the copy. Later tests need the scene itself."""
     between = scene.conda.root / "envs/between"
     copied(scene, between)
     done = scene.conda.run("rename", "--prefix", between, copy, changes={"CONDA_ALWAYS_YES": "true"})
@@ -41,7 +41,7 @@ def renamed(scene: Scene, copy: Path) -> None:
 
 
 def packed(scene: Scene, copy: Path) -> None:
-    """As conda-pack does: files alone, with the prefix in texts replaced where they are unpacked."""
+    """Copy as conda-pack does: only files and links, with the prefix in text files replaced."""
     old, new = os.fsencode(scene.prefix), os.fsencode(copy)
     for directory, names, others in os.walk(scene.prefix):
         place = copy / Path(directory).relative_to(scene.prefix)
@@ -54,12 +54,12 @@ def packed(scene: Scene, copy: Path) -> None:
 
 
 def copied(scene: Scene, copy: Path) -> None:
-    """As `cp -a` does."""
+    """Copy as `cp -a` does."""
     shutil.copytree(scene.prefix, copy, symlinks=True)
 
 
 def moved(scene: Scene, copy: Path) -> None:
-    """As `mv` does."""
+    """Move a copy as `mv` does."""
     between = copy.with_name("between")
     copied(scene, between)
     between.rename(copy)
@@ -73,7 +73,7 @@ def set_up(
     channel: CondaChannel,
     new_sandbox: NewSandbox,
 ) -> Iterator[tuple[Scene, Collection[str]]]:
-    """An environment with the stack in it, by one engine or the other, and what was wrong before it had it."""
+    """Yield an environment set up by one of the engines, and the names of doctor's errors before the setup."""
     with new_sandbox() as sandbox:
         own = conda.at(sandbox.root / "conda", channel.url)
         prefix = conda_environment(sandbox.root / "env", *SPECS)

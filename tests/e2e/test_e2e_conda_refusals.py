@@ -1,6 +1,6 @@
-"""Bad input in a conda environment: the exit code of the contract, what it is about, a hint, and not a byte changed.
+"""Bad input in a conda environment: the documented exit code, the subject, a hint, and no change on disk.
 
-Needs a package index and a C compiler, for conda's channel alone; nothing is built.
+Needs a package index and a C compiler, but only for conda's channel; nothing is built.
 """
 
 import os
@@ -25,29 +25,29 @@ pytest_plugins = ("support.conda.fixtures",)
 
 NOWHERE = "file:///nowhere"
 NOBODY_LISTENS = "http://127.0.0.1:9/channel"
-"""The port is that of `discard` (RFC 863)."""
+"""The port of the service `discard` (RFC 863), on which no server listens."""
 
 LINKED = ("--link", "env", "--allow", "feature-loss")
-"""Words that need a package which the environment lacks."""
+"""Arguments that require a package which is not installed."""
 
 
 @pytest.fixture(scope="module")
 def scene(conda_environment: NewEnvironment, conda: RealConda, new_sandbox: NewSandbox) -> Iterator[Scene]:
-    """One environment for all; what a test does to it, it takes back."""
+    """Yield one environment for all tests; each test undoes its changes."""
     with new_sandbox() as sandbox:
         yield Scene(sandbox=sandbox, conda=conda, prefix=conda_environment(sandbox.root / "env", *USUAL))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Damage:
-    """Something that is in the way, and what has to be said of it.
+    """A file that is added or damaged, and the expected message.
 
     Attributes:
-        name: of the test.
-        path: what is written, relative to the prefix; its name may be that of a file that is there.
-        text: its content, made of the one before.
-        says: parts of the message; {prefix} and {path} are filled in.
-        engine: that is asked for; a refusal that comes before any is the same for all.
+        name: id of the test.
+        path: the file to write, relative to the prefix; it may exist already.
+        text: makes the new content from the old one, which is empty for a new file.
+        says: expected parts of the message, with {prefix} and {path}.
+        engine: the engine to request; "auto" if the refusal precedes the choice of an engine.
     """
 
     name: str
@@ -125,7 +125,7 @@ def test_a_directory_in_place_of_a_conda_record_is_refused(scene: Scene) -> None
 
 
 def test_no_permission_to_write_the_records_is_refused(scene: Scene) -> None:
-    """The superuser is bound by no permission; without capabilities it is (capabilities(7))."""
+    """Permissions do not bind the superuser unless its capabilities are dropped (capabilities(7))."""
     bound = () if os.geteuid() else ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
     require_system(bound == () or shutil.which("setpriv"), "util-linux")
     records = scene.prefix / "conda-meta"
@@ -178,7 +178,7 @@ def test_who_stands_in_the_way_of_a_solution_is_told(
 
 @pytest.fixture
 def without_conda(sandbox: Sandbox) -> dict[str, str | None]:
-    """Variables of somebody who has a compiler, and no conda."""
+    """Return variables of a user who has a compiler but no conda."""
     tools = sandbox.root / "tools"
     tools.mkdir()
     for name in ("cc", "gcc", "as", "ld"):
@@ -188,7 +188,7 @@ def without_conda(sandbox: Sandbox) -> dict[str, str | None]:
 
 @pytest.fixture
 def without_rattler(sandbox: Sandbox) -> dict[str, str]:
-    """Variables that have Python find no py-rattler: None is how it notes that there is no such module."""
+    """Return variables with which Python cannot import py-rattler: None in sys.modules makes an import fail."""
     (sandbox.root / "sitecustomize.py").write_text("import sys\nsys.modules['rattler'] = None\n")
     return {"PYTHONPATH": str(sandbox.root)}
 

@@ -1,4 +1,4 @@
-"""The build on other CPUs, emulated by qemu-user: polite where it cannot run, right where it can."""
+"""The build on other CPUs, emulated by qemu-user: a clear message where it cannot run, correct pixels where it can."""
 
 import os
 import shutil
@@ -23,17 +23,17 @@ REFUSAL = "CPU ISA level is lower than required"
 
 @dataclass(frozen=True, kw_only=True)
 class Everywhere:
-    """An environment with the usual wheel, which several CPUs use."""
+    """An environment with the usual wheel, to be run on several CPUs."""
 
     sandbox: Sandbox
     venv: Venv
 
     def on(self, cpu: str, pixels: Path) -> Runtime:
-        """Use PIL on an emulated CPU, and keep what the operations made."""
+        """Use PIL on an emulated CPU, and save the results of the operations."""
         return observe_runtime(_python_on(cpu, self), pixels=pixels, environment=os.environ)
 
     def here(self, pixels: Path, *, hiding: bool = False) -> Runtime:
-        """Use it on this CPU, whose better level is hidden or not."""
+        """Use PIL on this CPU, with its higher level hidden on request."""
         return observe_runtime(
             self.venv.python, pixels=pixels, environment={**os.environ, **(HIDING if hiding else {})}
         )
@@ -110,7 +110,7 @@ def test_a_wheel_for_one_level_is_as_polite_to_a_cpu_below_it(sandbox: Sandbox) 
 
 
 def _python_on(cpu: str, everywhere: Everywhere) -> Path:
-    """The environment's interpreter on an emulated CPU, as a program."""
+    """Return a program that runs the environment's interpreter on an emulated CPU."""
     emulator = shutil.which("qemu-x86_64")
     require_system(emulator, "qemu-user")
     script = everywhere.sandbox.root / f"python-on-{cpu}"

@@ -1,4 +1,4 @@
-"""What goes wrong on the way: interruptions, builds that fail, disks that are full. The environment is as it was."""
+"""Failed setups: interruptions, failing builds and full disks leave the environment unchanged."""
 
 import shutil
 import signal
@@ -133,14 +133,14 @@ def test_a_read_only_environment_is_refused(sandbox: Sandbox) -> None:
 
 
 def _fill_the_cache(sandbox: Sandbox) -> None:
-    """Have the wheel built, so that the environment's disk is the only one that anything is written to."""
+    """Build the wheel into the cache, so that a setup then writes only to the environment's disk."""
     result = sandbox.cli("build", "-o", sandbox.root / "wheels", "--python", running().executable)
     assert result.exit_code == 0, result.text
 
 
 @contextmanager
 def _small_disk(directory: Path, size: str) -> Iterator[Path]:
-    """A filesystem of that size; skips where this user may not mount one."""
+    """Mount a filesystem of this size; skip the test if this user may not mount one."""
     directory.mkdir()
     mount = shutil.which("mount") or "false"
     argv = (mount, "-t", "tmpfs", "-o", f"size={size}", "tmpfs", directory)

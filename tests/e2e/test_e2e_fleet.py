@@ -1,4 +1,4 @@
-"""Many machines, as a person plans and builds for them: from real facts files to a wheelhouse and collected reports."""
+"""A fleet on the command line: from real facts files to a wheelhouse and collected reports."""
 
 import json
 import os
@@ -26,19 +26,19 @@ DAY = 86400
 
 @dataclass(frozen=True, kw_only=True)
 class Captured:
-    """Real documents of `inspect --json`, by the version of Python."""
+    """Real documents of `inspect --json`, one per version of Python."""
 
     directory: Path
 
     def document(self, version: str = str(running())) -> dict[str, Any]:
-        """One of them."""
+        """Return the document of a Python version."""
         told: dict[str, Any] = json.loads((self.directory / f"python{version}.json").read_bytes())
         return told
 
 
 @pytest.fixture(scope="module")
 def captured(new_sandbox: NewSandbox) -> Iterator[Captured]:
-    """Facts of environments with the oldest Python at hand and with the one of the tests."""
+    """Yield the facts of environments with the oldest available Python and with the Python of the tests."""
     with new_sandbox() as sandbox:
         directory = sandbox.root / "facts"
         directory.mkdir()
@@ -58,7 +58,7 @@ def _write(directory: Path, documents: Mapping[str, object]) -> Path:
 
 
 def _elsewhere(told: dict[str, Any], python: str) -> dict[str, Any]:
-    """The same machine with a Python that this one has not."""
+    """Return the document with its Python replaced by a version that this machine does not have."""
     interpreter = {**told["interpreter"], "version": f"{python}.0", "abi": f"cp{python.replace('.', '')}"}
     return {**told, "interpreter": interpreter}
 

@@ -1,4 +1,4 @@
-"""A kernel that does not work out: what does not compile is left out by name, or nothing is changed at all."""
+"""Kernels that fail: a kernel that does not compile is left out and named, or nothing is changed at all."""
 
 import json
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 ALL = extent.every_row
 FILTER = "src/libImaging/filter.h"
 BROKEN_KERNEL = ('functions = ["ImagingFilter"]', 'functions = ["ImagingExpand"]')
-"""A kernel for another function than it is for, which then is defined twice."""
+"""A change of the recipe that names the wrong function for a kernel, so that its real function is defined twice."""
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_falling_back_to_an_older_version_needs_advisory_consent(sandbox: Sandbo
 
 
 def _without_way_out(sandbox: Sandbox, *, from_version: str) -> dict[str, str]:
-    """A recipe with a kernel, and a compiler that refuses a file of Pillow's which no kernel is in.
+    """Create a recipe without the kernel for Resample.c, and a compiler that rejects that file.
 
     Returns:
-        Variables that lead to both.
+        Variables that select both.
     """
     text = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
     resize = text[text.index("[[kernels]]") : text.index('[[kernels]]\nname = "reduce"')]

@@ -1,4 +1,4 @@
-"""A project's pin through the command line: a diff that git applies, which the project's own sync obeys."""
+"""A project's pin on the command line: a diff that git applies, and that the project's own sync obeys."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ VARIABLES = {"FASTINSTALL_UV": str(UV), "PIP_FIND_LINKS": None, "UV_PYTHON": str
 
 @pytest.fixture
 def project(sandbox: Sandbox) -> Path:
-    """A project of uv, with its lock and its environment."""
+    """Return a uv project with its lock and environment."""
     directory = sandbox.root / "gallery"
     directory.mkdir()
     (directory / "pyproject.toml").write_text(MANIFEST)

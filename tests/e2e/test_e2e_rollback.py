@@ -1,4 +1,4 @@
-"""rollback: what was there before, to the byte, without a network."""
+"""`fastinstall rollback` restores the previous environment, byte for byte, without a network."""
 
 import pytest
 from support.environments.interpreters import running

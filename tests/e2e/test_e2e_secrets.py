@@ -1,7 +1,7 @@
-"""Planted secrets: whatever is done with them, none of them is found again in what fastinstall prints or writes.
+"""Secrets are planted in every usual place; none may appear in what fastinstall prints or writes.
 
-Every one is distinct, so that a failure names what leaked and where. All of it happens in an environment whose name
-a shell would carry out.
+Each secret is distinct, so that a failure shows which one leaked and where. The environment's name contains
+characters that a shell would execute.
 """
 
 import base64
@@ -64,7 +64,7 @@ def _forms(secret: str) -> set[bytes]:
 
 
 def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
-    """The real index's pages, whose files are given to those alone that know the token of their address."""
+    """Serve the real index's pages, with files that are served only to requests with the token in their address."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=60.0)
     real = PackageIndex(settings=settings)
     found = ask_indexes(settings, PROJECTS, _is_of_these)
@@ -84,7 +84,7 @@ def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
 
 
 class Scene:
-    """A machine with secrets at all usual places, and what fastinstall has said on it."""
+    """A sandbox with secrets in all usual places, and the output of fastinstall in it."""
 
     def __init__(self, sandbox: Sandbox, urls: Mapping[str, str]) -> None:
         self.sandbox = sandbox
@@ -119,7 +119,7 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
-    """Everything is done once; the tests look at what it left."""
+    """Run every command once; the tests only look at the output and the files."""
     with ExitStack() as stack:
         sandbox = stack.enter_context(new_sandbox())
         (sandbox.root / "home").mkdir(exist_ok=True)
@@ -157,14 +157,14 @@ def _act(scene: Scene, urls: Mapping[str, str]) -> None:
 
 
 def _without_static(sandbox: Sandbox) -> dict[str, str]:
-    """A recipe for which nothing has to be compiled before Pillow itself."""
+    """Write a recipe that needs no library compiled before Pillow itself."""
     text = (recipes_directory() / "pillow.toml").read_text(encoding="utf-8")
     static = text[text.index("[libraries.zlib.static]") : text.index("[libraries.tiff]")]
     return sandbox.recipe("plain", (static, ""), of="pillow")
 
 
 def _telling_compiler(root: Path) -> Path:
-    """It says what it was given, and fails at the first file of Pillow's source."""
+    """Write a compiler that prints its environment variables and fails at Pillow's first source file."""
     script = root / "cc-that-tells"
     script.write_text('#!/bin/sh\ncase "$*" in *" -c src/"*) env >&2; exit 1;; esac\nexec cc "$@"\n')
     script.chmod(0o755)
@@ -222,7 +222,7 @@ def test_shareable_output_names_no_home_user_or_machine(scene: Scene) -> None:
 
 
 def test_a_compiler_gets_no_secret(scene: Scene) -> None:
-    """It has printed its variables, so that the build's log would have them."""
+    """The compiler printed its environment variables, so the build's log contains them."""
     logs = [path.read_text("utf-8") for path in _written(scene.sandbox.root / "cache" / "logs")]
     assert any(re.search(r"^\s*PATH=", text, re.MULTILINE) for text in logs)
     for name in (*BY_VARIABLE, "PIP_INDEX_URL"):
@@ -238,7 +238,7 @@ def _written(root: Path) -> Iterator[Path]:
 
 @cache
 def _contents(path: Path) -> tuple[bytes, ...]:
-    """What a file holds, and what those hold that are packed in it."""
+    """Return the content of a file, and of its members if it is a zip archive."""
     if not zipfile.is_zipfile(path):
         return (path.read_bytes(),)
     with zipfile.ZipFile(path) as archive:

@@ -1,4 +1,4 @@
-"""A set for two Pythons, from the build to whoever does not have fastinstall: pip alone installs it, others lock it."""
+"""A wheelhouse for two Pythons: fastinstall builds it, and machines without fastinstall install or lock from it."""
 
 import os
 import time
@@ -67,19 +67,19 @@ verify_ssl = false
 exclude_packages = ["pillow"]
 """,
 }
-"""What the page of an index has a manifest say, by tool."""
+"""Additions to a project's manifest, by tool, as the how-to page for the index gives them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Set:
-    """A set as it was built, and where it is served.
+    """A wheelhouse that was built and is served.
 
     Attributes:
-        directory: of the wheels and pages.
-        told: the document of the build.
-        url: of the index.
-        pythons: that it has wheels for.
-        path: where those Pythons are found, and no other.
+        directory: contains the wheels and pages.
+        told: the JSON document printed by the build.
+        url: address of the index.
+        pythons: the Pythons that it has wheels for.
+        path: a PATH on which only those Pythons are found.
     """
 
     directory: Path
@@ -89,19 +89,19 @@ class Set:
     path: str
 
     def wheel_for(self, python: Python) -> dict[str, str]:
-        """What was told of the wheel for a Python."""
-        wheels: list[dict[str, str]] = self.told["artefacts"]  # type: ignore[assignment]  # as the schema has it
+        """Return the entry for a Python's wheel in the build's document."""
+        wheels: list[dict[str, str]] = self.told["artefacts"]  # type: ignore[assignment]  # by the schema
         return next(each for each in wheels if each["abi"] == f"cp{str(python).replace('.', '')}")
 
 
 @pytest.fixture(scope="module")
 def built(new_sandbox: NewSandbox) -> Iterator[Set]:
-    """A set for the Python of the tests and the newest one at hand, with wheels of the cache where it has them."""
+    """Yield a wheelhouse for the Python of the tests and the newest available Python, with wheels from the cache."""
     newest = [each for each in at_hand() if each.version >= (3, 11)][-1]
     pythons = tuple({each.version: each for each in (running(), newest)}.values())
     with new_sandbox() as sandbox:
         directory = sandbox.root / "served" / "stack"
-        for python in pythons:  # one by one, so that each has the time of a command for itself
+        for python in pythons:  # one after the other, so that each build has a whole command's time limit
             alone = sandbox.cli("build", "-o", sandbox.root / "alone", "--python", python.executable)
             assert alone.exit_code == 0, alone.text
         path = os.pathsep.join(str(python.executable.parent) for python in pythons)
@@ -123,7 +123,7 @@ def test_a_set_has_a_wheel_per_python_and_names_missing_pythons(built: Set) -> N
         wheel = built.wheel_for(python)
         assert f"{wheel['sha256']}  {wheel['wheel']}\n" in sums
         assert "manylinux" in wheel["wheel"]
-    artefacts: list[dict[str, str]] = built.told["artefacts"]  # type: ignore[assignment]  # as the schema has it
+    artefacts: list[dict[str, str]] = built.told["artefacts"]  # type: ignore[assignment]  # by the schema
     assert len(artefacts) == len(PYTHONS)
     missing = [artefact for artefact in artefacts if artefact["wheel"] is None]
     assert missing
@@ -170,7 +170,7 @@ def test_a_project_locks_it_twice_alike(
 
 
 def _lock(directory: Path, manager: str, built: Set, sandbox: Sandbox, tools: ProjectTools) -> str:
-    """Lock a fresh project, with fresh caches of the tool."""
+    """Lock a new project with empty caches, and return the lock's text."""
     directory.mkdir()
     (directory / "pyproject.toml").write_text(MANIFEST + OF_TOOLS[manager].format(url=built.url))
     caches = {f"{name.upper()}_CACHE_DIR": str(directory / "cache" / name) for name in OF_TOOLS}

@@ -1,4 +1,4 @@
-"""setup, doctor and what pip says afterwards, on environments as people have them."""
+"""setup, doctor and pip's output afterwards, on typical environments."""
 
 import re
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ ALL = extent.every_row
 LABEL = "+simd.v"
 STOCK = "pillow==13.0.0"
 NEWEST_NEEDS = (3, 11)
-"""The oldest Python that Pillow 13 is for."""
+"""The oldest Python that Pillow 13 supports."""
 
 SLOW = re.compile(r" *(still |slower: |(process \d+|another process) builds )")
-"""Lines that only a slow or busy machine shows."""
+"""Lines that appear only on a slow or busy machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,12 @@ class Fast:
     """An environment that was set up.
 
     Attributes:
-        sandbox: where it is.
-        venv: itself.
-        python: its interpreter.
-        tool: what made it, "venv" or "uv".
-        words: what the setup was asked for.
-        setup: what it said.
+        sandbox: the sandbox that contains it.
+        venv: the environment.
+        python: its base interpreter.
+        tool: the tool that created it, "venv" or "uv".
+        words: additional arguments of the setup.
+        setup: the result of the setup.
     """
 
     sandbox: Sandbox
@@ -47,15 +47,15 @@ class Fast:
         return self.sandbox.cli(verb, "--prefix", self.venv.prefix, *arguments)
 
     def install(self, *words: str) -> Result:
-        """What a person would do who has made the environment with this tool."""
+        """Install with the installer that belongs to the environment's tool."""
         installer = self.venv.uv if self.tool == "uv" else self.venv.pip
         return installer("install", *words)
 
 
 def _made_by() -> list[tuple[Python, str]]:
-    """Pythons that the newest Pillow is for with venv, and the newest one with uv, which puts no pip inside.
+    """List Pythons that the newest Pillow supports, with venv; and the newest of them with uv, which installs no pip.
 
-    The one that runs the tests is played, the others with --every-row: each is a build.
+    By default only the Python of the tests is used, as each Python needs a build; with --every-row all are.
     """
     pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS] if ALL else [running()]
     return [*((python, "venv") for python in pythons), *((python, "uv") for python in pythons[-1:])]
@@ -66,7 +66,7 @@ def fast(request: pytest.FixtureRequest, new_sandbox: NewSandbox) -> Iterator[Fa
     python, tool = request.param
     with new_sandbox() as sandbox:
         venv = sandbox.venv(python, tool=tool)
-        words = () if python == running() else ONE_LEVEL  # what a level is depends on no Python
+        words = () if python == running() else ONE_LEVEL  # the levels do not depend on the Python version
         setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *words)
         yield Fast(sandbox=sandbox, venv=venv, python=python, tool=tool, words=words, setup=setup)
 
@@ -128,7 +128,7 @@ def test_memory_of_one_image_serves_the_next(fast: Fast, pipeline: str, where: t
     assert run([fast.venv.python, "-c", PICTURE], variables, directory=directory).exit_code == 0
     program: list[str | Path] = [fast.venv.python, "-c", DECODED % PIPELINES[pipeline], *where]
     assert int(run(program, variables, directory=directory).stdout) < 10
-    if not where and pipeline != "bytes":  # one block of bytes, once freed, teaches glibc to keep the next
+    if not where and pipeline != "bytes":  # after a large block was freed, glibc itself keeps the next
         untouched = run(program, {**variables, "FASTINSTALL_KEEP_MB": "0"}, directory=directory)
         assert int(untouched.stdout) > 1000
 
@@ -201,7 +201,7 @@ def test_a_later_pillow_is_replaced_only_with_each_risk_allowed(sandbox: Sandbox
         assert f"accept the risk: --allow {missing}" in refused.stderr
         assert "CVE-" in refused.stderr
         assert tree_hash(venv.prefix) == before
-    risks = ("--recipe", "pillow-simd", "--allow", "downgrade,vulnerable")  # a wheel that the wizard takes too
+    risks = ("--recipe", "pillow-simd", "--allow", "downgrade,vulnerable")  # the wizard's tests use the same wheel
     done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *risks)
     assert done.exit_code == 0, done.text
     doctor = sandbox.cli("doctor", "--prefix", venv.prefix)
@@ -251,7 +251,7 @@ def test_a_new_environment_is_made_for_it(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("python", [python for python in outdated() if python.version >= (3, 8)][-1:], ids=str)
 def test_a_python_too_old_for_our_pip_builds_with_its_own_pip(sandbox: Sandbox, python: Python) -> None:
     venv = sandbox.venv(python)
-    words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # the kernels begin later than this Python ends
+    words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # no kernel supports a Pillow that runs on this Python
     built = sandbox.cli("build", "-o", sandbox.root / "wheels", "--prefix", venv.prefix, "--json", *words)
     assert built.exit_code == 0, built.text
     assert f"-cp{python.version[0]}{python.version[1]}-" in built.document["wheel"]

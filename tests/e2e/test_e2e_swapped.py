@@ -1,4 +1,4 @@
-"""Another tool replaces ours: doctor names it, the guard warns once, and the repair comes from the cache."""
+"""Another tool replaces the stack: doctor names the tool, the guard warns once, and the repair uses the cache."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -21,13 +21,13 @@ SWAPS: dict[str, Callable[[Venv], Result]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Ours:
-    """An environment that was set up once, and is put back for each test.
+    """An environment that was set up once, and is restored for each test.
 
     Attributes:
-        sandbox: where it is.
-        venv: itself.
-        before: what it was before the setup.
-        pristine: what it was after the setup.
+        sandbox: the sandbox that contains it.
+        venv: the environment.
+        before: hashes of its files before the setup.
+        pristine: a copy of it after the setup.
     """
 
     sandbox: Sandbox
@@ -36,7 +36,7 @@ class Ours:
     pristine: Path
 
     def cli(self, verb: str, *words: str, unreachable: bool = False) -> Result:
-        """fastinstall, on this environment."""
+        """Run fastinstall on this environment."""
         return self.sandbox.cli(verb, *words, "--prefix", self.venv.prefix, env=UNREACHABLE if unreachable else None)
 
 

@@ -1,4 +1,4 @@
-"""`fastinstall build --with-tool`: what a machine without an index needs to run fastinstall."""
+"""`fastinstall build --with-tool` packs everything that a machine without an index needs to run fastinstall."""
 
 import hashlib
 import json
@@ -40,20 +40,20 @@ with publish_tool(session, fetch_tool(session, Path(sys.argv[3]), offline=True))
 
 @dataclass(frozen=True, kw_only=True)
 class Brought:
-    """A wheelhouse with the tool in it, and what was said of it."""
+    """A wheelhouse that contains fastinstall itself, and the JSON document of its build."""
 
     directory: Path
     document: dict[str, Any]
 
     @property
     def told(self) -> dict[str, Any]:
-        """What was said of the tool."""
+        """The document's part about fastinstall itself."""
         tool: dict[str, Any] = self.document["tool"]
         return tool
 
     @property
     def tool(self) -> Path:
-        """Where fastinstall lies."""
+        """The directory of fastinstall's wheels."""
         return self.directory / "tool"
 
 
@@ -196,7 +196,7 @@ def test_a_tool_whose_files_were_altered_is_not_brought_on(brought: Brought, unp
 
 
 def _set_up(brought: Brought, python: Python, unpacked: Path, sandbox: Sandbox) -> None:
-    """Set up and examine by an interpreter that has nothing of fastinstall; the wheel is for the running one."""
+    """Set an environment up and check it, by an interpreter without fastinstall; the wheel is for the tests' own."""
     environment = sandbox.venv(running(), pip=False, name=f"env-{python}").prefix
     words = ("--offline", "--wheelhouse", brought.directory, "--prefix", environment, *STOCK)
 
@@ -213,7 +213,7 @@ def _build(sandbox: Sandbox, directory: Path, *words: str) -> Result:
 
 
 def _unpacked(brought: Brought, python: Python, directory: Path) -> Path:
-    """The wheels that fit, side by side, as a machine without an index unpacks them."""
+    """Unpack the matching wheels into one directory, as on a machine without an index."""
     own = f"cp{python.version[0]}{python.version[1]}"
     for wheel in brought.tool.glob("*.whl"):
         if wheel.name.split("-")[-2] in ("none", "abi3", own):
@@ -227,12 +227,12 @@ def _extract(wheel: Path, directory: Path) -> None:
 
 
 def _bare(sandbox: Sandbox, python: Python, unpacked: Path, *words: str | Path) -> Result:
-    """Run the unpacked fastinstall by an interpreter that sees nothing else, with neither index nor cache."""
+    """Run the unpacked fastinstall with an isolated interpreter, without index or cache."""
     cut_off = {**UNREACHABLE, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache"), "PATH": "/usr/bin:/bin"}
     return run((python.executable, "-I", "-c", _RUN, unpacked, *words), sandbox.variables(cut_off))
 
 
 def _contents(wheel: Path) -> dict[str, bytes]:
-    """All but RECORD, whose lines may be in another order."""
+    """Return all members except RECORD, whose lines may be in another order."""
     with zipfile.ZipFile(wheel) as archive:
         return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}

@@ -1,4 +1,4 @@
-"""setup on a machine that has no compiler, linker or archiver, no header of C, Python or a library, and no apt."""
+"""setup on a machine without a compiler, linker, archiver, apt, or headers of C, Python and the libraries."""
 
 import os
 import subprocess
@@ -28,15 +28,15 @@ mount -t tmpfs -o ro none /dev/shm
 [ -z "$HOSTS" ] || mount --bind "$HOSTS" /etc/hosts
 exec "$@"
 """
-"""Over what is there, in a mount namespace of its own: this machine stays as it is."""
+"""Runs a command after hiding compilers, headers and package managers by mounts, in a mount namespace of its own."""
 
 ODD = "a b'ü"
-"""A name that a shell, a makefile and Pillow's setup.py would each take for something else."""
+"""A name that a shell, a makefile and Pillow's setup.py would each misread."""
 
 
 @pytest.fixture
 def namespace() -> tuple[str, ...]:
-    """Words that run a command in a mount namespace of its own."""
+    """Return the first words of a command that runs in a mount namespace of its own, or skip the test."""
     user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     words = ("unshare", "--mount", *user)
     allowed = subprocess.run((*words, "true"), capture_output=True, check=False).returncode == 0

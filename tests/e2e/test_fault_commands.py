@@ -1,4 +1,4 @@
-"""The disk refuses while a whole command runs: the exit code and the words are true, and nothing is a bug."""
+"""Disk errors during whole commands: exit code and message are correct, and no error counts as a bug."""
 
 import logging
 from collections import Counter
@@ -21,14 +21,14 @@ from fastinstall.setup.recovery import recover_environment
 _LOG = logging.getLogger(__name__)
 _EXPLAINED = frozenset({ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED})
 _SOME = {"guard-pin": 2, "rollback": 1, "guard-remove": 3, "published": 5}
-"""Every so many-th kind of boundary, in the short form."""
+"""By default only every n-th kind of boundary is tried; n by scene."""
 
 _ALL = ("guard-accept", "guard-install", "ours", "bare", "fix") if WHOLE else ()
 
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Cases]:
-    """The scenes."""
+    """Yield the factory of cases."""
     with swift_directory(tmp_path_factory.mktemp("scenes")) as space:
         yield Cases(space, materials(shared_cache))
 
@@ -69,7 +69,7 @@ def _true_outcome(ended: Ended, case: Case) -> str:
 
 
 def _recover(scene: Scene) -> None:
-    """What every command does first."""
+    """Recover the environment, as every command does first."""
     session = open_session(scene.variables)
     recover_environment(session, find_environment(session, NamedTarget(prefix=scene.prefix)))
 

@@ -1,4 +1,4 @@
-"""Interruptions while a whole command runs: 130 and all as before, or the truth where it was done already."""
+"""Interruptions during whole commands: exit code 130 and no change, or the true result if the work was already done."""
 
 import contextlib
 import logging
@@ -33,7 +33,7 @@ _ALL = ("guard-remove", "guard-accept", "fix", "new-env") if WHOLE else ()
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Cases]:
-    """The scenes."""
+    """Yield the factory of cases."""
     with swift_directory(tmp_path_factory.mktemp("scenes")) as space:
         yield Cases(space, materials(shared_cache))
 
@@ -68,7 +68,7 @@ def _outcome(case: Case, number: int, way: Sequence[signal.Signals]) -> str:
 
 
 def _all_ended(scene: Scene) -> bool:
-    """Whether every program that was started has ended; one that is killed takes a moment."""
+    """Wait until all child programs have ended, as a killed one takes a moment; return False after 10 s."""
     deadline = time.monotonic() + 10
     while any(_children(scene)):
         if time.monotonic() > deadline:
@@ -78,7 +78,7 @@ def _all_ended(scene: Scene) -> bool:
 
 
 def _children(scene: Scene) -> Iterator[str]:
-    """Programs that still work on a scene."""
+    """Yield the ids of processes that still work on a scene."""
     for words in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if os.fsencode(scene.live) in words.read_bytes():

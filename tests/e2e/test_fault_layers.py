@@ -1,4 +1,4 @@
-"""Whole commands where files are shared with a cache, and where an environment lies in a container's layers."""
+"""Whole commands on files that are hard links into a cache, and on an environment in a container's image layers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +12,13 @@ from support.sandbox import UV, run
 
 @pytest.fixture(scope="module")
 def given(shared_cache: Path) -> Materials:
-    """What environments are made of."""
+    """Return the wheels and interpreters that environments are made from."""
     return materials(shared_cache)
 
 
 @pytest.fixture
 def space(tmp_path: Path) -> Iterator[Path]:
-    """Where the environment of a test lies."""
+    """Yield the directory for a test's environment."""
     with swift_directory(tmp_path) as directory:
         yield directory
 
@@ -60,7 +60,7 @@ def test_an_environment_in_a_lower_layer_is_set_up_and_restored(space: Path, giv
 
 
 def _lay_over(scene: Scene) -> None:
-    """As in a container whose image holds the environment."""
+    """Mount an overlay filesystem on the environment, as in a container whose image contains it."""
     layers = scene.space / "layers"
     layers.mkdir()
     mount("tmpfs", layers)

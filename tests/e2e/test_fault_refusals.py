@@ -1,4 +1,4 @@
-"""Every call that changes a disk is refused once: exit code and words are true, and what the hint says helps."""
+"""Every call that changes a disk fails once: exit code and message are correct, and the hint's command helps."""
 
 import logging
 from collections import Counter
@@ -15,7 +15,7 @@ from support.suite import extent
 
 _LOG = logging.getLogger(__name__)
 _WAYS = 8
-"""Four errors, once and for good."""
+"""Ways to try per call: four errors, each once and permanently."""
 _SOME = {
     "published": 2,
     "rollback": 8,
@@ -27,19 +27,19 @@ _SOME = {
     "build": 2,
     "build-conda": 2,
 }
-"""How many are tried in the short form; of what installs a wheel few, as each is a whole setup."""
+"""Number of refusals tried by default, per scene; few for scenes that install a wheel, as each try is a whole setup."""
 
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where environments lie."""
+    """Yield the directory for environments."""
     with swift_directory(tmp_path_factory.mktemp("refusals")) as directory:
         yield directory
 
 
 @pytest.fixture(scope="module")
 def disk(space: Path) -> Iterator[Disk]:
-    """A disk that refuses what it is told to."""
+    """Yield the disk on which calls fail on request."""
     (space / "disk").mkdir()
     with Disk(space / "disk") as made:
         yield made

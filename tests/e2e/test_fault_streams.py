@@ -1,4 +1,4 @@
-"""Streams that are closed, full or left by their reader; a terminal that goes; a home that takes nothing."""
+"""Streams that are closed, full, or without a reader; a terminal that hangs up; a home that cannot be written."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ PROGRAM = f"{shlex.quote(sys.executable)} -m fastinstall"
 
 
 def shell(line: str, variables: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-    """What a person types."""
+    """Run a command line in bash."""
     return subprocess.run(
         ("/bin/bash", "-o", "pipefail", "-c", line), env=variables, capture_output=True, text=True, check=False
     )
@@ -52,7 +52,7 @@ def test_a_log_that_cannot_be_written_is_no_reason_to_stop(variable: str, kind: 
     if kind == "a file":
         place.write_text("not a directory")
     if kind == "read-only":
-        place = Path("/proc/self")  # where nobody can make anything, root no more than others
+        place = Path("/proc/self")  # nobody can create files here, not even root
     done = sandbox.cli(
         "doctor",
         "environment",
@@ -72,6 +72,6 @@ def test_a_run_that_is_stopped_for_a_while_goes_on(sandbox: Sandbox) -> None:
 
 
 def test_a_run_under_nohup_goes_on_when_the_terminal_goes(sandbox: Sandbox) -> None:
-    started = f"trap '' HUP; {PROGRAM} doctor --list & child=$!"  # the child ignores from its first moment
+    started = f"trap '' HUP; {PROGRAM} doctor --list & child=$!"  # the child ignores SIGHUP from its start
     done = shell(f"{started}; sleep 0.05; kill -HUP $child; wait $child", sandbox.variables())
     assert done.returncode == ExitCode.OK, done.stderr

@@ -1,4 +1,4 @@
-"""`setup --new-env` that is killed: the next one begins again, and a stranger's work is nobody's to clear away."""
+"""`setup --new-env` is killed: the next one starts over, but never removes files that it did not create."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ TESTS = Path(__file__).resolve().parent.parent
 
 
 def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
-    """A setup that makes an environment, killed at the first such boundary (`faults.hooks.dies_where`)."""
+    """Run a setup that creates an environment and is killed at the first such boundary (`faults.hooks.dies_where`)."""
     asked = json.dumps({"hook": "dies_where", "arguments": where})
     words = (sys.executable, "-m", "faults.program", asked, "setup", "--yes", "--new-env", prefix, *STOCK)
     variables = sandbox.variables({"PYTHONPATH": str(TESTS)})
@@ -25,7 +25,7 @@ def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
 
 
 def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
-    """The same, of one that was killed while it made the environment."""
+    """Run and kill another setup, after one that was killed while it created the environment."""
     again = killed(sandbox, prefix, *where)
     assert "creating the environment" in again.text, again.text
     assert "its leftovers are removed" in again.text
@@ -33,9 +33,9 @@ def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
 
 
 def _wait_for_venv(prefix: Path) -> None:
-    """Wait until what outlived an earlier setup has ended.
+    """Wait until processes that outlived an earlier setup have ended.
 
-    A process that is about to begin has the command line of that setup, and for an instant none: none is seen for 1 s.
+    A process that is between fork and exec may briefly show no command line, so none must be seen for one second.
     """
     deadline = time.monotonic() + 60
     last_seen = time.monotonic()

@@ -1,7 +1,7 @@
-"""Real SIGKILLs: at boundaries of what changes the environment, and at any time; the next command makes it whole.
+"""SIGKILL at boundaries of commands that change an environment, and at random times; the next command recovers.
 
-Who is killed is fastinstall alone, as by `kill -9` and by the kernel short of memory; its children die with it.
-In CI they die at boundaries of each kind; --every-row kills them at every one.
+Only fastinstall itself is killed, as by `kill -9` or by the kernel when memory runs out; its children die with it.
+By default it is killed at some boundaries of each kind; with --every-row at all of them.
 """
 
 import random
@@ -19,16 +19,16 @@ from support.suite import extent
 
 ALL = extent.every_row
 CHEAP = ("rollback",)
-"""The next command in CI, but for a few: a setup takes seconds."""
+"""The next commands by default; only a few runs use others, as a setup takes seconds."""
 
 STRIDE = {"published": 6}
-"""In CI a setup dies at every sixth kind of boundary: `test_kill_states` has what every death leaves."""
+"""By default a setup is killed at every sixth kind of boundary; `test_kill_states` covers all the others."""
 
 COUNTS = {"published": 8, "rollback": 30, "guard-remove": 22} if ALL else {"published": 3, "rollback": 8}
-"""So many deaths at any time."""
+"""Number of kills at random times, by scene."""
 
 MOST_AIMED = 20
-"""So many further deaths are aimed where a busy machine let none fall between begin and end."""
+"""Limit of further kills, right after moves were announced, if no earlier kill has interrupted a transaction."""
 
 INTERRUPTED = "had been interrupted"
 
@@ -59,7 +59,7 @@ def test_the_next_command_repairs_a_kill_at_a_live_tree_boundary(stage: Stage) -
 
 def test_a_death_at_any_time_is_made_good_by_the_next_command(stage: Stage) -> None:
     count = COUNTS[stage.scene.name] * (5 if ALL else 1)
-    numbers = random.Random(7)  # noqa: S311 (of no secret)
+    numbers = random.Random(7)  # noqa: S311 (no secret)
     when = moments(numbers, count, stage.seconds, 0.01)
     turns = cycle(TURNS) if ALL else _mostly_cheap(stage)
     deaths = [die_after(stage, seconds, turn, aimed=aimed) for (seconds, aimed), turn in zip(when, turns, strict=False)]
@@ -77,18 +77,18 @@ def _assert_none_lost(deaths: list[Death]) -> None:
     assert [death for death in deaths if death.verdict is Verdict.LOST] == []
     assert [death for death in deaths if not death.worked] == [], "PIL works before anybody recovers"
     for death in deaths:
-        # 5: nothing to undo; 6: no index is reached; 7: likewise, behind the end of what was interrupted
+        # 5: nothing to undo; 6: no index can be reached; 7: the same, after the end of the interrupted command
         assert death.ended.code in (0, 5, 6) or (death.ended.code, INTERRUPTED in death.ended.text) == (7, True), death
         if death.phase in ("staging", "swapping", "verifying"):
             assert INTERRUPTED in death.ended.text, death
 
 
 def _mostly_cheap(stage: Stage) -> Iterator[str]:
-    """Setup and doctor once each, where they recover something; else the command that does nothing more."""
+    """Yield setup and doctor once each, if they have something to recover; then the cheap command, forever."""
     yield from ("setup", "doctor") if stage.scene.name == "published" else ()
     yield from cycle(CHEAP)
 
 
 def _one_of_each_kind(boundaries: list[Boundary]) -> Iterator[Boundary]:
-    """One boundary of each call at each place in the code, the last one: a loop over files counts once."""
+    """Yield the last boundary of each system call and call site, so that a loop over files counts once."""
     yield from {(boundary.call, boundary.site): boundary for boundary in boundaries}.values()

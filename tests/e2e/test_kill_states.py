@@ -1,7 +1,7 @@
-"""kill -9 at every boundary of every verb that changes an environment: each disk that it leaves comes back whole.
+"""`kill -9` at every boundary of every verb that changes an environment: every state left on disk is recovered.
 
-One run of each verb is looked at before each of its changes (`faults.film`), and every disk that was seen is laid out
-again and recovered. Of what is unpacked on a stage, where nobody looks, one verb stands for all in CI.
+Each verb runs once while its directory is copied before each change (`faults.film`). Every copied state is then
+restored and recovered. By default, only one verb is copied while it unpacks files into the staging directory.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ ALL = extent.every_row
 IN_FULL = tuple(SCENES) if ALL else ("published",)
 _LONG = () if ALL else ("ours", "fix", "guard-pin", "guard-accept")
 FILMED = tuple(name for name in SCENES if name not in ("new-env", *_LONG))
-"""All but that of an environment which is made first (`test_kill_creation`); in CI without those like others."""
+"""All scenes except `new-env` (see `test_kill_creation`); by default also without scenes that resemble others."""
 
 IN_FORCE = pytest.mark.parametrize("filmed", ["published"], indirect=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filmed:
-    """A scene, and all that its command could have left."""
+    """A scene, and all states that its command could leave behind."""
 
     scene: Scene
     film: Film

@@ -1,4 +1,4 @@
-"""Progress, as a terminal shows it while a stage goes on."""
+"""Progress lines, as a terminal shows them while a stage runs."""
 
 import signal
 import sys

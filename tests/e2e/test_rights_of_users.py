@@ -1,4 +1,4 @@
-"""Real setups by root, judged by other users: umask 077, a shared environment, an environment of somebody else's."""
+"""Setups by root, checked as other users: with umask 077, in a shared environment, in another user's environment."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ ALICE, BOB = 4711, 4713
 
 @pytest.fixture
 def scene(shared_cache: Path, tmp_path: Path) -> Iterator[Scene]:
-    """An environment with Pillow as pip brings it, on a way that everybody may pass."""
+    """Yield an environment with Pillow as pip installs it, below directories that all users may enter."""
     space = Path(f"/var/tmp/fastinstall-users-{os.getpid()}-{tmp_path.name[-8:]}")  # noqa: S108 (pytest's is private)
     space.mkdir(mode=0o755)
     yield make_scene("published", space / "scene", materials(shared_cache))
@@ -32,7 +32,7 @@ def packages(scene: Scene) -> Path:
 
 
 def reads(user: int, scene: Scene) -> bool:
-    """Whether a user may read all that `import PIL` reads, the guard's files too."""
+    """Return True if a user may read all files that `import PIL` reads, including the guard's."""
     entries = [
         path for path in packages(scene).iterdir() if path.name.lower().startswith(("pil", "fastinstall", "_fast"))
     ]

@@ -1,7 +1,7 @@
-"""A guard that has nothing to tell: ordinary commands on a healthy environment say nothing of ours, and write nothing.
+"""A guard with nothing to report: ordinary commands on an intact environment print and write nothing of ours.
 
-The commands are data, as they are typed in an activated environment. Each may change what it is there to change, and
-nothing else below the prefix: no bytecode, no stamp, no event, no state.
+The commands are written as a person types them in an activated environment. Each may change the files that it is for,
+and nothing else below the prefix: no bytecode, stamp, event or state.
 """
 
 import os
@@ -63,12 +63,12 @@ FILES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """Something that people do.
+    """A command line.
 
     Attributes:
-        words: as they are typed.
-        adds: what it puts into the environment or takes from it: the names of files and directories begin so.
-        code: how it ends.
+        words: the command line.
+        adds: prefixes of the names of files and directories that it adds or removes.
+        code: the expected exit code.
     """
 
     words: str
@@ -140,7 +140,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
 
 @pytest.fixture(scope="module")
 def untouched(scene: Scene) -> Iterator[Mapping[str, object]]:
-    """Every file as it was before the commands; at their end, contents are compared byte by byte."""
+    """Yield every file's size and time before the commands; after the last test, compare contents byte by byte."""
     before = tree_hash(scene.venv.prefix)
     yield _touched(scene.venv.prefix)
     assert _changed(before, tree_hash(scene.venv.prefix)) == set()
@@ -165,7 +165,7 @@ def test_importtime_lists_only_the_guard_in_the_usual_format(scene: Scene) -> No
 
 
 def _touched(prefix: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of every file, by its path."""
+    """Return size and time of every file, by path."""
     found = {}
     for directory, _names, files in os.walk(prefix):
         for name in files:
@@ -175,6 +175,6 @@ def _touched(prefix: Path) -> dict[str, tuple[int, int]]:
 
 
 def _changed(before: Mapping[str, object], after: Mapping[str, object]) -> set[str]:
-    """Paths that differ, but for those that commands are there to change."""
+    """Return paths that differ, except those that the commands may change."""
     paths = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     return {path for path in paths if not any(part.startswith(ADDED) for part in Path(path).parts)}

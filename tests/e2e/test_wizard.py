@@ -1,4 +1,4 @@
-"""The wizard, as a person at a terminal of 80 columns meets it; each takes seconds, so it shows several things."""
+"""The wizard in a terminal of 80 columns; a run takes seconds, so each test checks several things."""
 
 import re
 from contextlib import AbstractContextManager
@@ -16,7 +16,7 @@ pytest_plugins = ("support.terminal.wizard_fixtures",)
 CANCELLED = "cancelled; nothing was changed"
 LEVELS = "x86-64-v2,x86-64-v3"
 FORK = {"FASTINSTALL_RECIPE": "pillow-simd", "FASTINSTALL_LEVELS": LEVELS}
-"""Settings that ask for Pillow-SIMD as published, for the usual levels, so that its wheel is one that others build."""
+"""Settings for Pillow-SIMD at the usual levels, so that the wheel is one that other tests build."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m")
@@ -217,8 +217,8 @@ def test_with_two_active_environments_the_wizard_asks_which(sandbox: Sandbox, em
 
 
 def test_in_ci_nothing_is_asked_and_the_command_is_shown(sandbox: Sandbox, empty: Venv) -> None:
-    # The imports are told, so that it shows that the library that asks is not even loaded.
-    # The terminal is wide, or it would break the command at its edge, wherever the sandbox's path happens to end.
+    # Imports are printed, to show that the library for questions is not even loaded.
+    # The terminal is wide, or it might break the printed command.
     variables = sandbox.variables({"CI": "true", "PYTHONPROFILEIMPORTTIME": "1"})
     command = ("setup", "--prefix", empty.prefix)
     with terminal(*command, variables=variables, directory=sandbox.root, columns=400) as shown:
@@ -232,7 +232,7 @@ def test_in_ci_nothing_is_asked_and_the_command_is_shown(sandbox: Sandbox, empty
 def _setup(
     sandbox: Sandbox, venv: Venv, *flags: str, changes: Variables | None = None, stdout: Path | None = None
 ) -> AbstractContextManager[Terminal]:
-    """The wizard, about an environment."""
+    """Start the wizard for an environment."""
     words: tuple[str | Path, ...] = ("setup", *flags, "--prefix", venv.prefix)
     return terminal(*words, variables=sandbox.variables(changes), directory=sandbox.root, stdout=stdout)
 

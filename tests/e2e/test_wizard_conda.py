@@ -1,4 +1,4 @@
-"""The wizard in a conda environment, as a person at a terminal of 80 columns meets it.
+"""The wizard in a conda environment, in a terminal of 80 columns.
 
 Needs a package index and a C compiler.
 """
@@ -56,7 +56,7 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
 
 
 def _choose_engine(person: Person, engine: str, *, guards: str, meaning: str = "") -> None:
-    """Customise who installs it, read what the menu says of it, and look at the guards that this brings."""
+    """Choose the engine under "Customize", check the menu's words about it, and check the guards that it offers."""
     person.chooses(MENU, "Customize")
     person.chooses(TOPICS, "Installed by")
     person.shown.expect(meaning, after=person.after)

@@ -1,4 +1,4 @@
-"""A question is said once, and waits for its answer in its own line, or in the next one where that is too narrow."""
+"""A question is printed once; its answer is typed on the same line, or on the next if the terminal is too narrow."""
 
 import time
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_a_question_shows_once_while_waiting_and_once_answered(tmp_path: Path, c
 
 
 def waits(shown: Terminal, screen: str) -> None:
-    """Wait for exactly this screen."""
+    """Wait until the terminal shows exactly this screen."""
     deadline = time.monotonic() + 30
     while shown.text != screen and time.monotonic() < deadline:
         shown.listen()

@@ -1,4 +1,4 @@
-"""The wizard from its first question to its last, as reviewed screens: usual, in plain lines, narrow and in ASCII."""
+"""The wizard's screens from first to last question, as golden files: usual, plain lines, narrow, and ASCII."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ _COLOUR = re.compile(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m")
 
 @pytest.fixture
 def place(sandbox: Sandbox, short_root: Path) -> Path:
-    """A directory with environments."""
+    """Return a directory with environments."""
     made = short_root
     sandbox.venv(running(), name=made / ".venv", pip=False)
     venv_by_hand(made / "fast", "3.12.4", "pillow-13.0.0+simd.v2.v3", ours="13.0.0+simd.v2.v3")
@@ -72,7 +72,7 @@ def test_menus_stand_on_a_screen_with_what_each_answer_means(sandbox: Sandbox, p
 
 
 def answer(person: Person) -> None:
-    """Look at one thing after the other, and cancel."""
+    """Visit several menus, then cancel."""
     person.chooses(WHERE, "./.venv")
     person.chooses(MENU, "Customize")
     person.chooses(TOPICS, "CPU level")
@@ -85,7 +85,7 @@ def answer(person: Person) -> None:
 
 
 def check_bytes(shown: Terminal, name: str) -> None:
-    """What a terminal of the kind can show: no character beyond ASCII anywhere, no colour or no escape code at all."""
+    """Check that all bytes are ASCII, that only "usual" has colour, and that "plain" has no escape code."""
     assert shown.raw.isascii()
     assert bool(_COLOUR.search(shown.raw)) is (name == "usual")
     if name == "plain":

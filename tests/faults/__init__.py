@@ -1,1 +1,1 @@
-"""Faults on purpose: deaths, errors of the disk, signals and power losses at every door of the operating system."""
+"""Injected faults: kills, disk errors, signals and power losses at every system call that changes something."""

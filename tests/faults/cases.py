@@ -1,4 +1,4 @@
-"""Scenes to be disturbed, and what was there before and after each command; made once for all tests of a file."""
+"""Scenes with their states before and after the command; built once for all tests of a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,28 +6,28 @@ from pathlib import Path
 
 from support.suite import extent
 
-import fastinstall.cli.main  # noqa: F401 (imported once, and not by each fork)
+import fastinstall.cli.main  # noqa: F401 (imported once, rather than in each fork)
 from faults.command import distinct, essence, stops_of
 from faults.doors import Boundary
 from faults.scenes import SCENES, Materials, Scene, make_scene, picture
 
 WHOLE = extent.every_row
-"""Whether the long form was asked for."""
+"""True with --every-row."""
 
 FROM_OURS = ("guard-pin", "guard-remove", "rollback")
-"""Scenes that begin with the same environment."""
+"""Scenes that start from the same environment."""
 
 Picture = Mapping[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A scene that is known from end to end.
+    """A scene with a known result.
 
     Attributes:
-        scene: as it is before the command.
-        before: the environment then.
-        after: what it has after the command, but for what is another each time.
+        scene: the environment before its command.
+        before: the environment's files at that time.
+        after: its files after the command, without contents that differ between runs.
         stops: one boundary of each kind.
     """
 
@@ -38,11 +38,11 @@ class Case:
 
 
 class Cases:
-    """Makes a case when it is asked for, of an environment that is made once.
+    """Makes cases on request, from environments that are built once.
 
     Args:
-        space: an empty directory, in memory where there is such a place.
-        given: what environments are made of.
+        space: an empty directory, on a filesystem in memory if possible.
+        given: the wheels and interpreters that environments are made from.
     """
 
     def __init__(self, space: Path, given: Materials) -> None:
@@ -51,7 +51,7 @@ class Cases:
         self._scenes: dict[str, Scene] = {}
 
     def case(self, name: str) -> Case:
-        """The case of a scene."""
+        """Return the case of a scene."""
         like = FROM_OURS[0] if name in FROM_OURS else name
         if like not in self._scenes:
             (self._space / like).mkdir()

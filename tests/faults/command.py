@@ -1,4 +1,4 @@
-"""fastinstall's command line in a fork, with somebody at the door: the program is imported once, and not per run."""
+"""Runs fastinstall's command line in a fork under a hook, so that modules are imported once and not in each run."""
 
 import contextlib
 import importlib
@@ -17,13 +17,13 @@ from faults.scenes import Scene, picture
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A run that ended.
+    """The result of a run.
 
     Attributes:
-        code: its exit code; negative where a signal ended it.
-        stdout: what it printed.
-        stderr: likewise.
-        reached: where somebody struck; empty where the run never came to it.
+        code: its exit code; negative if a signal ended it.
+        stdout: its standard output.
+        stderr: its standard error.
+        reached: the boundary at which the hook first struck; empty if the run did not get that far.
     """
 
     code: int
@@ -36,8 +36,8 @@ def command(scene: Scene, make_hook: Callable[[Callable[[Boundary], None]], Hook
     """Run the command of a scene.
 
     Args:
-        scene: whose `live` is what a run may change, and the only directory that counts.
-        make_hook: makes who stands at the door, given who wants to hear of the first strike.
+        scene: its directory `live` is the only one that a run may change, and the only one that is watched.
+        make_hook: makes the hook, given a function that the hook calls when it first strikes.
     """
     streams = {name: scene.space / f"run.{name}" for name in ("stdout", "stderr", "reached")}
     for path in streams.values():
@@ -51,28 +51,29 @@ def command(scene: Scene, make_hook: Callable[[Callable[[Boundary], None]], Hook
 
 
 def stops_of(scene: Scene) -> tuple[Boundary, ...]:
-    """Every boundary of the command, which is really carried out; what it imports is there from then on.
+    """Run the command, import the modules that it imports, and return every boundary.
 
     Raises:
-        AssertionError: it does not succeed.
+        AssertionError: the command fails.
     """
     notes = scene.space / "boundaries"
     _modules(scene).unlink(missing_ok=True)
     ended = command(scene, lambda _struck: _noting(notes))
     assert ended.code == 0, ended.stderr
     for name in _modules(scene).read_text(encoding="utf-8").split():
-        with contextlib.suppress(Exception):  # not every module is made to be imported by its name
+        with contextlib.suppress(Exception):  # some modules cannot be imported by name alone
             importlib.import_module(name)
     return tuple(_boundary(line) for line in notes.read_text(encoding="utf-8").splitlines())
 
 
 def distinct(stops: Iterable[Boundary], scene: Scene, *, whole: bool) -> tuple[Boundary, ...]:
-    """The first boundary of each kind.
+    """Return the first boundary of each kind.
 
     Args:
-        stops: all of them.
-        scene: where.
-        whole: a way through fastinstall is a kind; else its end, and the part of the scene where something is done.
+        stops: all boundaries.
+        scene: the scene of the run.
+        whole: a kind is a system call and the chain of fastinstall functions that made it; otherwise a call, the last
+            of those functions, and the top-level directory that it touches.
     """
     found: dict[object, Boundary] = {}
     for stop in stops:
@@ -82,13 +83,13 @@ def distinct(stops: Iterable[Boundary], scene: Scene, *, whole: bool) -> tuple[B
 
 
 def essence(scene: Scene) -> dict[str, tuple[object, ...]]:
-    """What an environment has: without our records, and of what names moments and digests only that it is there."""
+    """Return the files of an environment without our records; contents with times or digests count only by presence."""
     found = ((path, look) for path, look in picture(scene.prefix).items() if not path.startswith("share"))
     return {path: () if _is_of_the_moment(path) else look[:2] for path, look in found}
 
 
 def but_journals_times(looks: Mapping[str, tuple[object, ...]]) -> dict[str, tuple[object, ...]]:
-    """A line of a journal that was begun and taken back again leaves it as it was, but for its time."""
+    """Leave out the times of journals: a line that was appended and removed again changes only a journal's time."""
     return {path: look[:2] if path.endswith("journal.jsonl") else look for path, look in looks.items()}
 
 
@@ -137,7 +138,7 @@ def _run(scene: Scene, make_hook: Callable[[Callable[[Boundary], None]], Hook], 
 
 
 def _become(scene: Scene, streams: dict[str, Path]) -> None:
-    """What a shell would have started."""
+    """Give this process the variables, directory, streams and signals that a shell would."""
     os.environ.clear()
     os.environ.update(scene.variables)
     os.chdir(scene.space)

@@ -1,4 +1,4 @@
-"""Real deaths by SIGKILL, at a boundary or at any time, and what the next command makes of what they leave."""
+"""Kills a process by SIGKILL, at a boundary or after a time, and records how the next command recovers."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from faults.trees import Pool
 from faults.verdicts import Verdict, python_sees, works
 
 TURNS = ("rollback", "setup", "doctor")
-"""The next commands, in turn."""
+"""The next commands, used in turn."""
 
 _PATIENCE = 120.0
 _POLL = 0.0002
@@ -29,19 +29,19 @@ _POLL = 0.0002
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """A process that was killed, and what it left.
+    """A process that was killed, and the state that it left.
 
     Attributes:
-        moment: when, for people.
+        moment: when it was killed, in words.
         phase: how far its transaction had come: "nothing begun", "staging", "swapping", "verifying", "committing",
             "held", "undoing".
-        worked: PIL did before anybody recovered.
-        children: processes that outlived it.
-        next: the command that came next.
-        ended: what came of that.
-        verdict: on the environment after it.
-        unlike: what is neither as before nor as after.
-        debris: what is left in the directory for temporary files.
+        worked: whether PIL worked before any recovery.
+        children: number of child processes that outlived it.
+        next: the command that ran after the kill.
+        ended: the result of that command.
+        verdict: the verdict on the environment after that command.
+        unlike: paths that differ from both the state before and the state after the killed command.
+        debris: files left in the directory for temporary files.
     """
 
     moment: str
@@ -57,13 +57,13 @@ class Death:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Where somebody dies again and again.
+    """A scene whose command is killed again and again.
 
     Attributes:
         scene: the environment and its command.
-        film: a run of it that was not killed.
-        pool: of the film.
-        seconds: that a run takes.
+        film: the record of a run that was not killed.
+        pool: the pool of the film.
+        seconds: duration of a run.
     """
 
     scene: Scene
@@ -73,7 +73,7 @@ class Stage:
 
 
 def stage_of(scene: Scene) -> Stage:
-    """Run the command of a scene once, and remember both ends."""
+    """Run the command of a scene once, and record the states before and after it."""
     pool = scene.space / "pool"
     work = command(scene.argv, scene.variables, scene.space)
     started = time.monotonic()
@@ -83,7 +83,7 @@ def stage_of(scene: Scene) -> Stage:
 
 
 def die_at(stage: Stage, number: int, turn: str) -> Death:
-    """Kill the command at a boundary inside the environment, and run the next one."""
+    """Kill the command at a boundary inside the environment, and run the next command."""
     _renew(stage)
     scene = stage.scene
     hook = dies_at(number)
@@ -93,13 +93,13 @@ def die_at(stage: Stage, number: int, turn: str) -> Death:
 
 
 def die_after(stage: Stage, seconds: float, turn: str, *, aimed: bool = False) -> Death:
-    """Kill the command some time after its start, or after its transaction has begun to move things.
+    """Kill the command some time after its start, or after its transaction announced its moves; run the next command.
 
     Args:
-        stage: where.
-        seconds: how long after.
+        stage: the scene to run.
+        seconds: the time to wait.
         turn: the next command, one of `TURNS`.
-        aimed: the time counts from the moment at which moves are announced (or a rollback is).
+        aimed: whether the time counts from the announcement of moves (or of a rollback).
     """
     _renew(stage)
     scene = stage.scene
@@ -115,21 +115,21 @@ def die_after(stage: Stage, seconds: float, turn: str, *, aimed: bool = False) -
 
 
 def list_turns(scene: Scene) -> tuple[str, ...]:
-    """Return the next commands, in turn, that lead to one of the scene's two ends.
+    """Return the next commands that lead to one of the scene's two final states.
 
-    Where another Pillow is to be accepted, setup and doctor rightly bring the build back, which is neither end.
+    After `guard-accept`, setup and doctor rightly install our build again, which is neither state.
     """
     return ("rollback",) if scene.name == "guard-accept" else TURNS
 
 
 def moments(random_numbers: random.Random, count: int, lasting: float, window: float) -> Iterator[tuple[float, bool]]:
-    """Times to die at: half of them spread over a run, half of them around its moves.
+    """Yield times in seconds: half of them spread over a run, half of them near its moves; True marks the latter.
 
     Args:
         random_numbers: a seeded source.
-        count: so many.
-        lasting: seconds that a run takes.
-        window: seconds that are aimed at, from the announcement of moves on.
+        count: number of times.
+        lasting: duration of a run, in seconds.
+        window: seconds after the announcement of moves in which to kill.
     """
     for number in range(count):
         aimed = number % 2 == 1
@@ -137,9 +137,9 @@ def moments(random_numbers: random.Random, count: int, lasting: float, window: f
 
 
 def acts(stage: Stage) -> list[Boundary]:
-    """The boundaries inside the environment, as `die_at` numbers them, from the first move to the end.
+    """Return the boundaries inside the environment, numbered as in `die_at`, from the first move on.
 
-    Forces are left out, which change nothing that another process could see.
+    Calls that only force data to disk are left out, as other processes cannot see them.
     """
     _renew(stage)
     scene, notes, kept = stage.scene, Notes(), stage.scene.space / "notes"
@@ -186,7 +186,7 @@ def _next(stage: Stage, moment: str, turn: str) -> Death:
 
 
 def phase_of(prefix: Path) -> str:
-    """How far the newest transaction of an environment had come, by its journal."""
+    """Return how far the newest transaction of an environment had come, according to its journal."""
     journals = sorted((*prefix.glob("share/fastinstall/tx/*/journal.jsonl"), *prefix.glob("**/.fastinstall-*.jsonl")))
     if not journals:
         return "nothing begun"
@@ -202,7 +202,7 @@ _PHASES = {"committed": "held", "committing": "committing", "moved": "verifying"
 
 
 def _words(scene: Scene, turn: str) -> tuple[str, ...]:
-    """The next command; a rollback only looks where it would go further back than to before the scene's command."""
+    """Return the next command; a rollback that would undo more than the scene's command is replaced by `--list`."""
     here = ("--yes", "--prefix", str(scene.prefix))
     rollback = ("rollback", *here)
     if scene.is_over_ours and JournalStore(scene.prefix).unfinished() is None:
@@ -211,7 +211,7 @@ def _words(scene: Scene, turn: str) -> tuple[str, ...]:
 
 
 def _unlike(stage: Stage) -> dict[Verdict, list[str]]:
-    """What Python sees, against both ends; times are those of another run."""
+    """Compare what Python sees with the states before and after, ignoring times."""
     found = _without_times(python_sees(stage.pool.read(stage.scene.live)))
     ends = {Verdict.BEFORE: stage.film.before, Verdict.AFTER: stage.film.after}
     meant = {verdict: _without_times(python_sees(tree)) for verdict, tree in ends.items()}
@@ -222,7 +222,7 @@ def _unlike(stage: Stage) -> dict[Verdict, list[str]]:
 
 
 def _without_times(tree: dict[str, tuple[int, int, str]]) -> dict[str, tuple[int, str]]:
-    """Bytecode has the time of its source in it, and the guard's state the time of its installation."""
+    """Return the tree without times, and without bytecode and the guard's state, which contain times."""
     dated = (".pyc", "_fastinstall_guard/state")
     return {path: (mode, content) for path, (mode, _, content) in tree.items() if not path.endswith(dated)}
 
@@ -249,7 +249,7 @@ def _has_moves(journal: Path, start: int) -> bool:
 
 
 def _outliving(scene: Scene) -> list[int]:
-    """Processes whose command or directory lies in the scene."""
+    """List processes whose command line or directory contains the scene's path."""
     return [number for number in _processes() if str(scene.live) in _about(number)]
 
 

@@ -1,14 +1,12 @@
-"""Every call by which a Python process changes a disk or starts a program, with somebody at the door.
+"""Intercepts every call by which a Python process changes a disk or starts a program.
 
-Inside `watched(hook)` each such call is a boundary: the hook hears of it before and after, in the order in which they
-happen, and may note it, end the process, send a signal, or raise the error that the kernel would have given. The calls
-themselves are the real ones. Files that are opened for writing by `open` write through `os.write`, as `_pyio` does it,
-so that the bytes of a buffered file pass the same door; pipes and terminals keep their own streams.
-
-Not seen: what the programs do that are started, and `mmap`.
+Inside `watched(hook)` each such call is a boundary. The hook is called before and after it, in order. The hook may
+record the call, end the process, send a signal, or raise an error of the kernel. The calls themselves are real. Files
+opened for writing by `open` write through `os.write`, as in `_pyio`, so that buffered writes are seen; pipes and
+terminals keep their own streams. Not seen: `mmap`, and calls of the programs that are started.
 """
 
-import _pyio  # type: ignore[import-not-found]  # typeshed leaves it out
+import _pyio  # type: ignore[import-not-found]  # typeshed has no stub of it
 import builtins
 import io
 import os
@@ -30,7 +28,7 @@ from fastinstall.core import files
 
 
 class Side(StrEnum):
-    """Which side of a call."""
+    """Before or after a call."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -38,14 +36,14 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary:
-    """A call that changes the disk, forces it, or starts a program.
+    """A call that changes the disk, forces data to it, or starts a program.
 
     Attributes:
-        number: 0 for the first one that is watched.
-        call: of the operating system ("rename", "exchange", "write", "fsync", "start" ...).
-        paths: absolute, as they are named; of a program that is started, its argv.
-        size: of a write, in bytes.
-        site: the functions of fastinstall that led here, the innermost last ("journal.creation_note.finish").
+        number: index of the call; 0 is the first that is watched.
+        call: the system call ("rename", "exchange", "write", "fsync", "start" ...).
+        paths: the absolute paths that the call names; for "start", the argv.
+        size: bytes of a write.
+        site: the functions of fastinstall on the call stack, innermost last ("journal.creation_note.finish").
     """
 
     number: int
@@ -55,15 +53,15 @@ class Boundary:
     site: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """For people: number, call, last path, innermost function."""
+        """Return number, call, last path and innermost function."""
         path, function = (self.paths or ("",))[-1], (self.site or ("?",))[-1]
         return f"{self.number} {self.call} {path} in {function}"
 
 
 Hook = Callable[[Boundary, Side, tuple[Any, ...]], None]
-"""Who stands at the door: hears of a call, its side, and its own arguments.
+"""Called with a boundary, its side, and the arguments of the call.
 
-What it raises on the side `BEFORE` takes the place of the call, which does not happen.
+An exception that it raises on the side `BEFORE` replaces the call, which does not happen.
 """
 
 FORCES = frozenset({"fsync", "fdatasync"})
@@ -81,12 +79,12 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 @contextmanager
 def watched(hook: Hook, *, within: Sequence[Path] = ()) -> Iterator[None]:
-    """Have a hook hear of every boundary while the block runs.
+    """Call a hook at every boundary while the block runs.
 
     Args:
-        hook: at the door.
-        within: only of calls about something in these directories; empty for all. Programs that are started count
-            wherever they lie.
+        hook: the hook.
+        within: restricts the boundaries to calls on paths in these directories; empty for all. Starts of programs
+            always count.
     """
     door = _Door(hook, tuple(os.path.realpath(path) for path in within))
     with pytest.MonkeyPatch.context() as patch:
@@ -173,7 +171,7 @@ class _Door:
     def _pass_alone(
         self, call: str, paths: tuple[str, ...], real: Callable[..., Any], arguments: tuple[Any, ...], keywords: Any
     ) -> Any:
-        """Threads take turns, so that each boundary has a number and a moment of its own."""
+        """Run one boundary at a time, so that each has its own number; threads wait for their turn."""
         if self._busy:
             return real(*arguments, **keywords)
         size = len(arguments[1]) if call in ("write", "pwrite") else 0
@@ -185,7 +183,7 @@ class _Door:
         return result
 
     def _tell(self, boundary: Boundary, side: Side, arguments: tuple[Any, ...]) -> None:
-        """What the hook itself does to the disk is nobody's boundary."""
+        """Call the hook; its own calls are no boundaries."""
         self._busy = True
         try:
             self._hook(boundary, side, arguments)
@@ -204,7 +202,7 @@ def _two_paths(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[st
 
 
 def _absolute(path: Any, directory: int | None = None) -> str:
-    """Links in its directory are followed, a link at its end is not."""
+    """Return the absolute path, with links resolved in the directory but not in the last part."""
     if isinstance(path, int):
         return _path_of(path)
     above = Path(_path_of(directory)) if directory is not None else Path.cwd()
@@ -213,7 +211,7 @@ def _absolute(path: Any, directory: int | None = None) -> str:
 
 
 def _path_of(descriptor: int) -> str:
-    """Where an open file lies; "pipe:[1]" for what lies nowhere."""
+    """Return the path of an open file; "pipe:[1]" if it has no path."""
     return str(Path(f"/proc/self/fd/{descriptor}").readlink()).removesuffix(" (deleted)")
 
 
@@ -222,7 +220,7 @@ def _is_file(descriptor: int) -> bool:
 
 
 def _site() -> tuple[str, ...]:
-    """The way through fastinstall, from outside in; each function once."""
+    """List the functions of fastinstall on the call stack, outermost first, each once."""
     names: list[str] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

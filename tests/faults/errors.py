@@ -1,7 +1,7 @@
-"""Errors of the disk on purpose, in a process of its own, and what the work then told of itself.
+"""Injects disk errors into a function that runs in a process of its own, and records how the function ended.
 
-A work that fails claims something: that all is as before (exit codes 5, 6 and 130), or that it is not (7). The claim is
-looked at against the disk each time, by whoever calls.
+A function that fails makes a claim: nothing was changed (exit codes 5, 6 and 130), or the environment is damaged (7).
+The callers compare the claim with the disk.
 """
 
 import errno
@@ -22,7 +22,7 @@ ERRORS = (
     *(errno.ENOSPC, errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV, errno.EINTR, errno.EMFILE),
     errno.EDQUOT,
 )
-"""What kernels say of disks that are full, dying, guarded, remounted, foreign, slow, or behind a limit."""
+"""Errors of disks that are full, failing, protected, read-only, on another device, slow, or limited by a quota."""
 
 _write = os.write
 DESCRIPTOR = frozenset({"write", "pwrite", "ftruncate", "fchmod", "fchown", "fsync", "fdatasync", "copy_file_range"})
@@ -32,12 +32,12 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What goes wrong, and from when on.
+    """An error, and the boundary at which it begins.
 
     Attributes:
-        number: of the boundary at which it does.
-        error: `errno.ENOSPC` and the like.
-        lasting: it goes on: a full disk takes nothing any more, one of another kind changes nothing any more.
+        number: number of the boundary.
+        error: the errno, such as `errno.ENOSPC`.
+        lasting: whether later calls fail, too: on a full disk those that need space, else all that change something.
     """
 
     number: int
@@ -45,21 +45,21 @@ class Fault:
     lasting: bool = False
 
     def __str__(self) -> str:
-        """For people: "ENOSPC from 17 on"."""
+        """Return a text such as "ENOSPC from 17 on"."""
         name = errno.errorcode[self.error]
         return f"{name} from {self.number} on" if self.lasting else f"{name} at {self.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a work said of its end.
+    """How a function ended, by its own report.
 
     Attributes:
-        kind: "done", "as before", "damaged", "interrupted", or "bug" for what nobody has explained.
-        message: of its error.
-        hint: likewise.
-        trace: of an error that nobody has explained.
-        reached: the boundary at which the fault struck; empty where the work never came to it.
+        kind: "done", "as before", "damaged", "interrupted", or "bug" for an unexpected exception.
+        message: the message of its error.
+        hint: the hint of its error.
+        trace: the traceback of an unexpected exception.
+        reached: the boundary at which the fault struck; empty if the function did not get that far.
     """
 
     kind: str
@@ -70,11 +70,11 @@ class Told:
 
 
 def breaking(fault: Fault, struck: Callable[[Boundary], None] = lambda _boundary: None) -> Hook:
-    """Whoever stands at the door refuses: a write for want of space has written half.
+    """Make a hook that raises the fault's error; a write that fails for lack of space first writes half of its bytes.
 
     Args:
-        fault: what is refused.
-        struck: hears of the first refusal.
+        fault: the error to raise.
+        struck: called with the boundary of the first error.
     """
 
     def hook(boundary: Boundary, side: Side, arguments: tuple[object, ...]) -> None:
@@ -91,7 +91,7 @@ def breaking(fault: Fault, struck: Callable[[Boundary], None] = lambda _boundary
 
 
 def calling(number: int, by: Sequence[signal.Signals], struck: Callable[[Boundary], None]) -> Hook:
-    """Sends signals to the process itself: the first behind a boundary, each further one behind the next of them."""
+    """Make a hook that signals its own process: first after boundary `number`, then after each following boundary."""
 
     due, left = number, list(by)
 
@@ -99,7 +99,7 @@ def calling(number: int, by: Sequence[signal.Signals], struck: Callable[[Boundar
         nonlocal due
         passed = boundary.number > due or (
             boundary.number == due and side is Side.AFTER
-        )  # a call that fails has no end
+        )  # a call that fails never gets to its side AFTER
         if left and passed:
             struck(boundary)
             due = boundary.number + 1
@@ -109,12 +109,12 @@ def calling(number: int, by: Sequence[signal.Signals], struck: Callable[[Boundar
 
 
 def told_by(work: Callable[[], object], make_hook: Callable[[Callable[[Boundary], None]], Hook], within: Path) -> Told:
-    """Run a work in a fork with somebody at the door.
+    """Run a function in a fork, under a hook, and return how it ended.
 
     Args:
-        work: what is run.
-        make_hook: makes who stands there, given who wants to hear of the first strike.
-        within: the only directory that counts.
+        work: the function.
+        make_hook: makes the hook, given a function that the hook calls when it first strikes.
+        within: the only directory that is watched.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -131,7 +131,7 @@ def told_by(work: Callable[[], object], make_hook: Callable[[Callable[[Boundary]
 
 
 def boundaries_of(work: Callable[[], object], within: Path) -> Sequence[Boundary]:
-    """Every boundary that a work passes; it is really done."""
+    """Run a function and return every boundary that it passes."""
     notes = Notes()
     with watched(notes, within=[within]):
         work()
@@ -139,7 +139,7 @@ def boundaries_of(work: Callable[[], object], within: Path) -> Sequence[Boundary
 
 
 def spread_over(numbers: Sequence[int], *, whole: bool) -> Iterator[Fault]:
-    """One trouble per boundary, every other one a full disk, once or lasting; or (whole) each of them both ways."""
+    """Yield a fault per boundary, half of them ENOSPC, half of them lasting; if `whole`, every error in both ways."""
     others = [each for each in ERRORS if each != errno.ENOSPC]
     for place, number in enumerate(numbers):
         if whole:
@@ -151,12 +151,12 @@ def spread_over(numbers: Sequence[int], *, whole: bool) -> Iterator[Fault]:
 
 
 def _named(boundary: Boundary) -> tuple[str, ...]:
-    """An error about an open file names no path."""
+    """Return the path for the error; errors on open files name none."""
     return () if boundary.call in DESCRIPTOR else boundary.paths[-1:]
 
 
 def _goes_on(boundary: Boundary, fault: Fault) -> bool:
-    """A process that is started on a broken disk is another's affair."""
+    """Return True if a lasting fault also fails this call; starts of programs never fail."""
     if not fault.lasting or boundary.number < fault.number or boundary.call == "start":
         return False
     return fault.error not in _FULL or boundary.call in _TAKE_SPACE
@@ -179,7 +179,7 @@ def _tell(
         told = Told(kind="as before", message=error.message, hint=error.hint or "")
     except KeyboardInterrupt:
         told = Told(kind="interrupted")
-    except BaseException as error:  # noqa: BLE001 (this process ends here: its words are all that it can leave)
+    except BaseException as error:  # noqa: BLE001 (this process ends here, after it has written the error)
         told = Told(kind="bug", message=str(error), trace=traceback.format_exc())
     try:
         _write(pipe, json.dumps({**asdict(told), "reached": "".join(reached)}).encode())

@@ -1,7 +1,7 @@
-"""Every disk that a death would leave behind: a run is looked at before each of its changes.
+"""Records every state that a kill would leave on disk, by reading a directory before each change in one run.
 
-SIGKILL leaves the filesystem exactly as it is at that moment, so one run that is looked at tells what a thousand runs
-would leave that are killed one boundary later each. What a death does beyond that is for `deaths`.
+SIGKILL leaves the filesystem exactly as it is at that moment. So one recorded run shows what a thousand runs would
+leave that are each killed one boundary later. Other effects of a kill are tested by `deaths`.
 """
 
 import fcntl
@@ -20,13 +20,13 @@ from faults.trees import Entry, Pool, Tree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A disk that a death would leave.
+    """The state that a kill would leave on disk.
 
     Attributes:
-        boundary: that the process would die at; None for the end.
-        tree: all that a run may change (`Scene.live`).
-        numbers: inodes of what may be moved, by path.
-        torn: the process would die in the middle of a write.
+        boundary: the boundary at which the process would be killed; None for the end of the run.
+        tree: all files that a run may change (`Scene.live`).
+        numbers: inode numbers of entries that may be moved, by path.
+        torn: whether the kill would interrupt a write.
     """
 
     boundary: Boundary | None
@@ -35,10 +35,10 @@ class Frame:
     torn: bool = False
 
     def lay(self, pool: Pool, live: Path) -> None:
-        """Have this disk again.
+        """Restore this state on disk.
 
-        Files that are laid out have other inodes than they had, by which an unfinished journal tells a tree from one
-        with the same content. So they are told to it as they are now.
+        Restored files have other inode numbers than before. An unfinished journal lists inode numbers, so its numbers
+        are replaced by the current ones.
         """
         pool.lay(self.tree, live)
         for journal in live.glob("env/**/*.jsonl"):
@@ -55,18 +55,18 @@ class Frame:
         os.utime(journal, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def __str__(self) -> str:
-        """For people: the boundary."""
+        """Return the boundary as text."""
         return f"{'within ' if self.torn else ''}{self.boundary}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Film:
-    """A run, and all that it could have left.
+    """A run, and all states that a kill could leave.
 
     Attributes:
-        frames: in their order, each disk once; the last one is the end.
-        boundaries: so many changes were passed.
-        ended: what came of the run.
+        frames: the distinct states in order; the last one is the end of the run.
+        boundaries: number of changes in the run.
+        ended: the result of the run.
     """
 
     frames: tuple[Frame, ...]
@@ -75,22 +75,22 @@ class Film:
 
     @property
     def before(self) -> Tree:
-        """The disk before its first change."""
+        """The state before the first change."""
         return self.frames[0].tree
 
     @property
     def after(self) -> Tree:
-        """The disk at its end."""
+        """The state after the run."""
         return self.frames[-1].tree
 
 
 def everything(_boundary: Boundary) -> bool:
-    """Look at every boundary."""
+    """Select every boundary."""
     return True
 
 
 def beside_the_stage(boundary: Boundary) -> bool:
-    """Look at all boundaries but those of what is unpacked on a stage, where nobody looks until it is announced."""
+    """Select all boundaries except unpacking in the staging directory, whose files are not used until announced."""
     return not any("/stage/" in path for path in boundary.paths) or boundary.call in _MOVES
 
 
@@ -100,13 +100,13 @@ _MOVES = frozenset({"rename", "exchange", "start"})
 def film(
     work: Callable[[], int], live: Path, pool: Path, *, looked_at: Callable[[Boundary], bool] = everything
 ) -> Film:
-    """Run something in a process of its own, and look at every disk that its death would leave.
+    """Run a function in its own process, and record every state that a kill of it would leave on disk.
 
     Args:
-        work: returns its exit code.
-        live: all that it may change.
-        pool: for the contents.
-        looked_at: before which boundaries to look.
+        work: the function; it returns its exit code.
+        live: all that the function may change.
+        pool: directory for the contents of files.
+        looked_at: selects the boundaries before which the state is recorded.
     """
     kept = pool.with_name(f"{pool.name}.frames")
     kept.unlink(missing_ok=True)
@@ -135,10 +135,10 @@ def _renumbered(line: str, now: Mapping[int, int]) -> str:
 
 
 _NOWHERE = 1
-"""No file's inode."""
+"""A number that is no file's inode."""
 
 _MOVED_ABOUT = frozenset({"env", "site-packages", "conda-meta", "stage", "aside"})
-"""Directories whose entries are moved."""
+"""Directories whose entries are moved by fastinstall."""
 
 
 class _Camera:
@@ -165,7 +165,7 @@ class _Camera:
             self._look_torn(boundary, arguments)
 
     def look(self, boundary: Boundary | None) -> None:
-        """Take a picture."""
+        """Record the current state."""
         tree = self._pool.read(self._live, self._touched)
         self._touched = boundary.paths if boundary is not None else ()
         numbers = self._pool.numbers.items()
@@ -173,7 +173,7 @@ class _Camera:
         self._keep(tree, boundary, always=boundary is None)
 
     def _look_torn(self, boundary: Boundary, arguments: tuple[Any, ...]) -> None:
-        """What a death amid a write leaves: half of it, at the place where it was to go."""
+        """Record the state after a kill during a write: half of the bytes, at the write's offset."""
         path = os.path.relpath(boundary.paths[0], self._live)
         tree = dict(self.frames[-1].tree)
         descriptor, content = arguments[0], bytes(arguments[1])
@@ -188,7 +188,7 @@ class _Camera:
         self._keep(tree, boundary, torn=True)
 
     def _keep(self, tree: Tree, boundary: Boundary | None, *, torn: bool = False, always: bool = False) -> None:
-        """One of each; entries that are equal are one object, which thousands of trees share."""
+        """Keep a state if it is new. Equal entries are shared, as thousands of trees contain them."""
         shared = {path: self._entries.setdefault(entry, entry) for path, entry in tree.items()}
         digest = hash(frozenset(shared.items()))
         if digest not in self._shown or always:
@@ -201,7 +201,7 @@ def _appends(descriptor: int) -> bool:
 
 
 def distinct(frames: tuple[Frame, ...], of: Callable[[Tree], Tree]) -> Iterator[tuple[Frame, Tree]]:
-    """The first frame for each different part of the disk."""
+    """Yield the first frame for each different part of the tree, with that part."""
     shown: set[frozenset[tuple[str, Entry]]] = set()
     for frame in frames:
         part = of(frame.tree)

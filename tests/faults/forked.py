@@ -1,4 +1,4 @@
-"""Work in a process of its own that starts without starting Python: a copy of this one."""
+"""Runs functions in forks of this process, which saves the start of Python and the imports."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from fastinstall.cli.commands import doctor, guard, rollback, setup
 from faults.doors import Hook, watched
 
 _READY = (doctor, guard, rollback, setup)
-"""Verbs that every copy finds imported."""
+"""Modules of verbs, imported here so that every fork has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +22,8 @@ class Ended:
     """A process that ended.
 
     Attributes:
-        code: its exit code; negative where a signal ended it.
-        text: what it printed on both streams.
+        code: its exit code; negative if a signal ended it.
+        text: its output on both streams.
     """
 
     code: int
@@ -31,7 +31,7 @@ class Ended:
 
 
 def forked(work: Callable[[], int]) -> Ended:
-    """Run something in a copy of this process, in a session of its own, to its end."""
+    """Run a function in a fork, in a session of its own, and wait for its end."""
     with tempfile.TemporaryFile() as said:
         child = start(work, said.fileno())
         _, status = os.waitpid(child, 0)
@@ -41,7 +41,7 @@ def forked(work: Callable[[], int]) -> Ended:
 
 
 def start(work: Callable[[], int], output: int) -> int:
-    """Begin something in a copy of this process; the number of that process, which leads a session and a group."""
+    """Start a function in a fork, and return the id of that process, which leads a session and a process group."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -58,13 +58,13 @@ def command(
     hook: Hook | None = None,
     within: Sequence[Path] = (),
 ) -> Callable[[], int]:
-    """fastinstall's command line as work for `forked`.
+    """Return a function that runs fastinstall's command line, for `forked`.
 
     Args:
-        words: after `fastinstall`.
+        words: the words after `fastinstall`.
         variables: all environment variables.
-        directory: that it runs in.
-        hook: at the door; None for nobody.
+        directory: the working directory.
+        hook: called at each boundary (see `watched`); None for no hook.
         within: see `watched`.
     """
 
@@ -93,7 +93,7 @@ def _live(work: Callable[[], int], output: int) -> None:
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="replace", closefd=False)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="replace", closefd=False)
         code = work()
-    except BaseException:  # noqa: BLE001 (this process ends here: its traceback is all that it can leave)
+    except BaseException:  # noqa: BLE001 (this process ends here, after it has printed its traceback)
         traceback.print_exc()
     finally:
         sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""A process that stops before it changes anything, and goes on in a copy of itself as often as somebody asks it to.
+"""A process that stops before its first change, and then continues in a fork for each request.
 
-What a command finds out before its first change is then found out once, and not for each run.
+Everything that a command does before its first change then happens once, rather than in each run.
 """
 
 import fcntl
@@ -16,16 +16,16 @@ _CHANGES = frozenset(
         *("os.chmod", "os.chown", "os.utime"),
     }
 )
-"""Audit events; see https://docs.python.org/3/library/audit_events.html."""
+"""Audit events of changes; see https://docs.python.org/3/library/audit_events.html."""
 
 
 def hold_before_change(within: Sequence[str], after: str, serve: Callable[[], None]) -> None:
-    """Call `serve`, once, before the first change in these directories; it returns in the process that goes on.
+    """Call `serve` once, before the first change in these directories; it returns in each fork that continues.
 
     Args:
-        within: the directories. What a relative path means is not known here, so that any counts as theirs.
-        after: a word of the program that has to have been started before; empty for none.
-        serve: makes copies of this process, and returns in each.
+        within: the directories. Relative paths cannot be resolved here, so every relative path counts as inside.
+        after: a word of a program that must have been started before; empty for none.
+        serve: forks this process, and returns in each fork.
     """
     is_held, is_due = False, not after
     own = os.getpid()
@@ -56,13 +56,13 @@ def _writes(flags: object) -> bool:
 
 
 def serve_copies(run: Callable[[], int | None], pipes: tuple[int, int]) -> None:
-    """Make a copy of this process for each byte that comes, and answer with its exit code; end with the bytes.
+    """Fork this process for each byte read, and write the fork's exit code; exit at the end of input.
 
-    Locks of this process are held while a copy runs, and by nobody in between.
+    The locks of this process are held while a fork runs, and are free between forks.
 
     Args:
-        run: forks and waits; returns None in the copy.
-        pipes: to read from, and to write to.
+        run: forks and waits; returns None in the fork, and its exit code in the parent.
+        pipes: descriptors to read from and to write to.
     """
     asking, answering = pipes
     locked = _list_locked()
@@ -79,7 +79,7 @@ def serve_copies(run: Callable[[], int | None], pipes: tuple[int, int]) -> None:
 
 
 def _list_locked() -> list[int]:
-    """Descriptors with a flock(2); see proc_pid_fdinfo(5)."""
+    """List descriptors that hold a flock(2); see proc_pid_fdinfo(5)."""
     notes = Path("/proc/self/fdinfo")
     numbers = [int(path.name) for path in notes.iterdir()]
     return [

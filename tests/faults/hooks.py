@@ -1,4 +1,4 @@
-"""Who may stand at the door: one who notes, one who kills, one who breaks the disk, one who calls."""
+"""Hooks for `doors.watched`: they record calls, kill the process, raise disk errors, or send signals."""
 
 import errno
 import os
@@ -11,23 +11,23 @@ _write = os.write
 
 
 class Notes:
-    """Remembers every boundary that was passed.
+    """Records every boundary.
 
     Attributes:
-        passed: in their order.
+        passed: the boundaries, in order.
     """
 
     def __init__(self) -> None:
         self.passed: list[Boundary] = []
 
     def __call__(self, boundary: Boundary, side: Side, _arguments: tuple[Any, ...]) -> None:
-        """Note it."""
+        """Record a boundary."""
         if side is Side.BEFORE:
             self.passed.append(boundary)
 
 
 def dies_at(number: int, side: Side = Side.BEFORE) -> Hook:
-    """Ends the process with SIGKILL at a boundary; a write that dies has half of its bytes written."""
+    """Make a hook that kills the process with SIGKILL at a boundary; an interrupted write leaves half of its bytes."""
 
     def hook(boundary: Boundary, now: Side, arguments: tuple[Any, ...]) -> None:
         if boundary.number == number and now is side:
@@ -39,13 +39,14 @@ def dies_at(number: int, side: Side = Side.BEFORE) -> Hook:
 
 
 def dies_where(call: str, part: str, side: Side = Side.BEFORE, function: str = "") -> Hook:
-    """Ends the process with SIGKILL at the first such call about a path, or with a word, that ends so.
+    """Make a hook that kills the process with SIGKILL at the first matching call.
 
     Args:
-        call: of the operating system.
-        part: the end of the path.
-        side: of the call.
-        function: of fastinstall, that has to be on the way there ("journal.creation_note.finish"); empty for any.
+        call: the system call.
+        part: the end of the path, or of a word of the started program.
+        side: before or after the call.
+        function: a function of fastinstall that must be on the call stack ("journal.creation_note.finish"); empty for
+            any.
     """
 
     def hook(boundary: Boundary, now: Side, _arguments: tuple[Any, ...]) -> None:
@@ -57,12 +58,12 @@ def dies_where(call: str, part: str, side: Side = Side.BEFORE, function: str = "
 
 
 def fails_at(number: int, error: int, *, lasting: bool = False) -> Hook:
-    """Raises an error of the kernel's instead of a call; a write that fails for want of space has written half.
+    """Make a hook that raises an OSError instead of a call; a write that fails with ENOSPC first writes half.
 
     Args:
-        number: of the boundary.
-        error: its number (`errno.ENOSPC`).
-        lasting: every later call that takes space fails too, as on a disk that stays full.
+        number: number of the boundary.
+        error: the errno (`errno.ENOSPC`).
+        lasting: whether every later call that needs space fails, too, as on a disk that stays full.
     """
 
     def hook(boundary: Boundary, side: Side, arguments: tuple[Any, ...]) -> None:
@@ -80,7 +81,7 @@ _TAKE_SPACE = frozenset({"write", "pwrite", "writev", "mkdir", "open", "copy_fil
 
 
 def signalled_at(number: int, by: signal.Signals) -> Hook:
-    """Sends a signal to the process itself, once."""
+    """Make a hook that sends a signal to its own process, once, after a boundary."""
 
     def hook(boundary: Boundary, side: Side, _arguments: tuple[Any, ...]) -> None:
         if boundary.number == number and side is Side.AFTER:

@@ -1,14 +1,13 @@
-"""Which disks a power failure may leave behind, told from what a process had done and had forced to the disk.
+"""Computes the states that a power failure may leave on disk, from the calls and fsyncs of a process.
 
-Two rules. By the *ordered* one operations on entries, modes and times reach the disk in their order, as a prefix, and
-an fsync of anything takes all of those before it along: so do ext4 and XFS. By the *strict* one, which is all that
-POSIX promises, an fsync takes along what belongs to that very inode (of a directory: its entries), and the rest
-reaches the disk in any order, or not at all; only what happens to one and the same name happens in order. By both,
-data of a file that was not forced may be there, missing, cut off, or read as zeros: delayed allocation, and blocks
-that came before others.
+Two rules. Under the *ordered* rule, changes of entries, modes and times reach the disk in order, as a prefix, and an
+fsync of any file forces all changes before it: so do ext4 and XFS. Under the *strict* rule, which is all that POSIX
+promises, an fsync forces only the changes of that very inode (of a directory: its entries). The other changes reach the
+disk in any order, or not at all; only changes of the same name keep their order. Under both rules, data that was not
+forced may be complete, missing, cut off, or zeros, because of delayed allocation and reordered blocks.
 
-A failure at any moment between two fsyncs leaves a disk that one just before the second may leave too, with more
-pending operations that did not arrive; so these moments, and the end, stand for all. A rename is one step.
+A failure between two fsyncs leaves a state that a failure just before the second may leave, too, with more pending
+operations missing. So the moments before each fsync, and the end, represent all. A rename is one step.
 
 Sources: fsync(2), ext4(5) (data=ordered, delalloc, noauto_da_alloc); Pillai et al., "All File Systems Are Not Created
 Equal", OSDI 2014 (ALICE); Mohan et al., "Finding Crash-Consistency Bugs with Bounded Black-Box Crash Testing",
@@ -26,14 +25,14 @@ from faults.power_record import Recording
 
 
 class Rule(StrEnum):
-    """What is certain to be on the disk."""
+    """The assumption about which operations are durable."""
 
     ORDERED = "ordered"
     STRICT = "strict"
 
 
 class Data(StrEnum):
-    """What became of data that was not forced to the disk."""
+    """The state of data that was not forced to the disk."""
 
     WHOLE = "whole"
     NONE = "none"
@@ -44,14 +43,14 @@ class Data(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One way in which the power may fail.
+    """One possible result of a power failure.
 
     Attributes:
-        point: so many operations had been called.
-        rule: under which this disk is possible.
-        missing: those of them, by their number, on entries, modes and times, that did not arrive.
-        data: what became of the data that was not certain, of all files but those in `but`.
-        but: inodes whose data is missing although that of others is not.
+        point: number of operations before the failure.
+        rule: the rule under which this result is possible.
+        missing: numbers of the operations on entries, modes and times that did not reach the disk.
+        data: the state of unforced data, for all files except those in `but`.
+        but: inodes whose unforced data is missing.
     """
 
     point: int
@@ -62,10 +61,10 @@ class Failure:
 
 
 class Log:
-    """A recording, and what of it was certain when.
+    """A recording, with queries of which operations were durable when.
 
     Args:
-        recording: what was done.
+        recording: the operations.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -74,12 +73,12 @@ class Log:
 
     @cached_property
     def points(self) -> tuple[int, ...]:
-        """The moments that stand for all: before every fsync that makes something certain, and the end."""
+        """The moments that represent all others: before every fsync that forces something, and the end."""
         syncs = [number for number, each in enumerate(self.operations) if isinstance(each, Sync)]
         return tuple(dict.fromkeys((*syncs, len(self.operations))))
 
     def pending(self, point: int, rule: Rule) -> tuple[int, ...]:
-        """Operations on entries, modes and times that are not certain to be on the disk."""
+        """List operations on entries, modes and times that may not have reached the disk."""
         done = range(point)
         forced = self._forced(point) if rule is Rule.STRICT else frozenset()
         if rule is Rule.ORDERED:
@@ -88,7 +87,7 @@ class Log:
         return tuple(n for n in done if _is_metadata(self.operations[n]) and n not in forced)
 
     def unforced(self, point: int) -> dict[int, tuple[int, ...]]:
-        """Of each inode whose data is not certain, the operations on it."""
+        """Return the operations on unforced data, by inode."""
         found: dict[int, list[int]] = {}
         for number, each in enumerate(self.operations[:point]):
             if isinstance(each, Write | Resize):
@@ -98,7 +97,7 @@ class Log:
         return {node: tuple(numbers) for node, numbers in found.items()}
 
     def disk(self, failure: Failure) -> Disk:
-        """What is there after such a failure."""
+        """Return the disk after a failure."""
         disk = self.recording.before.copy()
         unforced = self.unforced(failure.point)
         left_out = failure.missing | {number for numbers in unforced.values() for number in numbers}
@@ -112,7 +111,7 @@ class Log:
         return disk
 
     def _forced(self, point: int) -> frozenset[int]:
-        """What an fsync took along, and what happened to the same names before that."""
+        """Return the operations that an fsync has forced, and earlier operations on the same names."""
         synced, touched, found = set[int](), set[Place](), set[int]()
         for number in reversed(range(point)):
             each = self.operations[number]
@@ -127,9 +126,9 @@ class Log:
 
 
 def failures(log: Log, point: int, *, samples: int = 0, seed: int = 0) -> Iterator[Failure]:
-    """The ways in which the power may fail at one point.
+    """Yield possible failures at one point.
 
-    Every one under the ordered rule; under the strict one the extremes, and `samples` at random.
+    Under the ordered rule: all. Under the strict rule: the extremes, and `samples` random ones.
     """
     unforced = frozenset(log.unforced(point))
     for missing in _prefixes(log.pending(point, Rule.ORDERED)):
@@ -140,7 +139,7 @@ def failures(log: Log, point: int, *, samples: int = 0, seed: int = 0) -> Iterat
         yield Failure(point=point, rule=Rule.STRICT, missing=missing)
         if unforced and missing in extremes:
             yield from _with_data(point, Rule.STRICT, missing, unforced)
-    chance = random.Random(seed * 1_000_003 + point)  # noqa: S311 (to be repeated, not to be secret)
+    chance = random.Random(seed * 1_000_003 + point)  # noqa: S311 (reproducible; no secret)
     for _ in range(samples if pending or unforced else 0):
         missing = _with_dependants(log.operations, pending, (n for n in pending if chance.random() < chance.random()))
         but = frozenset(node for node in sorted(unforced) if chance.random() < 0.5)
@@ -160,14 +159,14 @@ def _prefixes(pending: Sequence[int]) -> Iterator[frozenset[int]]:
 
 
 def _single(operations: Sequence[Operation], pending: Sequence[int]) -> Iterator[frozenset[int]]:
-    """All but one arrived, and only one did; with what is bound to it by a name."""
+    """Yield sets of lost operations: one or all but one are lost, always with the operations that depend on them."""
     for each in pending:
         yield _with_dependants(operations, pending, (each,))
         yield frozenset(pending) - _with_conditions(operations, pending, each)
 
 
 def _with_dependants(operations: Sequence[Operation], pending: Sequence[int], lost: Iterable[int]) -> frozenset[int]:
-    """What cannot have arrived without what is lost: later operations on the same names."""
+    """Return the lost operations and those that depend on them: later ones on the same names."""
     missing, touched = set(lost), set[Place]()
     for number in pending:
         there = places(operations[number])
@@ -178,7 +177,7 @@ def _with_dependants(operations: Sequence[Operation], pending: Sequence[int], lo
 
 
 def _with_conditions(operations: Sequence[Operation], pending: Sequence[int], arrived: int) -> frozenset[int]:
-    """What must have arrived too: earlier operations on the same names."""
+    """Return the operations that must have arrived with one: earlier ones on the same names, and itself."""
     found, touched = {arrived}, set(places(operations[arrived]))
     for number in reversed(tuple(each for each in pending if each < arrived)):
         there = places(operations[number])
@@ -193,7 +192,7 @@ def _is_metadata(operation: Operation) -> bool:
 
 
 def _arrived(operation: Operation, data: Data, *, is_last: bool) -> Iterator[Operation]:
-    """What of an uncertain operation on data is on the disk."""
+    """Yield the parts of an unforced operation on data that are on the disk."""
     match operation, data:
         case _, Data.WHOLE:
             yield operation

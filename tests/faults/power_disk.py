@@ -1,7 +1,7 @@
-"""What a disk holds, as inodes, and the changes that lead from one content to the next.
+"""The content of a disk as inodes, and the operations that change it.
 
-Names are entries of directories and point to inodes, as in a file system: what was not yet forced to the disk moves
-with its inode when it is renamed, and has as many names as it has links.
+Names are entries of directories and point to inodes, as in a file system. So unforced data moves with its inode when it
+is renamed, and an inode has as many names as links.
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ Place = tuple[int, str]
 """An entry: the inode of its directory, and its name."""
 
 TOP = 0
-"""The inode of the directory that is looked at."""
+"""The inode of the directory that is recorded."""
 
 
 class Kind(StrEnum):
-    """Of an inode."""
+    """The type of an inode."""
 
     DIRECTORY = "directory"
     FILE = "file"
@@ -28,11 +28,11 @@ class Inode:
     """A file, directory or symbolic link without its name.
 
     Attributes:
-        kind: which of them.
+        kind: file, directory or link.
         mode: permission bits.
-        mtime_ns: its modification time.
-        content: of a file; of a link its target.
-        number: that the kernel gave it when it was recorded.
+        mtime_ns: modification time.
+        content: content of a file, or target of a link.
+        number: the kernel's inode number at the time of recording.
     """
 
     kind: Kind
@@ -44,7 +44,7 @@ class Inode:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """An entry appears: of a fresh inode, or one more of an old one."""
+    """Add an entry, for a new inode or as a further link to an existing one."""
 
     at: Place
     node: int
@@ -53,14 +53,14 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """An entry disappears."""
+    """Remove an entry."""
 
     at: Place
 
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """An entry gets another place, over whatever is there; in one step, as every journalling file system does it."""
+    """Move an entry, replacing the target, in one step, as every journalling file system does."""
 
     source: Place
     target: Place
@@ -69,7 +69,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Two entries change places in one step; `nodes` is what stood there before."""
+    """Exchange two entries in one step; `nodes` are their inodes before."""
 
     one: Place
     other: Place
@@ -78,7 +78,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Mode and modification time are set."""
+    """Set mode and modification time."""
 
     node: int
     mode: int
@@ -87,7 +87,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Bytes are put into a file at an offset; as from then it was modified at `mtime_ns`."""
+    """Write bytes into a file at an offset; its modification time becomes `mtime_ns`."""
 
     node: int
     offset: int
@@ -97,7 +97,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """A file is cut or extended."""
+    """Truncate or extend a file."""
 
     node: int
     size: int
@@ -105,7 +105,7 @@ class Resize:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """fsync(2): of a file its data and metadata, of a directory its entries."""
+    """Run fsync(2), which forces a file's data and metadata, or a directory's entries."""
 
     node: int
 
@@ -116,7 +116,7 @@ Operation = Entrywise | Change | Datawise | Sync
 
 
 def places(operation: Operation) -> tuple[Place, ...]:
-    """The entries that an operation changes."""
+    """Return the entries that an operation changes."""
     match operation:
         case Create(at=at) | Remove(at=at):
             return (at,)
@@ -127,35 +127,35 @@ def places(operation: Operation) -> tuple[Place, ...]:
 
 
 def owner(operation: Operation) -> int | None:
-    """The inode that an operation changes in itself; None of operations on entries."""
+    """Return the inode that an operation changes; None for operations on entries."""
     return operation.node if isinstance(operation, Change | Write | Resize) else None
 
 
 @dataclass(slots=True)
 class Disk:
-    """Inodes, and which names lead to them.
+    """Inodes, and the names that point to them.
 
     Attributes:
-        inodes: by our own numbers; those that no name leads to are lost.
-        entries: of each directory.
+        inodes: inodes by our own numbers; those without a name are lost.
+        entries: names and inodes, by directory.
     """
 
     inodes: dict[int, Inode] = field(default_factory=dict)
     entries: dict[int, dict[str, int]] = field(default_factory=dict)
 
     def copy(self) -> "Disk":
-        """One that can be changed apart."""
+        """Return an independent copy."""
         return Disk(dict(self.inodes), {node: dict(names) for node, names in self.entries.items()})
 
     def find(self, parts: Iterable[str]) -> int | None:
-        """Where a path leads, from the top."""
+        """Return the inode of a path from the top; None if there is none."""
         node: int | None = TOP
         for part in parts:
             node = self.entries.get(node, {}).get(part) if node is not None else None
         return node
 
     def apply(self, operation: Operation) -> None:
-        """Carry out one operation; of inodes that were never made it changes nothing."""
+        """Carry out one operation; operations on inodes that do not exist change nothing."""
         match operation:
             case Create(at=at, node=node, made=made):
                 self._make(node, made)

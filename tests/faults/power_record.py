@@ -1,7 +1,7 @@
-"""The door's log of what a process did to a directory, as operations on inodes.
+"""Records the calls of a process in a directory as operations on inodes, from a hook of `doors`.
 
-What other programs did meanwhile (a compiler of bytecode) passes no door of ours. It is noticed where the process
-forces it to the disk or renames it, and counts as done just before that.
+Changes by other programs (such as a compiler of bytecode) are not intercepted. They are detected when the process
+forces or renames the file, and recorded just before that.
 """
 
 import fcntl
@@ -36,12 +36,12 @@ _DATA = frozenset({"write", "writev", "copy_file_range", "sendfile", "splice"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What was done.
+    """The recorded operations.
 
     Attributes:
-        before: the disk, all of it durable.
-        operations: in their order.
-        sites: of each operation, the function of fastinstall that it comes from.
+        before: the disk at the start, entirely durable.
+        operations: the operations, in order.
+        sites: the function of fastinstall that caused each operation.
     """
 
     before: Disk
@@ -50,10 +50,10 @@ class Recording:
 
 
 class Recorder:
-    """A hook for `faults.doors.watched` that remembers what every call did.
+    """A hook for `faults.doors.watched` that records what every call did.
 
     Args:
-        top: the directory whose content is followed; nothing has happened yet.
+        top: the directory that is recorded, before any change.
     """
 
     def __init__(self, top: Path) -> None:
@@ -71,17 +71,17 @@ class Recorder:
 
     @property
     def recording(self) -> Recording:
-        """All until now; what nobody has looked at since is looked at."""
+        """All operations so far, after a check for changes by other programs."""
         self._reconcile(self._top)
         return Recording(before=self._before, operations=tuple(self._operations), sites=tuple(self._sites))
 
     @property
     def disk(self) -> Disk:
-        """As the process sees it."""
+        """The disk as the process sees it."""
         return self._now
 
     def __call__(self, boundary: Boundary, side: Side, arguments: tuple[Any, ...]) -> None:
-        """Look before a call, and tell from the difference what it did."""
+        """Read the disk before and after a call, and record the difference as operations."""
         self._site = (boundary.site or ("",))[-1]
         if side is Side.BEFORE:
             self._note = self._look_before(boundary, arguments)
@@ -158,7 +158,7 @@ class Recorder:
         self._on(path, lambda node: Write(node, start, data, modified))
 
     def _reconcile(self, path: Path, *, deep: bool = True) -> None:
-        """Learn what others did at a path, and below it where that counts."""
+        """Record changes by other programs at a path, and below it if `deep`."""
         node, place = self._node(path), self._place(path)
         if node is None:
             if place is not None and os.path.lexists(path):
@@ -233,7 +233,7 @@ def _changed(node: int, path: Path) -> Change:
 
 
 def paths_of(disk: Disk, node: int = TOP, way: str = "") -> Iterator[tuple[str, int]]:
-    """Every path that leads to an inode, a directory before what is in it."""
+    """Yield every path and its inode, directories before their contents."""
     for name, inner in sorted(disk.entries.get(node, {}).items()):
         path = f"{way}{name}"
         yield path, inner

@@ -1,4 +1,4 @@
-"""A modelled disk made real, in memory, so that the real recovery can be let loose on it."""
+"""Writes a modelled disk to a real directory in memory, so that the real recovery can run on it."""
 
 import hashlib
 import os
@@ -13,13 +13,13 @@ _INODES = re.compile(rb'"inodes":\[([0-9, ]+)\]')
 
 
 def materialise(disk: Disk, top: Path) -> None:
-    """Write what a disk holds.
+    """Write the content of a disk.
 
-    Journals name inodes by the kernel's numbers; there they are named by the numbers that they have here.
+    Journals list inode numbers of the kernel; these are replaced by the numbers of the files written here.
 
     Args:
         disk: the content.
-        top: a directory that is not there yet.
+        top: a directory that does not exist yet.
     """
     made: dict[int, Path] = {TOP: top}
     top.mkdir(parents=True)
@@ -35,7 +35,7 @@ def materialise(disk: Disk, top: Path) -> None:
 
 
 def identity(disk: Disk) -> str:
-    """A digest of all that recovery could see; equal for disks that look alike."""
+    """Return a digest of everything that recovery could see, so that equal disks have equal digests."""
     seen = hashlib.sha256()
     for path, node in paths_of(disk):
         inode = disk.inodes[node]
@@ -67,6 +67,6 @@ def _translate(disk: Disk, made: Mapping[int, Path]) -> None:
 
 
 def _renumbered(listed: bytes, here: Mapping[int, int]) -> bytes:
-    """Those that are nowhere any more keep a number that nothing has here."""
+    """Replace inode numbers; those of lost inodes become numbers that no file here has."""
     numbers = (int(each) for each in listed.split(b","))
     return b'"inodes":[%s]' % b",".join(b"%d" % (here.get(each, each << 40) if each else 0) for each in numbers)

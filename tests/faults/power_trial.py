@@ -1,4 +1,4 @@
-"""The trial of a verb: its log is taken once, and all that a power failure may leave of it is recovered for real."""
+"""Tests a verb against power failures: it is recorded once, and every possible resulting disk is really recovered."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,18 +13,18 @@ from faults.power_record import Recorder, Recording, paths_of
 from faults.power_tree import identity, materialise
 
 Judge = Callable[[Path], str]
-"""Recovers what lies in a directory, and says what it finds ("before", "after"); raises where something is lost."""
+"""Recovers a directory and returns its state ("before", "after"); raises an exception if anything is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """How much of it is tried.
+    """The size of a sample.
 
     Attributes:
-        every: one of so many points, and the end always.
-        first: the point to start with.
-        random: so many disks of each point at random, beside the extremes.
-        limit: so many disks of each point, evenly chosen; 0 for all.
+        every: only every n-th point is tried, and always the end.
+        first: index of the first point.
+        random: number of random disks per point, in addition to the extremes.
+        limit: most disks per point, evenly chosen; 0 for all.
     """
 
     every: int = 1
@@ -35,13 +35,13 @@ class Sample:
 
 @dataclass(slots=True, kw_only=True)
 class Outcomes:
-    """What became of the disks.
+    """The results for all disks.
 
     Attributes:
-        found: how often each was found, among disks that differ.
-        ended: what was found after the verb had said that it is done.
-        lost: of each failure after which something was lost, what.
-        disks: how many were possible, alike or not.
+        found: number of distinct disks, by the state after recovery.
+        ended: the same, only for failures after the verb had reported success.
+        lost: descriptions of failures after which something was lost.
+        disks: number of possible disks, including equal ones.
     """
 
     found: Counter[str] = field(default_factory=Counter)
@@ -50,10 +50,10 @@ class Outcomes:
     disks: int = 0
 
     def note(self, top: Path, judge: Judge, name: str, *, ended: bool) -> None:
-        """Have a disk judged, and count it."""
+        """Judge a disk and count the result."""
         try:
             verdict = judge(top)
-        except Exception as error:  # noqa: BLE001 (whatever goes wrong after a power failure is a loss)
+        except Exception as error:  # noqa: BLE001 (after a power failure, any exception is a loss)
             self.lost.append(f"{name}: {type(error).__name__}: {error}")
             return
         self.found[verdict] += 1
@@ -61,7 +61,7 @@ class Outcomes:
             self.ended[verdict] += 1
 
     def __str__(self) -> str:
-        """For people: the figures, and the first losses."""
+        """Return the counts and the first losses as text."""
         figures = ", ".join(f"{name} {number}" for name, number in sorted(self.found.items()))
         return "\n".join(
             (f"{self.disks} disks; of the different ones: {figures}; lost {len(self.lost)}", *self.lost[:5])
@@ -69,7 +69,7 @@ class Outcomes:
 
 
 def record(top: Path, work: Callable[[], object]) -> Recording:
-    """Do something below a directory and remember every operation."""
+    """Run a function, and record every operation below a directory."""
     recorder = Recorder(top)
     with watched(recorder, within=[top]):
         work()
@@ -77,13 +77,13 @@ def record(top: Path, work: Callable[[], object]) -> Recording:
 
 
 def try_all(recording: Recording, scenery: Path, judge: Judge, sample: Sample) -> Outcomes:
-    """Let the power fail wherever it may.
+    """Try all power failures that the sample selects.
 
     Args:
-        recording: of the verb.
+        recording: the operations of the verb.
         scenery: a directory in memory, for the disks.
-        judge: recovers and looks; it is given a directory that stands for the one that was recorded.
-        sample: how much of it.
+        judge: recovers and judges a directory that represents the recorded one.
+        sample: the failures to try.
     """
     log, outcomes = Log(recording), Outcomes()
     seen: set[tuple[str, bool]] = set()
@@ -101,7 +101,7 @@ def try_all(recording: Recording, scenery: Path, judge: Judge, sample: Sample) -
 
 
 def difference(recording: Recording, top: Path) -> set[str]:
-    """The paths where the model, with all operations carried out, is not what lies in the directory."""
+    """Return paths on which the directory and the model, after all operations, differ."""
     disk = Log(recording).disk(Failure(point=len(recording.operations)))
     modelled = {path: _content(disk, node) for path, node in paths_of(disk)}
     found = (path.relative_to(top).as_posix() for path in top.rglob("*"))

@@ -1,4 +1,4 @@
-"""fastinstall's command line with somebody at the door: `python -m faults.program SPECIFICATION WORD...`.
+"""fastinstall's command line with a hook: `python -m faults.program SPECIFICATION WORD...`.
 
 The specification is JSON: {"hook": "dies_at" | "dies_where" | "fails_at" | "signalled_at" | "notes",
 "arguments": [...], "within": [DIRECTORY...], "notes": FILE}. With "notes" every boundary is written to that file, one
@@ -18,7 +18,7 @@ from faults.hooks import Notes, dies_at, dies_where, fails_at, signalled_at
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the command line; its exit code."""
+    """Run the command line, and return its exit code."""
     specification, *arguments = words
     asked: dict[str, Any] = json.loads(specification)
     from fastinstall.cli.main import main as program

@@ -1,10 +1,9 @@
-"""Every call refused, as a table: `python -m faults.refusals [--half N] [--seconds N] [--jobs N] [SCENE...]`.
+"""Table of runs in which one call fails: `python -m faults.refusals [--half N] [--seconds N] [--jobs N] [SCENE...]`.
 
-Each call is refused with each error, once and for good. With --half 1 or 2 in one of these ways only, by turns: both
-halves together are the whole. With --seconds each kind of call with each error is tried in turn, in a random order that
-is always the same, until that time is over for a scene. Needs tests/ on PYTHONPATH, and
-FASTINSTALL_TEST_CACHE. Prints Markdown, a row for each error once a scene is through; exits with 1 where something was
-lost, half done or told wrongly.
+Each call fails with each error, once and permanently. With --half 1 or 2, only one of these ways is tried,
+alternately; both halves together cover everything. With --seconds, each kind of call is tried with each error in turn,
+in a fixed random order, until the time per scene is over. Needs tests/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE.
+Prints Markdown, one row per error after each scene; exits with 1 if anything was lost, incomplete or wrongly reported.
 """
 
 import argparse
@@ -32,12 +31,12 @@ VERBS = (
     *("guard-install", "guard-remove", "guard-pin", "guard-accept", "build", "build-conda"),
 )
 STAGE = "/stage/"
-"""Where wheels are unpacked, by hundreds of calls that are all alike."""
+"""The staging directory, where hundreds of similar calls unpack wheels."""
 
 
 def refusals_of(calls: Mapping[Kind, int], *, every: int) -> Iterator[Refusal]:
-    """Each call with each error, once and for good; or every so many-th of those, spread over all of them."""
-    every |= 1  # eight ways a call: an even step would leave ways out
+    """Yield each call with each error, once and permanently; or every n-th of these, evenly spread."""
+    every |= 1  # eight combinations per call: an even step would never try some of them
     for kind, count in calls.items():
         each = product(range(count), ERRORS, (False, True))
         for place, (number, error, lasting) in enumerate(each):
@@ -46,7 +45,7 @@ def refusals_of(calls: Mapping[Kind, int], *, every: int) -> Iterator[Refusal]:
 
 
 def halve(refusals: Iterable[Refusal], half: int) -> Iterator[Refusal]:
-    """Each call with each error in one way, once or for good by turns: 1 or 2; the other half has the other ways."""
+    """Yield each call with each error either once or permanently, alternately; half 2 has what half 1 leaves out."""
     for refusal in refusals:
         if refusal.lasting == bool((refusal.number + ERRORS.index(refusal.error) + half - 1) % 2):
             yield refusal
@@ -54,12 +53,12 @@ def halve(refusals: Iterable[Refusal], half: int) -> Iterator[Refusal]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What became of the runs of a scene.
+    """The results of a scene's runs.
 
     Attributes:
-        possible: runs, by error: each call, once and for good.
-        reached: runs in which that call came, by error.
-        outcomes: of runs, by error and outcome.
+        possible: number of possible runs, by error: each call, once and permanently.
+        reached: number of runs that reached the failing call, by error.
+        outcomes: number of runs, by error and outcome.
     """
 
     possible: Counter[int] = field(default_factory=Counter)
@@ -68,12 +67,12 @@ class Found:
 
 
 def count_outcomes(name: str, given: Materials, asked: argparse.Namespace) -> Found:
-    """What became of a scene; what went wrong is written to stderr.
+    """Count the outcomes of a scene, and write failures to stderr.
 
     Args:
-        name: of the scene.
-        given: what environments are made of.
-        asked: on the command line.
+        name: name of the scene.
+        given: the wheels and interpreters that environments are made from.
+        asked: the command line.
     """
     with tempfile.TemporaryDirectory(prefix="fastinstall-refusals-", dir="/dev/shm") as space:
         for place in ("disk", "scene"):
@@ -103,9 +102,9 @@ def _count(trial: Trial, asked: argparse.Namespace) -> Found:
 
 
 def _mix(refusals: Iterable[Refusal]) -> Sequence[Refusal]:
-    """In an order that has every kind of call with every error, once and for good, before it has one again."""
+    """Shuffle, but so that every kind of call comes with every error, once and permanently, before any is repeated."""
     mixed = list(refusals)
-    random.Random(31).shuffle(mixed)  # noqa: S311 (of no secret)
+    random.Random(31).shuffle(mixed)  # noqa: S311 (no secret)
     had: Counter[tuple[Kind, int, bool]] = Counter()
     turns = []
     for refusal in mixed:
@@ -116,7 +115,7 @@ def _mix(refusals: Iterable[Refusal]) -> Sequence[Refusal]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the table."""
+    """Print the table, and return 1 if any outcome is bad."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--half", type=int, choices=(1, 2), help="each call with each error in one way only")
     parser.add_argument("--seconds", type=float, default=float("inf"))

@@ -1,7 +1,7 @@
-"""A disk that refuses the n-th call of a kind, to fastinstall and to every program that it starts.
+"""A disk that fails the n-th call of a kind, for fastinstall and for every program that it starts.
 
-`refuse.c` is preloaded into a process that has imported fastinstall; each run is a copy of that process. Calls of C
-code and of started programs are seen as well, which the doors of `doors` do not.
+`refuse.c` is preloaded into a process that has imported fastinstall; each run is a fork of that process. Unlike the
+hooks of `doors`, this also covers C code and started programs.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from faults.forked import start
 from faults.held import hold_before_change, serve_copies
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EACCES, errno.EROFS)
-"""Of a disk that is dying, full, forbidden, remounted read-only."""
+"""Errors of a disk that is failing, full, forbidden, or remounted read-only."""
 
 _ORDERS = "REFUSE_ORDERS"
 _STREAMS = ("stdout", "stderr")
@@ -42,28 +42,28 @@ _TESTS = Path(__file__).parent.parent
 
 
 class Kind(IntEnum):
-    """What a call does; as in refuse.c."""
+    """Kinds of calls, numbered as in refuse.c."""
 
     OPEN = 0
-    """For writing."""
+    """Open for writing."""
     WRITE = 1
     RENAME = 2
     FSYNC = 3
     UNLINK = 4
-    """Or rmdir."""
+    """Unlink or rmdir."""
     MAKE = 5
-    """A directory or a link."""
+    """Create a directory or a link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """What is refused.
+    """A call that fails.
 
     Attributes:
-        kind: of call.
-        number: of the call among its kind, from 0.
-        error: `errno.ENOSPC` and the like.
-        lasting: everything that such a disk cannot do fails from there on.
+        kind: kind of the call.
+        number: index of the call among those of its kind, from 0.
+        error: the errno, such as `errno.ENOSPC`.
+        lasting: whether all later calls that such a disk cannot perform fail, too.
     """
 
     kind: Kind
@@ -72,18 +72,18 @@ class Refusal:
     lasting: bool = False
 
     def __str__(self) -> str:
-        """For people: "write ENOSPC from 17 on"."""
+        """Return a text such as "write ENOSPC from 17 on"."""
         when = f"from {self.number} on" if self.lasting else f"at {self.number}"
         return f"{self.kind.name.lower()} {errno.errorcode[self.error]} {when}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """Where calls are counted and refused.
+    """Where calls are counted and may fail.
 
     Attributes:
         within: directories, four at most.
-        without: a part of paths that do not count; empty for none.
+        without: a part of a path; calls on paths that contain it do not count. Empty for none.
     """
 
     within: Sequence[Path]
@@ -92,27 +92,27 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Ended):
-    """A command that ended on such a disk; it reached the call that was refused, with its path.
+    """A command that ended on a disk with a failing call; `reached` is that call with its path.
 
     Attributes:
-        calls: how many of each kind came.
+        calls: number of calls, by kind.
     """
 
     calls: Mapping[Kind, int]
 
     @property
     def text(self) -> str:
-        """For people: all of it."""
+        """All results as text."""
         return f"{self.reached}\nexit code {self.code}\n{self.stdout}{self.stderr}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A command that has come so far.
+    """A command that is stopped midway.
 
     Attributes:
-        passed: calls that came before.
-        go_on: runs it to its end on a disk that refuses a later one.
+        passed: number of calls before the stop, by kind.
+        go_on: continues it to its end, with a failure of a later call.
     """
 
     passed: Mapping[Kind, int]
@@ -132,10 +132,10 @@ class _Orders(ctypes.Structure):
 
 
 class Disk:
-    """Runs fastinstall on a disk that refuses.
+    """Runs fastinstall on a disk that fails calls.
 
     Args:
-        space: a directory for the library, the orders and what runs print.
+        space: a directory for the library, the orders to it, and the output of runs.
     """
 
     def __init__(self, space: Path) -> None:
@@ -156,11 +156,11 @@ class Disk:
         )
 
     def __enter__(self) -> Self:
-        """The disk itself."""
+        """Return the disk."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The process that is copied ends."""
+        """End the process that is forked for runs."""
         self._server.communicate()
 
     def run(
@@ -173,10 +173,10 @@ class Disk:
         """Run the command line to its end.
 
         Args:
-            words: after `fastinstall`.
+            words: the words after `fastinstall`.
             variables: all environment variables.
-            area: nothing is refused, or counted, elsewhere.
-            refusal: of which call; None only counts.
+            area: only calls here are counted and may fail.
+            refusal: the call that fails; None to count only.
         """
         self._order(area, refusal)
         return self._end(self._ask(words, variables))
@@ -185,16 +185,16 @@ class Disk:
     def held(
         self, words: Sequence[str], variables: Mapping[str, str], area: "Area", after: str = ""
     ) -> "Iterator[Held]":
-        """Run the command line up to its first change, and from there to its end as often as it is asked.
+        """Run the command line up to its first change, and from that point to its end as often as requested.
 
         Args:
             words: see `run`.
-            variables: likewise.
-            area: likewise.
-            after: a word of a program that it has started before; empty for none.
+            variables: see `run`.
+            area: see `run`.
+            after: a word of a program that must have been started before the stop; empty for none.
 
         Yields:
-            Runs it from there; nothing before it is done again, so that all has to lie there as it did then.
+            The stopped command. Before each continuation, all files must be as they were at the stop.
         """
         for name in _PIPES:
             os.mkfifo(self._space / name)
@@ -217,7 +217,7 @@ class Disk:
             yield Held(passed={kind: passed[kind] for kind in Kind}, go_on=go_on)
 
     def _ask(self, words: Sequence[str], variables: Mapping[str, str], **held: object) -> int:
-        """Have the command line run; its exit code."""
+        """Send the command line to the process, and return its exit code."""
         asked = {"words": list(words), "variables": {**variables, **self._own}, "directory": str(self._space)}
         assert self._server.stdin is not None
         assert self._server.stdout is not None
@@ -252,7 +252,7 @@ def _compile(space: Path) -> Path:
 
 
 def serve(space: Path) -> None:
-    """Run each command line that is asked for, in a copy of this process; its exit code goes to stdout."""
+    """Run each requested command line in a fork of this process, and write its exit code to stdout."""
     for line in sys.stdin:
         asked = json.loads(line)
         streams = [
@@ -265,7 +265,7 @@ def serve(space: Path) -> None:
         sys.stdout.write(f"{code}\n")
         sys.stdout.flush()
         for name in _list_modules(space):
-            with contextlib.suppress(Exception):  # not every module is made to be imported by its name
+            with contextlib.suppress(Exception):  # some modules cannot be imported by name alone
                 importlib.import_module(name)
 
 
@@ -286,7 +286,7 @@ def _work(asked: Mapping[str, Any], space: Path, streams: Sequence[int]) -> int:
 
 
 def _hold(streams: Sequence[int], pipes: tuple[int, int]) -> None:
-    """Make copies that go on; each begins with what this process has printed."""
+    """Serve forks that continue this process; the output of each starts with what this process has printed."""
     for printing in (sys.stdout, sys.stderr):
         printing.flush()
     sizes = [os.fstat(stream).st_size for stream in streams]
@@ -305,7 +305,7 @@ def _hold(streams: Sequence[int], pipes: tuple[int, int]) -> None:
 
 
 def _list_modules(space: Path) -> Iterator[str]:
-    """What a run has imported, once; every later copy finds it there."""
+    """Yield the modules that a run has imported, once, so that later forks already have them."""
     file = space / "modules"
     if file.exists():
         yield from file.read_text(encoding="utf-8").split()

@@ -1,8 +1,8 @@
-"""Real environments before something is done to them: each made once, and put in its place as often as a test asks.
+"""Real environments in their state before a command; each is built once, and restored for each run.
 
-An environment knows its own path, so it always lies in the same place, and what it was before is copied there.
-Everything comes from wheels in a directory: our merged build, an earlier one of ours, and Pillow as it is published.
-No network is used once the materials are there.
+An environment contains its own path, so its state is always copied to the same place. Everything is installed from
+wheels in a directory: our merged build, an earlier build of ours, and Pillow's official wheel. Once the materials
+exist, no network is used.
 """
 
 import hashlib
@@ -25,66 +25,66 @@ from fastinstall.core.directories import recipes_directory
 from faults import slim
 
 PUBLISHED = "pillow==12.1.1"
-"""As pip brings it."""
+"""The requirement for Pillow's official wheel."""
 
 _BRIEFLY = (
     "import sys; from functools import partial; from fastinstall.setup.steps import prove as measure; "
     "measure.TimingEffort = partial(measure.TimingEffort, operations=('chops add',), rounds=1, seconds=0.001); "
     "from fastinstall.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
-"""fastinstall with a very short measurement, whose result it then keeps like any other."""
+"""Runs fastinstall with a very short measurement, whose result it saves like any other."""
 
 _ALONE = {**UNREACHABLE, "PIP_FIND_LINKS": None, "PIP_EXTRA_INDEX_URL": None, "XDG_CONFIG_DIRS": "/nonexistent"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Materials:
-    """What environments are made of.
+    """The wheels and interpreters that environments are made from.
 
     Attributes:
-        directory: holds all of it.
+        directory: contains all of them.
     """
 
     directory: Path
 
     @property
     def cache(self) -> Path:
-        """fastinstall's cache of the tests, which holds what the wheels were built from."""
+        """fastinstall's cache of the tests, with the inputs of the wheels."""
         return self.directory.parents[1]
 
     @property
     def base(self) -> Path:
-        """An environment without anything in it."""
+        """An empty environment."""
         return self.directory / "base"
 
     @property
     def notes(self) -> Path:
-        """A cache of fastinstall's with what it has seen and timed before: nothing is gained by doing that again."""
+        """A fastinstall cache with earlier scans and measurements, so that they need not be repeated."""
         return self.directory / "notes"
 
     @property
     def ours(self) -> Path:
-        """Our merged build for two levels."""
+        """Directory of our merged build for two levels."""
         return self.directory / "ours"
 
     @property
     def earlier(self) -> Path:
-        """Another build of ours, for one level, without the kernels."""
+        """Directory of another build of ours, for one level, without the kernels."""
         return self.directory / "earlier"
 
     @property
     def published(self) -> Path:
-        """Pillow as it is published."""
+        """Directory of Pillow's official wheel."""
         return self.directory / "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """An environment, and the command that is about to run in it.
+    """An environment, and the command that will run in it.
 
     Attributes:
-        name: of the scene.
-        space: a directory of its own; `live` in it is what a run may change.
+        name: name of the scene.
+        space: its directory; a run may change only `live` in it.
         argv: the words after `fastinstall`.
         setup: the words of a plain setup of the environment.
         variables: all environment variables of the command.
@@ -98,12 +98,12 @@ class Scene:
 
     @property
     def live(self) -> Path:
-        """What a run may change: `env`, `cache`, `home`, `tmp`."""
+        """The directory that a run may change: `env`, `cache`, `home`, `tmp`."""
         return self.space / "live"
 
     @property
     def prefix(self) -> Path:
-        """The environment."""
+        """The environment's prefix."""
         return self.live / "env"
 
     @property
@@ -113,33 +113,33 @@ class Scene:
 
     @property
     def is_over_ours(self) -> bool:
-        """Whether there is an earlier setup, beneath what the command does."""
+        """Whether the environment was set up before the command runs."""
         return self.name in ("ours", "fix") or self.name.startswith("guard-")
 
     @property
     def before(self) -> Path:
-        """What `live` is before the command; never changed."""
+        """A copy of `live` before the command; never changed."""
         return self.space / "before"
 
     def renew(self) -> None:
-        """Make everything again what it was before."""
+        """Restore `live` to its state before the command."""
         shutil.rmtree(self.live, ignore_errors=True)
         copy_tree(self.before, self.live)
 
     def cli(self, *words: str) -> Result:
-        """Run fastinstall on it to its end."""
+        """Run fastinstall with the scene's variables."""
         return run((sys.executable, *AS_INSTALLED, "-m", "fastinstall", *words), self.variables, directory=self.space)
 
     def enact(self) -> Result:
-        """Run the command of the scene to its end."""
+        """Run the command of the scene."""
         return self.cli(*self.argv)
 
 
 def materials(cache: Path) -> Materials:
-    """Have the materials made where nobody has made them before.
+    """Return the materials; build them if the cache lacks them.
 
     Args:
-        cache: fastinstall's cache of the tests (`shared_cache`), which also keeps them.
+        cache: fastinstall's cache of the tests (`shared_cache`), which also keeps the materials.
     """
     recipes = sorted((*recipes_directory().glob("*.toml"), *recipes_directory().glob("kernels/*.[ch]")))
     directory = cache / "testbed" / f"faults-{key_of(PUBLISHED, Path(slim.__file__), *recipes)}"
@@ -147,11 +147,11 @@ def materials(cache: Path) -> Materials:
 
 
 def make_scene(name: str, space: Path, given: Materials) -> Scene:
-    """Make an environment, and leave it as it is before the command.
+    """Create an environment in its state before the command.
 
     Args:
-        name: one of `SCENES` or `FURTHER`.
-        space: an empty directory, best in memory.
+        name: a key of `SCENES` or `FURTHER`.
+        space: an empty directory, preferably in memory.
         given: see `materials`.
     """
     act = SCENES.get(name) or FURTHER[name]
@@ -166,11 +166,11 @@ def make_scene(name: str, space: Path, given: Materials) -> Scene:
 
 
 def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]]:
-    """Every entry: mode, content or link target, modification time (never that of the environment's directory).
+    """Return every entry's mode, content or link target, and modification time (except that of the prefix itself).
 
     Args:
-        prefix: of the environment; nothing where it is not there.
-        times: whether modification times count.
+        prefix: the environment; the result is empty if it does not exist.
+        times: whether to include modification times.
     """
     if not os.path.lexists(prefix):
         return {}
@@ -183,7 +183,7 @@ def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy with modes, times, links and hard links; blocks are shared where the filesystem can."""
+    """Copy modes, times, links and hard links; blocks are shared if the filesystem supports it."""
     subprocess.run(("cp", "-a", "--reflink=auto", source, target), check=True)
 
 
@@ -215,7 +215,7 @@ def _gather(given: Materials, cache: Path) -> None:
 
 
 def _note(scene: Scene, given: Materials) -> None:
-    """Have every replacement that scenes are about timed."""
+    """Measure every replacement that scenes need, and keep the results as notes."""
     copy_tree(given.base, scene.prefix)
     _earlier(scene, given)
     _briefly(scene, *_words(_SETUP, scene.space, given))
@@ -245,11 +245,11 @@ def _words(words: tuple[str, ...], space: Path, given: Materials) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What a scene is about.
+    """The command and the preparation of a scene.
 
     Attributes:
-        words: of the command, with places in braces.
-        prepare: what is done before; None where there is no environment yet.
+        words: words of the command, with places in braces.
+        prepare: prepares the environment; None if the command creates it.
     """
 
     words: tuple[str, ...]
@@ -257,7 +257,7 @@ class Act:
 
 
 def _nothing(_scene: Scene, _given: Materials) -> None:
-    """An empty environment."""
+    """Leave the environment empty."""
 
 
 def _published(scene: Scene, given: Materials) -> None:
@@ -297,13 +297,13 @@ def _planned(scene: Scene, given: Materials) -> None:
 
 
 def _cut_setup(scene: Scene, given: Materials) -> None:
-    """The setup has swapped everything, and not committed."""
+    """Kill a setup after it has moved everything, before its commit."""
     _published(scene, given)
     _die(scene, ("rename", "receipt.json"), *_words(_SETUP, scene.space, given))
 
 
 def _cut_rollback(scene: Scene, given: Materials) -> None:
-    """The rollback has only its directories left to remove; there is a setup beneath."""
+    """Kill a rollback when it only has to remove its directories; an earlier setup remains."""
     _twice(scene, given)
     _die(scene, ("unlink", "plan.json"), "rollback", *_words(_HERE, scene.space, given))
 
@@ -355,7 +355,7 @@ SCENES: Mapping[str, Act] = {
         prepare=None,
     ),
 }
-"""By name: over nothing, over published Pillow with a pin, over an earlier setup; what else changes environments."""
+"""Scenes by name: setup of an empty environment, over official Pillow, over an earlier setup; and all other changes."""
 
 _BUILD = ("build", "-o", "{out}", "--prefix", "{prefix}", "--offline")
 _RECOVERY = ("rollback", "--interrupted", *_HERE)
@@ -367,4 +367,4 @@ FURTHER: Mapping[str, Act] = {
     "build": Act(words=_BUILD, prepare=_nothing),
     "build-conda": Act(words=(*_BUILD, "--format", "conda"), prepare=_nothing),
 }
-"""What is disturbed by errors alone: other ways into the same transactions, and what changes no environment."""
+"""Scenes that are only disturbed by errors: other ways into the same transactions, and verbs without a transaction."""

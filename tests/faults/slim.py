@@ -1,7 +1,7 @@
-"""Real wheels of Pillow with the fewest files of which a setup can still prove that they work.
+"""Reduces wheels of Pillow to the few files that the checks of a setup need.
 
-What the checks need is kept as it is: the core with the libraries that it loads, and the modules by which PIL imports,
-computes, and writes and reads JPEG, PNG and TIFF. A fault at each call of a setup then is some hundreds of runs.
+Kept are the core with the libraries that it loads, and the modules by which PIL imports, computes, and writes and reads
+JPEG, PNG and TIFF. A fault at each call of a setup then takes only some hundreds of runs.
 """
 
 import shutil
@@ -20,15 +20,15 @@ _MODULES = frozenset(
     }
 )
 _LIBRARIES = ("_imaging_core", "jpeg", "tiff", "openjp2", "xcb", "Xau", "lzma", "zstd")
-"""What the core loads, and what that loads."""
+"""Libraries that the core loads, directly or indirectly."""
 
 
 def repack(wheel: Path, directory: Path) -> Path:
-    """Pack a wheel again with what is needed of it.
+    """Pack a wheel again with only the files that are needed.
 
     Args:
-        wheel: of Pillow.
-        directory: gets the wheel, under the same name; made where it is missing.
+        wheel: a wheel of Pillow.
+        directory: receives the wheel, under the same name; created if missing.
     """
     directory.mkdir(parents=True, exist_ok=True)
     tree = directory / "tree"

@@ -1,7 +1,8 @@
-"""What a command told of its end on a disk that refused, held against what is really there.
+"""Compares a command's own report, on a disk that failed calls, with the real state of the disk.
 
-Exit codes are a contract: after 0 all is done, after 5, 6 and 130 all is as before, after 7 it is neither, and the hint
-names a command that only recovers. That command is run, twice: the second time it finds nothing to do.
+Exit codes are a contract: after 0 all is done; after 5, 6 and 130 nothing is changed. After 7 the environment is
+neither as before nor complete, and the hint names a command that only recovers. That command is run twice: the second
+run must find nothing to do.
 """
 
 import re
@@ -29,9 +30,9 @@ _STOPS = {
     **dict.fromkeys(("guard-install", "guard-remove", "guard-pin", "guard-accept"), ("",)),
     **dict.fromkeys(("rollback", "recover-setup", "build"), ("",)),
 }
-"""Where commands are held: before their first change, and behind the program that tries what was staged.
+"""Stops of commands: before the first change (""), and after the program that checks the staged files was started.
 
-The others do not go on from there again and again as they do alone (`_hold`), and are run whole.
+Commands without stops cannot be continued repeatedly (see `_hold`), and are always run as a whole.
 """
 _AS_BEFORE = (ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED, ExitCode.INTERRUPTED)
 _COMMAND = re.compile(r"fastinstall ((?:rollback|doctor|guard|setup)\b[^\n;]*)")
@@ -39,17 +40,17 @@ _OF_THE_MOMENT = (".pyc", "RECORD", "pip.conf", "_fastinstall_guard", "SHA256SUM
 
 
 class Outcome(StrEnum):
-    """How a command ended."""
+    """The result of a command."""
 
     DONE = "done"
     AS_BEFORE = "as before"
     RECOVERED = "recovered by the hint's command"
     LOST = "LOST"
-    """Neither as before nor as after, whatever one does."""
+    """The environment is neither as before the command nor as after it, and cannot be recovered."""
     HALF = "HALF"
-    """Likewise, until the next command recovers it, and the exit code says that nothing is left to do."""
+    """The environment is in between and can be recovered, but the exit code says that nothing is left to do."""
     WRONG = "TOLD WRONGLY"
-    """The environment is well, and code or words are not."""
+    """The environment is intact, but exit code or message is wrong."""
 
 
 GOOD = frozenset({Outcome.DONE, Outcome.AS_BEFORE, Outcome.RECOVERED})
@@ -57,11 +58,11 @@ GOOD = frozenset({Outcome.DONE, Outcome.AS_BEFORE, Outcome.RECOVERED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """An outcome, and why.
+    """An outcome, and the reason.
 
     Attributes:
-        outcome: of the run.
-        why: for people; empty where all is well.
+        outcome: outcome of the run.
+        why: the reason, in words; empty if the outcome is good.
     """
 
     outcome: Outcome
@@ -70,11 +71,11 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """Where a command is held.
+    """A point at which a command is stopped.
 
     Attributes:
-        held: the command.
-        there: everything that lies there then.
+        held: the stopped command.
+        there: all files of the scene at that point.
     """
 
     held: Held
@@ -83,19 +84,19 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A command that is tried on a disk that refuses.
+    """A command that is tried on a disk that fails calls.
 
     Attributes:
-        scene: before it.
-        pool: of the contents there, and what has been read of others.
-        start: everything that lies there before.
-        stops: of the command, where there are any.
-        disk: on which.
-        variables: of the command.
+        scene: the scene before the command.
+        pool: contents of the scene's files, and digests of others.
+        start: all files of the scene before the command.
+        stops: points at which the command is stopped, if any.
+        disk: the disk that fails calls.
+        variables: environment variables of the command.
         area: where calls are counted.
-        before: what is there before it.
-        after: what is there after it, but for what is another each time.
-        calls: how many it makes, by kind.
+        before: the environment before the command.
+        after: the environment after the command, without contents that differ between runs.
+        calls: number of calls of the command, by kind.
     """
 
     scene: Scene
@@ -110,7 +111,7 @@ class Trial:
     calls: Mapping[Kind, int]
 
     def try_once(self, refusal: Refusal) -> tuple[Run, Judgement]:
-        """Run the command on a disk that refuses one thing, from the last stop before that, and judge it."""
+        """Run the command with one failing call, from the last stop before that call, and judge the result."""
         fitting = [stop for stop in self.stops if stop.held.passed[refusal.kind] <= refusal.number]
         if fitting:
             self.pool.lay(fitting[-1].there, self.scene.live)
@@ -123,23 +124,23 @@ class Trial:
 
 @contextmanager
 def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: str = "") -> Iterator[Trial]:
-    """Make a scene, and run its command on a disk that refuses nothing.
+    """Create a scene, and run its command without any failing call.
 
     Args:
-        name: of the scene.
+        name: name of the scene.
         space: an empty directory.
-        disk: on which.
-        given: what environments are made of.
-        without: a part of paths whose calls do not count.
+        disk: the disk to run on.
+        given: the wheels and interpreters that environments are made from.
+        without: a part of a path; calls on paths that contain it do not count.
 
     Raises:
-        AssertionError: the command does not succeed, or the scene itself was changed.
+        AssertionError: the command fails, or the scene itself was changed.
     """
     scene = make_scene(name, space, given)
     own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name in BUILDS else {}
     variables = {**scene.variables, **own}
     area = Area(within=(scene.prefix, scene.live / "out"), without=without)
-    disk.run(scene.argv, variables, area)  # brings the modules
+    disk.run(scene.argv, variables, area)  # this run only collects the imported modules
     pool = Pool(space / "pool")
     start = _lay_links(scene, pool)
     before = _look(scene, pool)
@@ -163,7 +164,7 @@ def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: s
 
 
 def _hold(trial: Trial, after: str, holding: ExitStack) -> Stop:
-    """Hold the command, and see that it goes on from there as it does from its start, again and again."""
+    """Stop the command, and check twice that it continues from the stop as it runs from its start."""
     trial.pool.lay(trial.start, trial.scene.live)
     held = holding.enter_context(trial.disk.held(trial.scene.argv, trial.variables, trial.area, after))
     stop = Stop(held=held, there=trial.pool.read(trial.scene.live))
@@ -176,7 +177,7 @@ def _hold(trial: Trial, after: str, holding: ExitStack) -> Stop:
 
 
 def _lay_links(scene: Scene, pool: Pool) -> Tree:
-    """Lay the scene out with the very files that it gets back before each run, whose inodes a held command knows."""
+    """Create the scene's files as hard links into the pool, because a stopped command remembers their inodes."""
     scene.renew()
     start = pool.read(scene.live)
     shutil.rmtree(scene.live)
@@ -201,7 +202,7 @@ def _judge(run: Run, trial: Trial) -> Judgement:
 
 
 def _judge_changed(run: Run, trial: Trial) -> Judgement:
-    """Whether the command of the hint leads to what was before or after, and no further."""
+    """Check that the hint's command recovers the state before or after, and that its second run changes nothing."""
     if but_journals_times(_look(trial.scene, trial.pool)) == but_journals_times(trial.before) and _is_finished(trial):
         return _worse(run, trial, "it is as it was before")
     commands = _list_commands(run) if trial.scene.name not in BUILDS else (trial.scene.argv,)
@@ -217,7 +218,7 @@ def _judge_changed(run: Run, trial: Trial) -> Judgement:
 
 
 def _list_commands(run: Run) -> Sequence[Sequence[str]]:
-    """What the hint says to run, ready to be run in a script."""
+    """Return the command in the hint, with --yes."""
     hint = run.stderr.partition("hint:")[2]
     found = _COMMAND.search(hint)
     if found is None:
@@ -227,7 +228,7 @@ def _list_commands(run: Run) -> Sequence[Sequence[str]]:
 
 
 def _worse(run: Run, trial: Trial, why: str) -> Judgement:
-    """The environment itself is well, or well with the next command, or lost."""
+    """Return WRONG if the environment itself is intact, HALF if a recovery makes it so, else LOST."""
     told = f"{why}\n{run.text}"
     if _is_well(trial):
         return Judgement(outcome=Outcome.WRONG, why=told)
@@ -259,7 +260,7 @@ def _list_differences(trial: Trial) -> Iterator[str]:
 
 
 def _look(scene: Scene, pool: Pool) -> Picture:
-    """The environment, and what `build` makes beside it: mode, content and time, but not that of the directories."""
+    """Read the environment and the output of `build`: modes, contents and times, except times of these directories."""
     return {
         f"{beside}{path}": (mode, content, 0 if path == "." else mtime_ns)
         for beside, directory in (("", scene.prefix), ("out/", scene.live / "out"))
@@ -272,8 +273,8 @@ def _timeless(looks: Picture) -> Picture:
 
 
 def _essence(scene: Scene, pool: Pool) -> Picture:
-    """What is there, without our records but for their number, and of what is another each time only that it is."""
-    ours = ("share", "out/.")  # the second is half of a file that could not even be removed
+    """Read what `_look` reads, without our records and contents that differ between runs; add the number of setups."""
+    ours = ("share", "out/.")  # "out/." is half a file that could not even be removed
     looks = {path: look for path, look in _look(scene, pool).items() if not path.startswith(ours)}
     kept = len(read_environment_history(scene.prefix, sized=False).setups)
     return {**{path: () if _is_of_the_moment(path) else look[:2] for path, look in looks.items()}, "setups": (kept,)}

@@ -1,7 +1,7 @@
-"""Directories as values: looked at again and again while little changes, and laid out again as they were.
+"""Directories as values: read again and again at little cost, and restored as they were.
 
-Contents are kept once, in a pool of files. A tree is laid out with hard links into the pool, which is quick, and shows
-whoever writes into an existing file (`Pool.written_through`). Journals, which grow in their place, are copied.
+Contents are stored once, in a pool of files. A tree is restored by hard links into the pool, which is fast, and exposes
+programs that write into an existing file (`Pool.written_through`). Journals grow in place, so they are copied.
 """
 
 import hashlib
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Entry = tuple[int, int, str]
-"""Mode with its kind, modification time in nanoseconds, and the digest of a file or the target of a link."""
+"""Mode with file type, modification time in nanoseconds, and the digest of a file or the target of a link."""
 
 Tree = Mapping[str, Entry]
-"""Every entry of a directory by its path in there; "." is the directory itself."""
+"""Every entry of a directory, by relative path; "." is the directory itself."""
 
 _GROWING = (".jsonl", "history", ".log", "environments.txt")
 
@@ -29,13 +29,13 @@ class _Seen:
 
 
 class Pool:
-    """Keeps contents.
+    """Stores contents of files.
 
     Args:
-        directory: for them, on the filesystem of the trees that are laid out.
+        directory: where they are stored, on the filesystem of the restored trees.
 
     Attributes:
-        numbers: inode numbers of what was read last, by path: the one thing that is not laid out again.
+        numbers: inode numbers by path, as last read; the only property that is not restored.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -45,12 +45,12 @@ class Pool:
         self._seen: dict[str, _Seen] = {}
 
     def read(self, root: Path, changed: tuple[str, ...] = (), *, keep: bool = True) -> dict[str, Entry]:
-        """Look at a directory; empty where it is not there.
+        """Read a directory; empty if it does not exist.
 
         Args:
             root: the directory.
-            changed: absolute paths that are read whatever their times say.
-            keep: whether contents are put into the pool, to be laid out later.
+            changed: absolute paths that are read even if their times are unchanged.
+            keep: whether to store the contents, so that the tree can be restored.
         """
         for path in changed:
             self._seen.pop(path, None)
@@ -66,7 +66,7 @@ class Pool:
         return tree
 
     def lay(self, tree: Tree, root: Path) -> None:
-        """Make a directory what a tree says, and leave alone what is so already."""
+        """Restore a directory to a tree, leaving equal entries alone."""
         there = self.read(root, keep=False)
         for path in sorted(there.keys() - tree.keys(), reverse=True):
             _remove(root / path, there[path])
@@ -82,11 +82,11 @@ class Pool:
                 os.utime(root / path, ns=(mtime_ns, mtime_ns))
 
     def content(self, entry: Entry) -> bytes:
-        """What is in a file."""
+        """Return the content of a file."""
         return self._place(entry).read_bytes()
 
     def keep(self, content: bytes, like: Entry) -> Entry:
-        """A file with another content."""
+        """Store a content, and return an entry like the given one with that content."""
         mode, mtime_ns, _ = like
         entry = (mode, mtime_ns, hashlib.sha256(content).hexdigest())
         place = self._place(entry)
@@ -96,7 +96,7 @@ class Pool:
         return entry
 
     def written_through(self) -> list[Path]:
-        """The files of the pool that somebody has written to, through a link to them."""
+        """List the pool's files that were modified through a hard link."""
         return [place for place in self._directory.iterdir() if not self._is_whole(place)]
 
     def _is_whole(self, place: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What became of an environment: as it was before, as it was meant to be, or lost."""
+"""Verdicts on an environment: unchanged, completely changed, or lost."""
 
 import stat
 from collections.abc import Iterator
@@ -17,15 +17,15 @@ from faults.trees import Pool, Tree
 
 _USE = "from PIL import Image; print(len(Image.new('RGB', (64, 64), 'red').resize((16, 16)).tobytes()))"
 _AT_THE_EDGE = frozenset({".", "share", "share/fastinstall"})
-"""Directories that hold a journal while our directories are made and removed.
+"""Directories that contain a journal while our directories are created and removed.
 
-The time of one of them is its own where the death falls between the file's coming and its first line, or between its
-going and the call that gives the time back.
+The modification time of one of them may differ if the process is killed between the creation of the journal and its
+first line, or between its removal and the call that restores the time.
 """
 
 
 class Verdict(StrEnum):
-    """How an environment was found."""
+    """The verdict on an environment."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -34,13 +34,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A death, and what recovery made of it.
+    """A kill, and the result of the recovery.
 
     Attributes:
-        frame: the disk that the death left.
-        verdict: on the environment after recovery.
-        recovered: something had been interrupted, and was brought to an end.
-        unlike: what is neither as before nor as after, or what recovery said instead.
+        frame: the state that the kill left.
+        verdict: the verdict on the environment after recovery.
+        recovered: whether recovery found an interrupted transaction and ended it.
+        unlike: paths that are neither as before nor as after, or the error of the recovery.
     """
 
     frame: Frame
@@ -50,7 +50,7 @@ class Judged:
 
 
 def judged(scene: Scene, film: Film, pool: Pool) -> Iterator[Judged]:
-    """Have each disk of a film again, recover, and compare to the byte: contents, modes, links, times."""
+    """Restore each state of a film, recover it, and compare contents, modes, links and times with both ends."""
     before, after = environment(film.before), environment(film.after)
     for frame in film.frames:
         frame.lay(pool, scene.live)
@@ -67,20 +67,20 @@ def judged(scene: Scene, film: Film, pool: Pool) -> Iterator[Judged]:
 
 
 def unlike_paths(found: Tree, meant: Tree, pool: Pool) -> tuple[str, ...]:
-    """The paths where two environments differ; a line of a journal that was cut off counts as not written."""
+    """Return paths on which two environments differ; a truncated last line of a journal counts as absent."""
     paths = (path for path in sorted({*found, *meant}) if found.get(path) != meant.get(path))
     odd = [path for path in paths if not _only_torn(path, found, meant, pool)]
     return () if len(odd) == 1 and _only_time(odd[0], found, meant) else tuple(odd)
 
 
 def environment(tree: Tree) -> dict[str, tuple[int, int, str]]:
-    """The environment alone, without our log and cache."""
+    """Return the environment's part of a tree, without our log and cache."""
     own = {path.removeprefix("env/"): entry for path, entry in tree.items() if path.startswith("env/")}
     return {".": tree["env"], **own} if "env" in tree else own
 
 
 def python_sees(tree: Tree) -> dict[str, tuple[int, int, str]]:
-    """What Python looks at: site-packages, without what we keep there."""
+    """Return the part of a tree that Python sees: site-packages without our own directories."""
     return {
         path: entry
         for path, entry in environment(tree).items()
@@ -89,7 +89,7 @@ def python_sees(tree: Tree) -> dict[str, tuple[int, int, str]]:
 
 
 def works(prefix: Path) -> bool:
-    """Whether PIL can be imported and used."""
+    """Return True if PIL can be imported and used."""
     done = run((prefix / "bin/python", "-I", "-B", "-c", _USE), {})
     return done.exit_code == 0 and done.stdout == "768\n"
 

@@ -1,1 +1,1 @@
-"""A reader of the documentation, who does what its pages say."""
+"""Follows the documentation: runs the commands of its pages."""

@@ -1,8 +1,8 @@
-"""What conda's pages presuppose: conda in /opt/conda, the channel conda-forge, and who has neither conda nor compiler.
+"""The surroundings of conda pages: conda in /opt/conda, the channel conda-forge, machines without conda or compiler.
 
-conda is that of `real_conda`, copied, as a reader installs into its base. conda-forge is a directory: the local channel
-of the other tests, beside a compiler package that starts this machine's compiler, and fakes of the packages that say
-what a processor has to have.
+conda is a copy of that in `real_conda`, because some pages install into its base. conda-forge is a directory: the local
+channel of the other tests, with a compiler package that starts this machine's compiler, and fakes of the packages that
+describe a processor.
 """
 
 import os
@@ -33,16 +33,16 @@ _ACTIVATED = (
     'conda() {{ case $1 in activate|deactivate) eval "$(command conda shell.posix "$@")" ;; '
     '*) command conda "$@" ;; esac; }}; WITHOUT_CONDA=$PATH; WITH_CONDA={base}/condabin:$PATH; PATH=$WITH_CONDA'
 )
-"""The function is what `conda init` has shells read, as far as pages need it."""
+"""Defines the shell function that `conda init` installs, as far as pages need it."""
 
 
 def conda(sandbox: Sandbox) -> str:
-    """conda in /opt/conda, with an environment `images`; nothing is to be installed into its base."""
+    """Provide conda in /opt/conda, with an environment `images`; its base must not be changed."""
     return _conda(sandbox, lambda made, site: site.symlink_to(made))
 
 
 def own_conda(sandbox: Sandbox) -> str:
-    """The same, with a base of its own, which has pip."""
+    """Provide conda with a base that may be changed and has pip."""
 
     def copy(made: Path, site: Path) -> None:
         shutil.copytree(made, site, symlinks=True)
@@ -52,7 +52,7 @@ def own_conda(sandbox: Sandbox) -> str:
 
 
 def conda_forge(sandbox: Sandbox) -> str:
-    """The channel in /opt/conda-forge, and settings of conda's that name it."""
+    """Provide the channel in /opt/conda-forge, and conda settings that name it."""
     directory = sandbox.root / "opt/conda-forge"
     directory.symlink_to(_made_forge(sandbox.cache))
     settings = sandbox.root / "home/.condarc"
@@ -61,21 +61,21 @@ def conda_forge(sandbox: Sandbox) -> str:
 
 
 def another_channel(sandbox: Sandbox) -> str:
-    """A channel in /opt/images with a later Pillow, and a package that wants it."""
+    """Provide a channel in /opt/images with a later Pillow, and a package that requires it."""
     local_channel(sandbox.root / "opt/images", _stub("13.1.0"), fake("viewer", "2.0", "pillow >=13.1"))
     return ""
 
 
 def of_pixi(sandbox: Sandbox) -> str:
-    """An environment as pixi makes them, by py-rattler, where no conda is."""
+    """Provide an environment as pixi creates it, with py-rattler, on a machine without conda."""
     _environment(sandbox, sandbox.root / "desk/.pixi/envs/default")
     return "conda deactivate; PATH=$WITHOUT_CONDA; unset CONDA_EXE CONDA_PYTHON_EXE"
 
 
 def rattler_build(sandbox: Sandbox) -> str:
-    """rattler-build on PATH, fastinstall in /opt/fastinstall, what recipes take of a checkout, and /srv/wheels.
+    """Provide rattler-build on PATH, fastinstall in /opt/fastinstall, a checkout with the recipes, and /srv/wheels.
 
-    The checkout has no variants for Pythons that the channel lacks. The wheels are the official one with our labels.
+    The checkout has no variants for Pythons that the channel lacks. The wheels are official ones with our labels.
     """
     for program, words in {
         "bin/rattler-build": f'"{sys.executable}" -P "{ROOT}/tests/reader/rattler_build.py"',
@@ -99,19 +99,19 @@ def rattler_build(sandbox: Sandbox) -> str:
 
 
 def no_compiler(sandbox: Sandbox) -> str:
-    """A PATH with all programs but compilers."""
+    """Provide a PATH with all programs except compilers."""
     directory = sandbox.root / "no-compiler"
     directory.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
         for program in Path(place).glob("*"):
             if not _COMPILER.fullmatch(program.name) and not os.path.lexists(directory / program.name):
                 (directory / program.name).symlink_to(program)
-    cache = sandbox.cache_without("wheels")  # or it would be taken from there
+    cache = sandbox.cache_without("wheels")  # without its wheels, which would make a build unnecessary
     return f"export FASTINSTALL_CACHE_DIR='{cache}'; unset CC; PATH='{sandbox.root}/bin:{directory}'"
 
 
 def _conda(sandbox: Sandbox, fill: Callable[[Path, Path], None]) -> str:
-    """Make it; `fill` brings the modules of its base from one directory to another."""
+    """Provide conda; `fill` copies or links the base's modules from one site-packages to the other."""
     base = sandbox.root / "opt/conda"
     images = conda_made(_environment(sandbox, base / "envs/images"), USUAL)
     there = vendored_conda(sandbox.cache, base, sandbox.variables()).configured(_channel(sandbox.cache).as_uri())
@@ -133,7 +133,7 @@ def _environment(sandbox: Sandbox, prefix: Path) -> Path:
 
 @cache
 def _channel(kept: Path) -> Path:
-    """The local channel, which asks an index for a wheel each time."""
+    """Return the local channel; cached, as each call asks an index for a wheel."""
     return conda_channel(kept).directory
 
 
@@ -150,7 +150,7 @@ def _made_forge(cache: Path) -> Path:
 
 
 def _stub(version: str) -> CondaPackage:
-    """A Pillow by its name, which does nothing."""
+    """Return a package that is Pillow in name only."""
     named = {f"{SITE}PIL/_version.py": f'__version__ = "{version}"\n', f"{SITE}PIL/__init__.py": ""}
     metadata = metadata_entries("pillow", version).items()
     files = {path: text_entry(text) for path, text in named.items()}

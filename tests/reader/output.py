@@ -1,4 +1,4 @@
-"""Whether a command printed what a page shows of it, as far as that is stable."""
+"""Compares the output of a command with the output that a page shows, as far as it is stable."""
 
 import re
 
@@ -6,10 +6,10 @@ _CHANGING = re.compile(r"\.\.\.|[0-9]{8}T[0-9]{6}Z(?:-[0-9a-f]{6})?|/[\w./+~-]+|
 
 
 def lines_missing(shown: str, printed: str) -> list[str]:
-    """The lines of a page's block that are not in the output, in this order.
+    """List the lines of a page's block that do not appear in the output, in order.
 
-    "..." stands for anything, a line that is nothing else for any lines; paths, figures and the names of
-    transactions are any of their kind, and white space is any white space.
+    "..." matches any text, or any lines if it is alone on a line. Paths, numbers and names of transactions match any
+    other of their kind, and white space matches any white space.
     """
     missing, rest = [], printed.splitlines()
     for line in shown.splitlines():

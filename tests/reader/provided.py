@@ -1,6 +1,6 @@
-"""What commands of pages want besides environments: `brings` in a scenario names it, and it is there before they run.
+"""Provides what commands of pages need besides environments, as listed under `brings` in a scenario.
 
-It is made when the first command asks for it, and told to the reader's shell in a line.
+Each thing is created when a command first needs it; a line of shell code may make it known to the shell.
 """
 
 import os
@@ -26,13 +26,13 @@ _NOT_OF_THE_REPOSITORY = shutil.ignore_patterns(".git", ".venv", "__pycache__", 
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """Where a reader works.
+    """The place where a page's commands run.
 
     Attributes:
-        sandbox: whose files are where.
-        work: the directory where the reader began.
-        until_read: closes what runs until the page is read.
-        brought: what is there already.
+        sandbox: the sandbox that contains all files.
+        work: the initial working directory.
+        until_read: closes what runs until the end of the page.
+        brought: names of things that were provided already.
     """
 
     sandbox: Sandbox
@@ -41,7 +41,7 @@ class Desk:
     brought: set[str] = field(default_factory=set)
 
     def bring(self, name: str) -> str:
-        """Have something there, and return a line for the shell that finds it; empty where there is nothing to say."""
+        """Provide a thing, and return shell code that makes it known; empty if none is needed."""
         if name in self.brought:
             return ""
         self.brought.add(name)
@@ -49,14 +49,14 @@ class Desk:
 
 
 def _wheel(desk: Desk) -> str:
-    """The wheel of the checkout, where pip and uv look, which pipx starts: no index has a fastinstall."""
+    """Build the wheel of the checkout, and let pip and uv find it, as no index has fastinstall."""
     variables = desk.sandbox.variables({"PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS")})
     place = make_tool_wheel(desk.sandbox.cache, variables).parent
     return f"export PIP_FIND_LINKS='{place}' UV_FIND_LINKS='{place}'"
 
 
 def _development_tools(_: Desk) -> str:
-    """A `python` with the project's dependency groups: that of the tests."""
+    """Provide a `python` with the project's dependency groups, which is the tests' own."""
     return f"PATH='{Path(sys.executable).parent}':$PATH"
 
 
@@ -73,7 +73,7 @@ def _of_conda(name: str, desk: Desk) -> str:
 
 
 def _repository(desk: Desk) -> str:
-    """The checkout as a repository with one commit, /srv/fastinstall.git, and somebody who signs with an ssh key."""
+    """Provide the checkout as a repository, /srv/fastinstall.git, and a maintainer who signs with an ssh key."""
     tree, home = desk.sandbox.root / "tree", desk.sandbox.root / "home"
     shutil.copytree(ROOT, tree, ignore=_NOT_OF_THE_REPOSITORY, symlinks=True)
     key = home / ".ssh" / "id_ed25519"
@@ -105,7 +105,7 @@ def _settings(key: Path) -> tuple[tuple[str, str], ...]:
 
 
 def _hosts(desk: Desk) -> str:
-    """Three machines, and an inventory of them; in the shell, `disk web1` prints the directory that is /media there."""
+    """Provide three machines and their inventory; in the shell, `disk web1` prints the directory for web1's /media."""
     running = desk.until_read.enter_context(network([Machine(name=f"web{n}") for n in (1, 2, 3)], desk.sandbox))
     shutil.copyfile(running.inventory, desk.work / "inventory.yml")
     return f"disk() {{ echo {running.disk('web1').parent}/$1; }}"
@@ -120,4 +120,4 @@ BRINGERS: Mapping[str, Callable[[Desk], str]] = {
     **{name: partial(_program, name) for name in _PROGRAMS},
     **{name: partial(_of_conda, name) for name in docs_conda.BRINGERS},
 }
-"""What makes each thing, by its name."""
+"""Functions that provide things, by name."""

@@ -1,7 +1,7 @@
-"""`rattler-build build`, for readers of pages: the program's own library, started with the words that pages have.
+"""`rattler-build build` for commands of pages: the program's own library, called with the program's options.
 
-py-rattler-build brings the library of rattler-build as the module `rattler_build`; no package of the index has the
-program. What reads the words here is therefore not the program's; everything behind it is.
+py-rattler-build provides rattler-build's library as the module `rattler_build`; no package of the index contains the
+program. Only the parsing of options is therefore ours.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(words: list[str]) -> None:
-    """Build packages as the program does with these words."""
+    """Build packages as the program does with these options."""
     parser = argparse.ArgumentParser(prog="rattler-build")
     parser.add_argument("command", choices=["build"])
     recipes = parser.add_mutually_exclusive_group(required=True)
@@ -28,7 +28,7 @@ def _build(said: argparse.Namespace, overrides: dict[str, list[str]]) -> None:
     from rattler_build.cli_api import build_recipes
 
     found = [said.recipe / "recipe.yaml"] if said.recipe else sorted(said.recipe_dir.rglob("recipe.yaml"))
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # there is another way from Python
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # the warning recommends another API
         build_recipes(
             list(found), channel=said.channels, variant_overrides=overrides or None, output_dir=said.output_dir
         )

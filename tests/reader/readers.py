@@ -1,4 +1,4 @@
-"""A reader of the documentation: does what a page says, in its order, in a sandbox of the page's own."""
+"""Follows a page of the documentation: runs its commands, in order, in a sandbox of the page's own."""
 
 import os
 import random
@@ -24,7 +24,7 @@ from reader.shell import Shell, opened
 
 ALL_ROWS = extent.every_row
 SECONDS = 1800.0 if ALL_ROWS else 1200.0
-"""What a command may take."""
+"""Time limit of a command, in seconds."""
 
 TOOLS = (
     "uv",
@@ -37,13 +37,13 @@ TOOLS = (
     "ansible-playbook",
     "ansible-doc",
 )
-"""Programs of the tests' own environment that stand on a reader's PATH."""
+"""Programs of the tests' own environment that are on the PATH of pages."""
 
 _PYTHONS = {
     **{f"python{sign}{version}": f"python{sign}{running()}" for version in ("3.11", "3.12") for sign in ("", "=")},
     **{tag: f"cp{str(running()).replace('.', '')}" for tag in ("cp311", "cp312")},
 }
-"""The Python of the pages to the one that runs the tests, which pages can be followed with just as well."""
+"""Replaces the Python versions on pages by the one that runs the tests."""
 
 _ASKS = re.compile(r"\bfastinstall (?:setup|apply|rollback|guard (?:install|remove|accept)|doctor(?=.* --fix))(?= |$)")
 _ASKS_NOT = re.compile(r" --yes\b| -y\b| --list\b| --dry-run\b")
@@ -52,13 +52,13 @@ _ABSOLUTE = r"(?<![\w./~$}-])/(?=(?:srv|opt|mnt|scratch|shared)/)"
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """One who reads a page at the terminal.
+    """The person who follows a page at a terminal.
 
     Attributes:
-        desk: where they work.
-        scenario: of the page.
-        shell: the open one.
-        replaced: words to what stands for them here.
+        desk: the place where the commands run.
+        scenario: the scenario of the page.
+        shell: the open shell.
+        replaced: words of the page and their replacements in the sandbox.
     """
 
     desk: Desk
@@ -67,7 +67,7 @@ class Reader:
     replaced: Mapping[str, str] = field(default_factory=dict)
 
     def follow(self, text: str) -> None:
-        """Do what a page says."""
+        """Run the commands of a page, and write the files that it shows."""
         for done in commands_of(blocks_of(text)):
             if isinstance(done, Command):
                 self._do(done, self.scenario.of(done))
@@ -75,7 +75,7 @@ class Reader:
                 self._write(done)
 
     def prepare(self) -> None:
-        """Run what comes before the page's first command."""
+        """Run the scenario's commands that precede the page."""
         for command in self.scenario.before.commands:
             self._aside(command)
 
@@ -113,19 +113,19 @@ class Reader:
         file.write_text(self.here(block.text) + "\n", encoding="utf-8")
 
     def here(self, text: str) -> str:
-        """A text of the page with the places of this machine."""
+        """Return a text of the page with its paths and words replaced by those of this machine."""
         words = "|".join(re.escape(word) for word in sorted(self.replaced, key=len, reverse=True))
         pattern = f"{words}|{_ABSOLUTE}"
         return re.sub(pattern, lambda found: self.replaced.get(found[0], f"{self.desk.sandbox.root}/"), text)
 
 
 def read(text: str, scenario: Scenario, sandbox: Sandbox) -> None:
-    """Do what the text of a page says, and hold each command to its scenario.
+    """Run the commands of a page, and compare each result with the scenario.
 
-    The environments that it presupposes have to lie in the sandbox's `desk` already.
+    The environments that the scenario lists must already be in the sandbox's `desk`.
 
     Raises:
-        AssertionError: a command ended otherwise than it should.
+        AssertionError: the result of a command differs from the scenario.
     """
     work, notes = sandbox.root / "desk", sandbox.root / "notes"
     for directory in (work, notes, *(sandbox.root / name for name in ("srv", "opt", "mnt"))):
@@ -164,7 +164,7 @@ def _variables(sandbox: Sandbox, scenario: Scenario, work: Path) -> dict[str, st
 
 
 def _programs(sandbox: Sandbox) -> Path:
-    """A directory of the programs that pages speak of: ours, and the interpreter that the tests were made from."""
+    """Return a directory with the programs of pages: fastinstall, the tests' base interpreter, and TOOLS."""
     directory = sandbox.root / "bin"
     directory.mkdir()
     python = running()
@@ -178,7 +178,7 @@ def _programs(sandbox: Sandbox) -> Path:
 
 
 def consented(command: str, answer: str = "") -> str:
-    """A command that asks at the terminal, with the words by which a script agrees; `answer` has more of them."""
+    """Add --yes and the words in `answer` to a command that asks at the terminal; return any other unchanged."""
     if not _ASKS.search(command) or _ASKS_NOT.search(command):
         return command
     words = " ".join(filter(None, ("--yes", answer)))
@@ -192,7 +192,7 @@ def _filled(text: str, places: Mapping[str, str]) -> str:
 
 
 def _free_port() -> int:
-    """Choose a port that nobody uses, below those that the kernel gives to others meanwhile (ip(7))."""
+    """Choose a free port below the range that the kernel assigns to other sockets (ip(7))."""
     while True:
         port = random.randrange(20_000, 32_768)  # noqa: S311 (no secret)
         with socket.socket() as opened_socket, suppress(OSError):
@@ -206,16 +206,16 @@ def _told(command: Command, result: Result) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Environments that pages presuppose, each made once, and copied for each page.
+    """Environments that pages need, each built once, and copied for each page.
 
     Attributes:
-        sandbox: where they are made.
+        sandbox: where they are built.
     """
 
     sandbox: Sandbox
 
     def bring(self, kind: str, prefix: Path) -> None:
-        """Copy an environment of a kind: "empty", "stock" (with pip and today's Pillow), "fast" (set up from that)."""
+        """Copy an environment of a kind: "empty", "stock" (pip and today's Pillow), "fast" ("stock" after a setup)."""
         pristine = self.sandbox.root / kind
         if not pristine.exists():
             self._make(kind)

@@ -1,34 +1,34 @@
-"""What a page of the documentation presupposes, and what its commands may do: data in tests/cases/docs/.
+"""Scenarios: what a page of the documentation needs, and what its commands may do, from files in tests/cases/docs/.
 
 A page's file is named after its path: docs/how-to/undo.md has docs-how-to-undo.toml, README.md has README.toml. A page
-without one presupposes nothing, and each of its commands ends with 0. A section that is followed in a sandbox of its
-own has a file with its anchor, which holds from there to the next such section: docs-how-to-guard-project.poetry.toml
-for `## Poetry`. Keys:
+without a file needs nothing, and each of its commands exits with 0. A section that is followed in its own sandbox has a
+file with its anchor, which applies up to the next such section: docs-how-to-guard-project.poetry.toml for `## Poetry`.
+Keys:
 
     [before]
-    environments = { env = "fast" }   directory to kind: fast, stock, empty
+    environments = { env = "fast" }   kinds by directory: fast, stock, empty
     active = "env"                    the environment that the shell has activated
-    files = { "a.txt" = "..." }       written into the directory where the reader works
-    commands = ["..."]                run before the page's first
-    variables = { CI = "1" }          of the shell
-    needs = ["docker"]                programs; without them the page is skipped, and fails in continuous integration
+    files = { "a.txt" = "..." }       files to write into the working directory
+    commands = ["..."]                commands to run before the page's first
+    variables = { CI = "1" }          environment variables of the shell
+    needs = ["docker"]                programs; if one is missing, the page is skipped, but fails in CI
 
-    [words]                           replaced wherever a command or a shown file has them, the longest first;
-    "8000" = "{port}"                 {root} is the sandbox, {port} a free one, {checkout} and {version} ours;
-                                      python3.11 is always the running Python
+    [words]                           replacements in every command and shown file, longest first;
+    "8000" = "{port}"                 {root} is the sandbox, {port} a free port, {checkout} and {version} are ours;
+                                      python3.11 is always replaced by the running Python
 
-    [[command]]                       for every command whose text starts with `is`; one that matches none is an error
+    [[command]]                       for every command that starts with `is`; an entry without a command is an error
     is = "fastinstall doctor swapped"
-    exit = 3                          how it ends, where that is not 0
-    excuse = "root"                   not run; a name of excuses.toml, which says why and for which commands
-    instead = "..."                   run in its place
-    brings = ["poetry"]               what tests/reader/provided.py has there, from this command on
-    before = "...", after = "..."     run before it and after it
-    answer = "--new-env ./fork"       further words behind `fastinstall VERB`; what asks at the terminal gets `--yes`
+    exit = 3                          the exit code, if not 0
+    excuse = "root"                   not run; a name in excuses.toml, which gives the reason and the commands
+    instead = "..."                   the command to run in its place
+    brings = ["poetry"]               things that tests/reader/provided.py provides, from this command on
+    before = "...", after = "..."     commands to run before and after it
+    answer = "--new-env ./fork"       further words after `fastinstall VERB`; verbs that ask always get `--yes`
     long = "a reason"                 run with --every-row only
-    shows = true                      its output has the lines of the text block that follows
-    says = ["..."]                    its output has these
-    because = "..."                   why any of this
+    shows = true                      the output must contain the lines of the next text block
+    says = ["..."]                    the output must contain these texts
+    because = "..."                   the reason for this entry
 """
 
 import re
@@ -47,7 +47,7 @@ _EXCUSES = CASES / "excuses.toml"
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What holds for commands that start with `is_`; the keys of `[[command]]`."""
+    """The expectations for commands that start with `is_`; the keys of `[[command]]`."""
 
     is_: str
     exit: int = 0
@@ -63,13 +63,13 @@ class Expected:
     because: str = ""
 
     def is_about(self, command: Command) -> bool:
-        """Whether a command starts with its words."""
+        """Return True if a command starts with the words of `is_`."""
         return _spaced(command.text).startswith(_spaced(self.is_))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """What a page presupposes; the keys of `[before]`."""
+    """What a page needs; the keys of `[before]`."""
 
     environments: Mapping[str, str] = field(default_factory=dict)
     active: str = ""
@@ -81,43 +81,43 @@ class Before:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """All that is said of a page."""
+    """All keys of a page's file."""
 
     before: Before = Before()
     words: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[Expected, ...] = ()
 
     def of(self, command: Command) -> Expected:
-        """What holds for a command: the entry with most words that is about it."""
+        """Return the entry for a command: the longest that matches."""
         about = [expected for expected in self.commands if expected.is_about(command)]
         return max(about, key=lambda expected: len(expected.is_), default=Expected(is_=""))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excuse:
-    """Why commands of a kind are not run here.
+    """The reason why some commands are not run here.
 
     Attributes:
         reason: a sentence.
-        commands: what they look like, as a regular expression; nothing else is excused by it.
+        commands: a regular expression; only matching commands are excused.
     """
 
     reason: str
     commands: str
 
     def holds_for(self, command: str) -> bool:
-        """Whether it is for such commands."""
+        """Return True if a command is excused."""
         return re.search(self.commands, command) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A page, or as much of it as is followed in one sandbox.
+    """A page, or a section of it, that is followed in one sandbox.
 
     Attributes:
-        page: its file.
-        section: the anchor of its first heading; empty for the beginning of the page.
-        others: the anchors of all parts of the page but the first.
+        page: the page's file.
+        section: anchor of the part's heading; empty for the beginning of the page.
+        others: anchors of all parts of the page except the first.
     """
 
     page: Path
@@ -126,18 +126,18 @@ class Part:
 
     @property
     def name(self) -> str:
-        """`docs/how-to/undo.md`, `docs/how-to/undo.md#section`."""
+        """Its name: `docs/how-to/undo.md`, `docs/how-to/undo.md#section`."""
         return page_name(self.page) + (f"#{self.section}" if self.section else "")
 
     @property
     def text(self) -> str:
-        """What stands in it; each line has the number that it has in the page."""
+        """Its text; lines keep their numbers in the page."""
         text = self.page.read_text(encoding="utf-8")
         return section_of(text, self.section, self.others) if self.others else text
 
 
 def page_parts() -> list[Part]:
-    """The parts of README.md and of every page below docs/."""
+    """List the parts of README.md and of every page in docs/."""
     found: list[Part] = []
     for page in page_files():
         stem = scenario_file(page_name(page)).stem
@@ -147,13 +147,13 @@ def page_parts() -> list[Part]:
 
 
 def scenario_file(part: str) -> Path:
-    """Where the scenario of `docs/how-to/undo.md` lies, or of `docs/how-to/undo.md#section`."""
+    """Return the scenario file of `docs/how-to/undo.md` or of `docs/how-to/undo.md#section`."""
     page, _, section = part.partition("#")
     return CASES / f"{page.removesuffix('.md').replace('/', '-')}{section and '.'}{section}.toml"
 
 
 def scenario_of(part: str) -> Scenario:
-    """The scenario of a page or of a section; one that presupposes nothing where it has no file."""
+    """Return the scenario of a page or section; without a file, one that needs nothing."""
     file = scenario_file(part)
     if not file.is_file():
         return Scenario()
@@ -169,7 +169,7 @@ def scenario_of(part: str) -> Scenario:
 
 @cache
 def excuses() -> Mapping[str, Excuse]:
-    """By name."""
+    """Return all excuses by name."""
     content = tomllib.loads(_EXCUSES.read_text(encoding="utf-8"))
     return {name: Excuse(**excuse) for name, excuse in content.items()}
 

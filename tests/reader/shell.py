@@ -1,4 +1,4 @@
-"""A reader's shell: one bash for a whole page, so that `cd`, `export`, `alias` and what was started live on."""
+"""One bash process for a whole page, so that `cd`, `export`, `alias` and background processes persist."""
 
 import os
 import select
@@ -27,9 +27,9 @@ class Shell:
     """A shell that runs one command after the other.
 
     Attributes:
-        process: the shell.
-        notes: a directory for its commands and what they print.
-        seconds: that a command may take.
+        process: the shell's process.
+        notes: a directory for its commands and their output.
+        seconds: time limit of a command.
     """
 
     process: "subprocess.Popen[str]"
@@ -37,7 +37,7 @@ class Shell:
     seconds: float
 
     def run(self, command: str) -> Result:
-        """Run a command to its end; what it leaves in the background goes on."""
+        """Run a command to its end; its background processes continue."""
         file = self.notes / f"{len(list(self.notes.glob('*.sh'))):03}.sh"
         file.write_text(f"{command}\n", encoding="utf-8")
         assert self.process.stdin is not None
@@ -61,13 +61,13 @@ class Shell:
 
 @contextmanager
 def opened(directory: Path, notes: Path, variables: Mapping[str, str], *, seconds: float = 1200.0) -> Iterator[Shell]:
-    """A shell in a directory; at the end of the block it is killed with all that it has started.
+    """Open a shell in a directory; at the end of the block, kill it and all processes that it has started.
 
     Args:
-        directory: where it works at first.
-        notes: an empty directory for its commands and what they print.
-        variables: its whole environment.
-        seconds: that each command may take.
+        directory: the initial working directory.
+        notes: an empty directory for its commands and their output.
+        variables: all of its environment variables.
+        seconds: time limit of each command.
     """
     process = subprocess.Popen(
         ("bash", "--noprofile", "--norc", "-c", _DRIVER),

@@ -1,6 +1,6 @@
-"""Examples in docstrings of the package are true.
+"""Examples in docstrings of the package produce the results shown.
 
-Only modules with an example are imported, and their examples may import what is always installed.
+Only modules with an example are imported; examples may import only packages that are always installed.
 """
 
 import doctest

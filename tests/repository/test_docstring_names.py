@@ -1,4 +1,4 @@
-"""What docstrings name is there: exceptions under `Raises:`, and Python files in backticks."""
+"""Exceptions under `Raises:` and Python files in backticks that a docstring names exist."""
 
 import ast
 import builtins
@@ -16,7 +16,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\n)*)", re.MULTILINE)
 EXCEPTION = re.compile(r"^    ([\w.]+):", re.MULTILINE)
 OF_OTHERS = frozenset({"__init__.py", "_version.py", "sitecustomize.py", "usercustomize.py"})
-"""Files of Pillow's package and of Python's `site`, of which docstrings speak too."""
+"""Files of Pillow and of Python's `site` that docstrings name."""
 
 
 def test_each_exception_that_a_docstring_names_exists() -> None:
@@ -44,7 +44,7 @@ def test_each_python_file_that_a_docstring_names_exists() -> None:
 
 
 def _list_docstrings() -> Iterator[tuple[Path, str, str]]:
-    """Give each module, what in it is documented, and the docstring."""
+    """Yield the module, the name of the documented object, and the docstring."""
     for path, tree in MODULES.items():
         for node in ast.walk(tree):
             text = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
@@ -59,7 +59,7 @@ def _is_of_stdlib(exception: str) -> bool:
 
 @cache
 def _list_imports(path: Path) -> set[str]:
-    """Return what a module imports, by the names that it may use; a module also with each of its attributes."""
+    """Return the names that a module imports, and the attribute expressions that it uses."""
     found = set()
     for node in ast.walk(MODULES[path]):
         if isinstance(node, ast.ImportFrom | ast.Import):

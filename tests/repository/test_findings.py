@@ -1,4 +1,4 @@
-"""Findings have the form that CONTRIBUTING.md describes, and findings/run says how each of them ended."""
+"""Findings have the form that CONTRIBUTING.md describes, and findings/run reports the result of each."""
 
 import re
 import shutil

@@ -1,7 +1,7 @@
-"""Names that documents, scripts and other programs know.
+"""Names that documents, scripts and other programs use.
 
-Renaming a function or moving code leaves every one of them as it is. A test that fails here after a rename says what
-became visible outside: the names of fields, the tags (`values.tagged`), and the classes in "$defs" of the schemas.
+Renaming a function or moving code must not change them. A test that fails after a renaming shows what became visible
+outside: names of fields, tags (`values.tagged`), or classes in "$defs" of the schemas.
 """
 
 import ast
@@ -80,7 +80,7 @@ BESIDE = {
     "_loading.py": "_photos.py _pool.py _storage.py _stores _survey.py _timing.py _values.py adapters",
     "_worker.py": "operations",
 }
-"""What scripts load from their own directory, by name."""
+"""Modules that scripts load from their own directory, by script."""
 
 SCHEMA_DIGESTS = {
     "advisories": "bd91eb023647a5ff7be6b7a29a8a5ccee4a0936574afdeafde38e57f2750672d",
@@ -107,7 +107,7 @@ SCHEMA_DIGESTS = {
     "tool": "bdc4dcea8cf0c192eb604cf17aee872f8b1327f552454e57425a3a8ceba52586",
     "transactions": "deb8b126a0e8b2a6c98a5fd99417f07ffea9aa3fed0eb3e97e1dee8e9b9ab81a",
 }
-"""sha256 of each published schema without its descriptions, which are sentences for people and may be worded anew."""
+"""sha256 of each published schema without its descriptions, which may be reworded."""
 
 
 @pytest.mark.parametrize(
@@ -212,14 +212,14 @@ def _subclasses(cls: type[FastinstallError]) -> Iterator[type[FastinstallError]]
 
 @cache
 def _modules() -> tuple[ModuleType, ...]:
-    """Every module that a run may import; not the scripts that others run, nor the plugin, which needs conda."""
+    """Return all modules that a run may import, without scripts for other interpreters and the plugin for conda."""
     found = pkgutil.walk_packages(fastinstall.__path__, "fastinstall.")
     names = (each.name for each in found if not each.name.rpartition(".")[2].startswith("_"))
     return tuple(importlib.import_module(name) for name in names if name != "fastinstall.conda_plugin")
 
 
 def _located() -> Iterator[Path]:
-    """The scripts that modules name by a constant."""
+    """Yield the scripts that constants of modules name."""
     for module in _modules():
         for value in vars(module).values():
             if isinstance(value, Path) and value.suffix == ".py" and value.is_relative_to(PACKAGE):
@@ -227,7 +227,7 @@ def _located() -> Iterator[Path]:
 
 
 def _names_in(file: Path) -> Iterator[str]:
-    """The modules of ours that are imported by a string; of one with gaps, the package that its beginning names."""
+    """Yield names of our modules that are imported by a string; for an f-string, the package in its first part."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             parts = (str(each.value) for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant))

@@ -12,7 +12,7 @@ def test_says(golden):
 
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A suite of its own, with one test of one room."""
+    """Return the test file of a separate suite with one test."""
     monkeypatch.setattr(golden, "TESTS", tmp_path)
     monkeypatch.setattr(golden, "DIRECTORY", tmp_path / "golden")
     module = tmp_path / "unit" / "plan" / "test_plan.py"

@@ -1,4 +1,4 @@
-"""Identifiers and module names of the package are the field's words, none of these; names of tests are short."""
+"""Names in the package are the field's words and none of those listed here; names of tests are short."""
 
 import ast
 import re
@@ -34,7 +34,7 @@ def test_identifiers_are_made_of_other_words() -> None:
 
 
 def list_names(path: Path) -> Iterator[str]:
-    """Yield the module's name and what it defines, names or asks of others; names in strings are not code."""
+    """Yield the module's name and the names that it defines or uses; names in strings are not code."""
     yield path.stem
     text = path.read_text("utf-8")
     for node in ast.walk(ast.parse(text)) if IN_TEXT.search(text) else ():
@@ -48,7 +48,7 @@ def list_names(path: Path) -> Iterator[str]:
 
 
 def to_snake_case(name: str) -> str:
-    """Return a name in snake case, whatever its case was."""
+    """Return a name in snake case."""
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
 
 

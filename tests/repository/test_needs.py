@@ -1,4 +1,4 @@
-"""What a test needs of the system is skipped for, and in continuous integration a failure."""
+"""A test is skipped if the system lacks what it needs; in continuous integration it fails."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""No argument ever passes a shell: what could start one is nowhere in the program, but where it is named here."""
+"""No argument is ever passed to a shell: code that could start one appears only in the files listed here."""
 
 import ast
 import re
@@ -25,37 +25,37 @@ WORDS = re.compile(
     r"subprocess|[pP]open|getoutput|spawn|\bpty\b|os\.system|os\.exec|os\.startfile|shell=|from os import"
     r"|[\"/](?:ba|da|z)?sh\"|/env\""
 )
-"""One of them stands in every file that could start a process."""
+"""Every file that could start a process contains one of these words."""
 SHELLS = ("sh", "bash", "dash", "zsh", "/bin/sh", "/bin/bash", "/usr/bin/env")
 DOOR = {
     "core/process.py": {"subprocess.Popen"},
-    "core/orphans.py": {"os.posix_spawn"},  # one shell with a constant text, which ends commands that outlive us
-    "observe/_operations.py": {"os.execv"},  # likewise, in the target, isolated
+    "core/orphans.py": {"os.posix_spawn"},  # one constant shell text, to end commands that outlive us
+    "observe/_operations.py": {"os.execv"},  # one program, in the target's isolated interpreter
 }
-"""Where a process is started: by a tuple of words."""
+"""Calls that start processes, by file; each takes a tuple of words."""
 CONSTANT = ("core/orphans.py",)
-"""Its shell reads numbers of processes, never a word of anybody's."""
+"""Files with a shell that reads only process ids, never a user's text."""
 KNOWN = {
     "core/orphans.py": ("/bin/sh", "-c"),
     "wheelbuild/static_libraries.py": (
         "/bin/sh",
         "./configure",
-    ),  # a script of sh, run as one: its words are never text for a shell
-    "cli/parser.py": ("bash", "zsh", "fish"),  # whose completion is printed; none of them is started
+    ),  # a shell script, run as a program: its arguments are never shell code
+    "cli/parser.py": ("bash", "zsh", "fish"),  # shells whose completion is printed; none of them is started
     "observe/conda/executable.py": (
         "/bin/sh",
         "/bin/bash",
         "/usr/bin/env",
-    ),  # what a first line may say; none of it is run
+    ),  # texts to find in a first line; none of it is run
 }
 """Tuples that begin with the name of a shell."""
 DOCUMENTS = ("Completion", "shellcode")
-"""What has a field or an argument of that name, and starts nothing."""
+"""Calls with an argument named `shell` that start nothing."""
 
 
 @cache
 def _nodes() -> tuple[tuple[str, ast.AST], ...]:
-    """Every node of the files that have a word which any of these could be made of."""
+    """Return every node of the files that contain a word to check."""
     texts = ((path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in sorted(ROOT.rglob("*.py")))
     return tuple((file, node) for file, text in texts if WORDS.search(text) for node in ast.walk(ast.parse(text)))
 

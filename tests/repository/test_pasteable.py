@@ -1,4 +1,4 @@
-"""Commands that are printed to be pasted: whatever a file or a directory is called, a shell takes it as one word."""
+"""Commands that are printed for pasting quote every name, so that a shell reads it as one word."""
 
 import ast
 import re
@@ -20,7 +20,7 @@ SENTENCES = {
     "observe/environments.py": "--prefix {prefix} and --python {python} disagree",
     "setup/new_environment.py": "--new-env {prefix}: already exists",
 }
-"""What is no command: told as it was typed."""
+"""Messages that are no commands, and repeat what was typed."""
 NAMES = [
     "a b",
     "a;b",
@@ -49,7 +49,7 @@ def _is_quoted(value: ast.expr, known: set[str]) -> bool:
 
 
 def _assigned(tree: ast.Module) -> set[str]:
-    """Names that hold what was quoted."""
+    """Return the names of variables with a quoted value."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and "quote(" in ast.unparse(node.value):

@@ -1,4 +1,4 @@
-"""A public function or class of the package has a name of its own: a reader who searches for it finds one thing."""
+"""A public function or class of the package has a unique name, so that a search for it has one result."""
 
 import ast
 from collections import defaultdict
@@ -8,13 +8,13 @@ import fastinstall
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
 ALIKE = {"checks", "adapters", "_stores", "tools", "commands", "operations"}
-"""Folders of modules that are used alike: each has the functions that its folder's package describes."""
+"""Folders whose modules share an interface: each module has the functions that the folder's package describes."""
 
 
 def test_no_two_modules_define_one_public_name() -> None:
     defined = defaultdict(list)
     for path in PACKAGE.rglob("*.py"):
-        # A module with an underscore is a program of its own, which the target's Python runs: it imports nothing of us.
+        # A module with an underscore is a script for the target's Python, which imports nothing of ours.
         if not ALIKE & set(path.parts) and not path.name.startswith("_"):
             for node in ast.parse(path.read_text("utf-8")).body:
                 if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):

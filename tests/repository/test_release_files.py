@@ -1,4 +1,4 @@
-"""What a release and a bug report rely on in files that no program reads before it is too late."""
+"""Files that no program checks until a release or a bug report depends on them."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Several runs of pytest are summed up in one line that reads like pytest's own."""
+"""Several runs of pytest are summarised in one line like pytest's own."""
 
 from pathlib import Path
 

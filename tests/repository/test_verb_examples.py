@@ -1,4 +1,4 @@
-"""Each verb that a program calls has an example in its docstring, of calls that can be made so."""
+"""Each verb that programs call has an example in its docstring, whose calls have valid arguments."""
 
 import ast
 import inspect
@@ -17,7 +17,7 @@ INSIDE = {
     "find_cached_build",
     "observe_context",
 }
-"""Functions that verbs are made of."""
+"""Functions that verbs are composed of."""
 
 
 def _modules() -> Iterator[ModuleType]:

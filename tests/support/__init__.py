@@ -1,1 +1,1 @@
-"""What tests share: values, real environments, servers, machines. A package for each subject."""
+"""Code that tests share, in one package per subject: values, real environments, servers, machines."""

@@ -1,4 +1,4 @@
-"""What is made once and kept in the test cache, although several workers may ask for it at the same time."""
+"""Things that are built once and kept in the test cache, even if several workers need them at the same time."""
 
 import fcntl
 import hashlib
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
-    """A directory that `make` fills where nobody has filled it to the end before.
+    """Return a directory; `make` fills it unless that was completed before.
 
-    It is made in its place, not moved there: virtual environments know their own path.
+    It is filled in its final place, because virtual environments contain their own path.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     complete = directory.with_name(f"{directory.name}.complete")
@@ -26,7 +26,7 @@ def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
 
 
 def key_of(*inputs: str | Path) -> str:
-    """A short name for what is made of these texts and files by this interpreter."""
+    """Return a short name that depends on these texts, on the content of these files, and on this interpreter."""
     digest = hashlib.sha256(f"{sys.version} {sys.base_prefix}".encode())
     for each in inputs:
         digest.update(each.read_bytes() if isinstance(each, Path) else each.encode())

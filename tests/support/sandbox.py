@@ -1,6 +1,6 @@
-"""A place to run fastinstall, pip and uv in as if on a fresh machine: own HOME, clean variables, shared caches.
+"""A place to run fastinstall, pip and uv as on a fresh machine: own HOME, clean variables, shared caches.
 
-Nothing of the person who runs the tests is read or written but the settings of their package index.
+It reads no files of the person who runs the tests, except the settings of their package index.
 """
 
 import hashlib
@@ -23,19 +23,19 @@ from support.index.settings import shared_settings
 
 UV = Path(sys.executable).with_name("uv")
 FORK = ("--recipe", "pillow-simd", "--allow", "vulnerable")
-"""Words that ask for Pillow-SIMD as published, which lacks the fixes of critical vulnerabilities."""
+"""Arguments for Pillow-SIMD as published, which lacks the fixes of critical vulnerabilities."""
 
 ONE_LEVEL = ("--level", "x86-64-v2")
-"""Words that halve a compilation: the level is the baseline of the usual two, so what is linked in is compiled once."""
+"""Arguments that halve a compilation: only the lower of the usual two levels, whose static libraries are built once."""
 
 STOCK = ("--recipe", "pillow", *ONE_LEVEL)
-"""Words that ask for today's Pillow without the kernels: the one wheel for one level that all tests share."""
+"""Arguments for today's Pillow without kernels, for one level: all tests share that wheel."""
 
 NOBODY_LISTENS = "http://127.0.0.1:9"
-"""The port is that of `discard` (RFC 863)."""
+"""The port of the service `discard` (RFC 863), on which no server listens."""
 
 UNREACHABLE = {"PIP_PROXY": NOBODY_LISTENS, "PIP_RETRIES": "0"}
-"""Settings by which no index is reached; which ones those are stays as it was."""
+"""Settings that make every index unreachable, without changing which indexes are used."""
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "CC", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_", "PKG_CONFIG_")
@@ -47,7 +47,7 @@ Variables = Mapping[str, str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A command that ended."""
+    """The result of a command."""
 
     exit_code: int
     stdout: str
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def document(self) -> Any:
-        """What it printed as its one JSON document."""
+        """The JSON document on its stdout."""
         return json.loads(self.stdout)
 
     @property
@@ -66,12 +66,12 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """A fastinstall that is at work."""
+    """A running fastinstall."""
 
     process: "subprocess.Popen[str]"
 
     def wait_for(self, words: str) -> None:
-        """Read its talk up to the line that has these words."""
+        """Read its stderr up to the line that contains these words."""
         heard = []
         for line in self.process.stderr or ():
             heard.append(line)
@@ -80,7 +80,7 @@ class Running:
         raise AssertionError(f"it ended, and never said {words!r}:\n{''.join(heard)}")
 
     def wait_until(self, happened: Callable[[], bool]) -> None:
-        """Wait for something that it does, and does not say."""
+        """Wait until a function returns True, for effects that fastinstall does not report."""
         deadline = time.monotonic() + _SECONDS
         while not happened():
             assert time.monotonic() < deadline, "it did not happen"
@@ -108,7 +108,7 @@ class Venv:
 
     @property
     def site_packages(self) -> Path:
-        """Where its distributions lie."""
+        """The directory of its distributions."""
         return next(self.prefix.glob("lib/python3*/site-packages"))
 
     @property
@@ -121,7 +121,7 @@ class Venv:
         return run((self.python, *arguments), self.variables)
 
     def pip(self, *arguments: str) -> Result:
-        """Run its own pip; where it has none, the one of the tests, pointed at it."""
+        """Run its own pip, or, if it has none, the tests' pip with the option --python."""
         own = any(self.site_packages.glob("pip-*.dist-info"))
         words = (self.python,) if own else (sys.executable,)
         target = () if own else ("--python", self.python)
@@ -135,12 +135,12 @@ class Venv:
 
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
-    """Where a test works.
+    """A directory in which a test runs commands.
 
     Attributes:
         root: an empty directory of its own.
-        cache: fastinstall's, shared by all tests, so that each wheel is built once.
-        downloads: those of pip and uv, shared likewise.
+        cache: fastinstall's cache, shared by all tests, so that each wheel is built once.
+        downloads: the caches of pip and uv, shared by all tests.
     """
 
     root: Path
@@ -148,7 +148,7 @@ class Sandbox:
     downloads: Path
 
     def variables(self, changes: Variables | None = None) -> dict[str, str]:
-        """The environment variables of a fresh login, with `changes`; None takes one away."""
+        """Return the environment variables of a fresh login, with `changes`; None removes a variable."""
         ours: dict[str, str | None] = {
             "HOME": str(self.root / "home"),
             "TMPDIR": str(self.root / "tmp"),
@@ -171,7 +171,7 @@ class Sandbox:
 
     @contextmanager
     def started(self, *arguments: str | Path, env: Variables | None = None) -> Iterator[Running]:
-        """Start fastinstall; it is killed where the block leaves it running."""
+        """Start fastinstall; it is killed if it still runs at the end of the block."""
         process = subprocess.Popen(
             fastinstall(arguments),
             env=self.variables(env),
@@ -189,10 +189,10 @@ class Sandbox:
                 process.kill()
 
     def recipe(self, name: str, *changes: tuple[str, str], of: str = "pillow-fast") -> dict[str, str]:
-        """Offer a recipe of the test's own, and no other: one of ours with `changes`, each from an old text to another.
+        """Write a recipe of the test's own: one of ours with `changes`, each from an old text to another.
 
         Returns:
-            Variables that lead fastinstall to it.
+            Variables with which fastinstall finds this recipe and no other.
         """
         text = (recipes_directory() / f"{of}.toml").read_text(encoding="utf-8")
         for old, other in ((f'name = "{of}"', f'name = "{name}"'), *changes):
@@ -204,7 +204,7 @@ class Sandbox:
         return {"FASTINSTALL_RECIPES": str(directory)}
 
     def cache_without(self, *names: str) -> Path:
-        """A cache that has what the shared one has, but for some of its directories and temporary files."""
+        """Return a cache with everything in the shared one except these directories and temporary files."""
         cache = self.root / "cache"
         cache.mkdir()
         for directory in self.cache.glob("*"):
@@ -213,10 +213,10 @@ class Sandbox:
         return cache
 
     def compiler(self, on_resample: str = ":") -> Path:
-        """A C compiler for builds that fail: it does something, in the words of sh, before it compiles Resample.c.
+        """Write a C compiler for builds that fail: it runs a command of sh before it compiles Resample.c.
 
-        It does not optimise, as nothing comes of what it makes. It has a path of its own, so nothing that it compiles
-        is found in the cache.
+        It does not optimise, as its output is not used. It has a path of its own, so the cache contains nothing that it
+        compiled.
         """
         script = self.root / "cc-of-the-test"
         script.write_text(
@@ -227,13 +227,13 @@ class Sandbox:
         return script
 
     def plain_recipe(self, name: str, *changes: tuple[str, str]) -> dict[str, str]:
-        """Like `recipe`, and no library is compiled first, as a compiler of the test's would have to."""
+        """Write a recipe like `recipe`, without static libraries, which the compiler would have to build first."""
         text = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
         static = text[text.index("[libraries.zlib.static]") : text.index("[libraries.tiff]")]
         return self.recipe(name, (static, ""), *changes)
 
     def venv(self, python: Python, *, tool: str = "venv", name: str | Path = "env", pip: bool = True) -> Venv:
-        """Make an environment: `tool` is "venv" or "uv"; uv puts no pip inside."""
+        """Create an environment; `tool` is "venv" or "uv", which installs no pip."""
         prefix = self.root / name
         own = {
             "venv": (python.executable, "-m", "venv", "--without-pip"),
@@ -266,7 +266,7 @@ def run(argv: Sequence[str | Path], variables: Mapping[str, str], *, directory: 
 
 
 def tree_hash(prefix: Path) -> dict[str, str]:
-    """Everything below a directory: paths with modes, contents and what symbolic links point to."""
+    """Return every path below a directory, with its mode and its content or link target."""
     found = {".": f"{prefix.lstat().st_mode:o}"}
     for directory, names, files in os.walk(prefix):
         for name in (*names, *files):
@@ -288,7 +288,7 @@ def _is_kept(name: str) -> bool:
 
 
 AS_INSTALLED = ("-X", "fastinstall-program=fastinstall")
-"""Options of Python: commands are printed as where `fastinstall` is on PATH."""
+"""Options of Python with which commands are printed as if `fastinstall` were on PATH."""
 
 
 def fastinstall(arguments: Sequence[str | Path]) -> tuple[str | Path, ...]:

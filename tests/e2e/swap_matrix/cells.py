@@ -1,4 +1,4 @@
-"""One cell of the swap matrix: a command, what it does to the stack, who tells of it, and the printed way back."""
+"""A cell of the swap matrix: a command, its effect on the stack, the report of the effect, and the printed repair."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from support.suite import extent
 from support.terminal.pseudo_terminal import Terminal, python_in_terminal
 
 REMOVED = "was removed"
-"""The change that leaves no witness: only a guard at the end of a pip knows who it was."""
+"""A removal leaves no record of the tool; only a guard that runs at the end of pip can name it."""
 
 WARNING = "fastinstall: "
 _QUESTION = re.compile(r"\(\s*[Yy]\s*/\s*[Nn]\s*\)$")
@@ -28,14 +28,14 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a command does to the stack.
+    """The effect of a command on the stack.
 
     Attributes:
-        change: what the guard says of it, with the versions by their words; empty if the stack is kept.
-        tool: who is named; empty where nothing is left that tells.
-        told: where the guard says it: at the "end" of the command, "during" it, or at the next "import".
-        refused: the command fails.
-        required: what is there now is required by something, so that the way back is to accept it.
+        change: the guard's words for the change, with placeholders for versions; empty if the stack is kept.
+        tool: the tool that the guard names; empty if no record of it is left.
+        told: when the guard reports the change: at the "end" of the command, "during" it, or at the next "import".
+        refused: whether the command fails.
+        required: whether a distribution requires the replacement, so that the repair is to accept it.
     """
 
     change: str = ""
@@ -45,7 +45,7 @@ class Outcome:
     required: bool = False
 
     def __str__(self) -> str:
-        """In a few words, for the table."""
+        """Return a few words for the table."""
         if not self.change:
             return "kept, refused" if self.refused else "kept"
         way = "accepted" if self.required else "repaired"
@@ -58,15 +58,15 @@ REFUSED = Outcome(refused=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A command, as it is typed.
+    """A command line and its expected effects.
 
     Attributes:
-        command: the versions stand there by their words: "{older}".
-        unpinned: what it does where nothing pins the stack.
-        pinned: what it does where it is pinned.
-        manager: whose set-up it meets: "pip" and "uv-pip" find an environment, the others a project.
-        activated: the environment is.
-        alike: another row shows the same by the same way; it is played where all are asked for.
+        command: the command line, with placeholders for versions, such as "{older}".
+        unpinned: the effect on a stack without pins.
+        pinned: the effect on a pinned stack.
+        manager: which set-up the command runs in: "pip" and "uv-pip" in an environment, the others in a project.
+        activated: whether the environment is activated.
+        alike: whether another row covers the same code path; such a row runs only with --every-row.
     """
 
     command: str
@@ -77,14 +77,14 @@ class Row:
     alike: bool = False
 
     def expected(self, column: Column) -> Outcome:
-        """What it does in a column."""
+        """Return the expected effect in a column."""
         return self.pinned if column is Column.PINNED else self.unpinned
 
 
 def played(rows: Iterable[Row]) -> list[tuple[Row, Column]]:
-    """The cells of a run: with --every-row all of them, as the published page has them.
+    """Return the cells to run; with --every-row all of them, as on the published page.
 
-    What happens where nothing guards the stack is otherwise played for every sixth row: it is the tools' doing alone.
+    By default, only every sixth row runs in the unguarded column, because fastinstall does nothing there.
     """
     if extent.every_row:
         return [(row, column) for row in rows for column in Column]
@@ -93,12 +93,12 @@ def played(rows: Iterable[Row]) -> list[tuple[Row, Column]]:
 
 
 def called(cell: Row | Column) -> str:
-    """The name of a cell's row, or of its column, in a test's."""
+    """Return the test id of a cell's row or column."""
     return cell.command if isinstance(cell, Row) else str(cell)
 
 
 def play(scene: Scene, row: Row, column: Column) -> None:
-    """Run the command on a stack that is in order, and assert the whole story to its end."""
+    """Run the command on an intact stack, and check the effect, the report and the repair."""
     scene.put_back(row.manager, column)
     expected = row.expected(column)
     done = scene.shell(_command(scene, row, column), activated=row.activated)
@@ -117,7 +117,7 @@ def play(scene: Scene, row: Row, column: Column) -> None:
 
 
 def assert_in_order(scene: Scene, *, ours: bool = True) -> None:
-    """The core is ours, `doctor` has nothing to say, and neither has the guard at an import."""
+    """Assert that the core is ours (or not), and that neither `doctor` nor the guard reports anything."""
     assert scene.is_ours is ours
     examined = scene.shell("fastinstall doctor --quick --prefix .venv")
     assert examined.exit_code == 0, examined.text
@@ -126,7 +126,7 @@ def assert_in_order(scene: Scene, *, ours: bool = True) -> None:
 
 
 def _command(scene: Scene, row: Row, column: Column) -> str:
-    """The command line; a pin for uv is in variables, which its users set as the file says."""
+    """Return the command line; a pin for uv consists of variables, which are first read from the pin's file."""
     site = scene.venv.site_packages.relative_to(scene.project)
     command = row.command.format(**scene.published.versions, site=site)
     pinned_by_variables = column is Column.PINNED and row.manager == "uv-pip"
@@ -134,7 +134,7 @@ def _command(scene: Scene, row: Row, column: Column) -> str:
 
 
 def _discovered(scene: Scene, expected: Outcome, done: Result) -> str:
-    """Without a guard nothing is said until somebody asks `doctor`; the command that it prints is returned."""
+    """Assert that only `doctor` reports the change, as there is no guard; return the command that it prints."""
     assert _warnings(done) == _warnings(_import(scene)) == []
     examined = scene.shell("fastinstall doctor --quick --prefix .venv")
     assert examined.exit_code == 3, examined.text
@@ -144,7 +144,7 @@ def _discovered(scene: Scene, expected: Outcome, done: Result) -> str:
 
 
 def _told(scene: Scene, expected: Outcome, done: Result) -> str:
-    """The guard says it once, by the right name; the command that it prints is returned."""
+    """Assert that the guard reports the change once and names the right tool; return the command that it prints."""
     at_once = _warnings(done)
     speaking = done if expected.told != "import" else _import(scene)
     if expected.told == "import":
@@ -160,9 +160,9 @@ def _told(scene: Scene, expected: Outcome, done: Result) -> str:
 
 
 def _state(scene: Scene, column: Column, *more: object) -> str:
-    """What stands in the place of the stack, byte by byte: a repair takes seconds, and several rows end in one state.
+    """Return a digest of the replaced stack, byte by byte, because rows that lead to the same stack share one repair.
 
-    Bytecode has times inside, and RECORD has its names: neither counts.
+    Bytecode, which contains times, and RECORD, which lists bytecode, are left out.
     """
     paths = tree_hash(scene.venv.site_packages).items()
     there = sorted(item for item in paths if item[0].lower().startswith(("pil/", "pillow")))
@@ -170,7 +170,7 @@ def _state(scene: Scene, column: Column, *more: object) -> str:
 
 
 def _follow(scene: Scene, command: str, expected: Outcome) -> None:
-    """Paste the command into a terminal and say yes; where it is refused, the command that is printed then."""
+    """Run the command in a terminal and answer yes; if it is refused, run the accepting command that it prints."""
     code, text = _pasted(scene, command)
     if expected.required:
         assert code == 5, text
@@ -186,7 +186,7 @@ def _pasted(scene: Scene, command: str) -> tuple[int, str]:
 
 
 def _say_yes(shown: Terminal) -> None:
-    """Answer each question as it comes, until the program ends."""
+    """Answer each question with yes until the program ends."""
     answered, deadline = "", time.monotonic() + _SECONDS
     while shown._read(deadline):
         assert time.monotonic() < deadline, shown.text
@@ -196,14 +196,14 @@ def _say_yes(shown: Terminal) -> None:
 
 
 def _accepting(text: str) -> str:
-    """The command among the words of a refusal that accepts what is there."""
+    """Return the command `fastinstall guard accept` from the text of a refusal."""
     found = re.search(r"fastinstall guard accept [^\r\n`;]+", text)
     assert found, text
     return found.group().strip()
 
 
 def _import(scene: Scene) -> Result:
-    """A program that imports PIL, and so does its child."""
+    """Run a program that imports PIL and starts a child process that does the same."""
     program = scene.sandbox.root / "program.py"
     program.write_text(_TREE)
     return scene.shell(shlex.join([".venv/bin/python", str(program)]))
@@ -214,7 +214,7 @@ def _warnings(result: Result) -> list[str]:
 
 
 def _hint(text: str) -> str:
-    """The command to paste, as it stands: the guard has it on the line of its hint, `doctor` at the end."""
+    """Return the printed command: the guard prints it on its hint line, `doctor` at the end."""
     found = re.search(r"^(?:\s*hint:|.*\)\. Fix [a-z0-9 ]+:) (fastinstall .*)$", text, re.MULTILINE)
     assert found, text
     return found.group(1)

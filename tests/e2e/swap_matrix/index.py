@@ -1,4 +1,4 @@
-"""What the swap matrix installs: Pillow as published, in three versions, and small packages that require it."""
+"""The index of the swap matrix: three versions of Pillow, and small packages that require Pillow."""
 
 import hashlib
 import sys
@@ -17,12 +17,12 @@ _PLATFORM = "manylinux_2_27_x86_64.manylinux_2_28_x86_64"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pillows:
-    """Wheels of Pillow as its makers publish it.
+    """Official wheels of Pillow.
 
     Attributes:
-        same: the version that the stack is built of.
-        newer: a version that follows it: `same`, which calls itself so in metadata, package and core alike.
-        wheels: by their file names.
+        same: the version that the stack is built from.
+        newer: a later version: the wheel of `same`, with its version changed in metadata, package and core.
+        wheels: contents of the wheels, by file name.
     """
 
     same: str
@@ -31,30 +31,30 @@ class Pillows:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Each by the word for it."""
+        """The versions, keyed by "older", "same" and "newer"."""
         return {"older": OLDER, "same": self.same, "newer": self.newer}
 
     def sha256(self, version: str) -> str:
-        """The digest of the wheel of a version."""
+        """Return the sha256 of the wheel of a version."""
         return hashlib.sha256(self.wheels[wheel_of(version)]).hexdigest()
 
     def offered(self, *versions: str) -> dict[str, bytes]:
-        """The wheels of these versions."""
+        """Return the wheels of these versions."""
         return {wheel_of(version): self.wheels[wheel_of(version)] for version in versions}
 
 
 def wheel_of(version: str) -> str:
-    """The file name of the official wheel for the Python that runs the tests."""
+    """Return the file name of the official wheel for the Python that runs the tests."""
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
     return f"pillow-{version}-{tag}-{tag}-{_PLATFORM}.whl"
 
 
 def pillows(cache: Path, same: str) -> Pillows:
-    """Bring the official wheels, and make the one that is not published yet.
+    """Download the official wheels, and create the wheel of the newer version.
 
     Args:
-        cache: fastinstall's.
-        same: the version that the stack is built of.
+        cache: fastinstall's cache.
+        same: the version that the stack is built from.
     """
     major, minor, *_ = same.split(".")
     newer = f"{major}.{int(minor) + 1}.0"
@@ -64,14 +64,14 @@ def pillows(cache: Path, same: str) -> Pillows:
 
 
 def offer(index: SimpleIndex, published: Pillows, *versions: str) -> None:
-    """Serve Pillow in these versions, and what requires it; later calls replace what earlier ones served."""
+    """Serve these versions of Pillow and the packages that require it, replacing what earlier calls served."""
     _offer(index, "pillow", published.offered(*versions))
     for name, releases in _requiring(published.newer).items():
         _offer(index, name, dict(stub_wheel(name, version, *requires) for version, requires in releases.items()))
 
 
 def _offer(index: SimpleIndex, name: str, wheels: dict[str, bytes]) -> None:
-    """Serve wheels and, as indexes do, the metadata of each beside it (PEP 658)."""
+    """Serve wheels, each with its metadata as a separate file (PEP 658)."""
     index.offer(name, wheels, attributes='data-core-metadata="true"')
     for filename, wheel in wheels.items():
         with zipfile.ZipFile(BytesIO(wheel)) as archive:
@@ -81,7 +81,7 @@ def _offer(index: SimpleIndex, name: str, wheels: dict[str, bytes]) -> None:
 
 
 def _requiring(newer: str) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Distributions that require Pillow: name, version, requirements."""
+    """Return distributions that require Pillow, as {name: {version: requirements}}."""
     return {
         "frame": {"1.0": ("pillow>=8",), "2.0": ("pillow>=8",)},
         "easel": {"1.0": ("pillow>=8",)},
@@ -91,7 +91,7 @@ def _requiring(newer: str) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def renumbered(wheel: bytes, version: str, other: str) -> bytes:
-    """A wheel of Pillow that calls itself another version, of as many characters."""
+    """Return a wheel of Pillow with another version number of the same length."""
     assert len(version) == len(other), f"{other} does not fit where {version} stands in the core"
     with zipfile.ZipFile(BytesIO(wheel)) as archive:
         contents = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}

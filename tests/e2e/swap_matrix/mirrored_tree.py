@@ -1,4 +1,4 @@
-"""Brings a directory back to what a copy of it has: what is the same stays, so that it takes milliseconds."""
+"""Restores a directory from a copy of it, within milliseconds, because equal files are kept."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 def mirror(source: Path, destination: Path) -> None:
     """Make `destination` equal to `source`: paths, contents, modes, times and symbolic links.
 
-    A file of the same size and time counts as the same.
+    Files of the same size and time are considered equal.
     """
     destination.mkdir(exist_ok=True)
     wanted = {entry.name: entry for entry in os.scandir(source)}

@@ -1,4 +1,4 @@
-"""Makes the page of the swap matrix, by playing it:
+"""Runs the swap matrix and writes its page:
 
 PYTHONPATH=tests python -m e2e.swap_matrix.page docs/explanation/swap-matrix.md
 """
@@ -23,7 +23,7 @@ _TOLD = {"end": "at its end", "during": "while it runs", "import": "at the next 
 
 
 def record(scene: Scene, row: Row, column: Column) -> None:
-    """Append a cell that came out as expected to the file that FASTINSTALL_SWAP_MATRIX names, if it does."""
+    """Append a cell that came out as expected to the file named by FASTINSTALL_SWAP_MATRIX, if that is set."""
     kept = os.environ.get("FASTINSTALL_SWAP_MATRIX")
     if not kept:
         return
@@ -79,7 +79,7 @@ calls itself {newer}. `frame`, `easel` and `demanding` are small packages that r
 
 
 def page(cells: Iterable[dict[str, Any]], date: str) -> str:
-    """The page of all cells."""
+    """Return the page that shows all cells."""
     table: dict[str, dict[str, str]] = {}
     versions: dict[str, str] = {}
     for cell in cells:
@@ -98,7 +98,7 @@ def page(cells: Iterable[dict[str, Any]], date: str) -> str:
 
 
 def main(target: Path) -> int:
-    """Play the matrix, and write its page where all of it came out as expected; pytest's exit code is returned."""
+    """Run the matrix, write its page if all cells came out as expected, and return pytest's exit code."""
     with tempfile.TemporaryDirectory() as directory:
         kept = Path(directory, "cells")
         side_by_side = ("--numprocesses", "2", "--dist", "loadfile")

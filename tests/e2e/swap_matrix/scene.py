@@ -1,8 +1,7 @@
-"""Where the cells of the swap matrix are played: one project directory with its environment, put back before each.
+"""The project directory in which the cells of the swap matrix run; it is restored before each cell.
 
-A package manager meets what it meets elsewhere: a directory with a manifest and `.venv`, which is activated, an index,
-and the stack that `fastinstall setup` has put there. Environments know their own path, so that states are saved aside
-and brought back to the same place.
+It looks to a package manager like any other: a manifest, an activated `.venv`, an index, and the stack that
+`fastinstall setup` installed. Environments contain their own path, so saved states are restored to the same place.
 """
 
 import shutil
@@ -29,10 +28,10 @@ requires-python = ">={python}"
 dependencies = ["frame>=1", "pillow>=8"]
 """
 MANIFESTS = {"uv": _MANIFEST, "poetry": _MANIFEST + OF_POETRY, "pdm": _MANIFEST + OF_PDM}
-"""By manager; the directory has nothing of a package to build."""
+"""Manifests by manager. The project itself is no package that could be built."""
 
 LOCK = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock"}
-"""The name of the lock, by manager."""
+"""Names of lock files, by manager."""
 
 
 def write_manifest(manager: str, directory: Path, url: str) -> None:
@@ -42,11 +41,11 @@ def write_manifest(manager: str, directory: Path, url: str) -> None:
 
 
 PIP = "pip==26.3"
-"""Of the environment: newer than the one that an interpreter brings, and stricter about who imports what when."""
+"""Pip of the environment: newer than the interpreter's bundled one, and stricter about imports while it runs."""
 
 
 class Column(StrEnum):
-    """What stands between the stack and whoever replaces it."""
+    """The protection of the stack: none, a guard, or a guard and pins."""
 
     UNGUARDED = "no guard"
     GUARDED = "guard"
@@ -55,15 +54,15 @@ class Column(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A project, its environment, and what runs in it.
+    """A project, its environment, and the settings of commands that run in it.
 
     Attributes:
-        sandbox: the machine.
-        index: which everybody asks.
-        published: what the index offers of Pillow.
-        core: sha256 of the core that setup has put there.
-        settings: variables beside those of the sandbox.
-        repaired: states that the printed command has led back from.
+        sandbox: the sandbox that contains the project.
+        index: the package index that all tools use.
+        published: the wheels of Pillow that the index offers.
+        core: sha256 of the core that setup installed.
+        settings: environment variables, in addition to those of the sandbox.
+        repaired: states of the stack whose printed repair has succeeded.
     """
 
     sandbox: Sandbox
@@ -75,21 +74,21 @@ class Scene:
 
     @property
     def project(self) -> Path:
-        """The directory in which commands run."""
+        """The working directory of commands."""
         return self.sandbox.root / "work"
 
     @property
     def venv(self) -> Venv:
-        """Its environment."""
+        """The project's environment."""
         return Venv(prefix=self.project / ".venv", variables=self.variables())
 
     @property
     def is_ours(self) -> bool:
-        """Whether the core is the one that setup has put there."""
+        """Whether the core is the one that setup installed."""
         return any(self.venv.site_packages.glob("PIL/_imaging.*.so")) and sha256(self.venv.core) == self.core
 
     def variables(self, *, activated: bool = True) -> dict[str, str]:
-        """Those of a person who has the environment activated, or not."""
+        """Return the environment variables of a person who has activated the environment, or has not."""
         tools = f"{self.sandbox.root / 'tools'}:/usr/bin:/bin"
         own = {"PATH": tools}
         if activated:
@@ -98,12 +97,12 @@ class Scene:
         return self.sandbox.variables({"PIP_FIND_LINKS": None, **self.settings, **own})
 
     def shell(self, command: str, *, activated: bool = True) -> Result:
-        """Run a command line as it is typed."""
+        """Run a command line in a shell."""
         assert self.venv.python.exists(), "a bare pip would be another one's"
         return run(("sh", "-c", command), self.variables(activated=activated), directory=self.project)
 
     def put_back(self, manager: str, column: Column) -> None:
-        """Bring the directory back to how it was set up for a manager; the first time, set it up."""
+        """Restore the directory as set up for a manager and a column; the first call for them sets it up."""
         saved = self._saved(manager, column)
         if not saved.exists():
             self._set_up(manager, column)
@@ -127,7 +126,7 @@ class Scene:
             self._do("fastinstall guard pin --prefix .venv --project . > pin.patch && git apply pin.patch")
 
     def _add_project(self, manager: str, column: Column) -> None:
-        """Manifest and lock beside the environment; they are written once for all columns."""
+        """Add manifest and lock to the environment; they are written once for all columns."""
         self.put_back("pip", Column.UNGUARDED if column is Column.UNGUARDED else Column.GUARDED)
         locked = self.sandbox.root / "saved" / f"{manager}-locked"
         if not locked.exists():
@@ -140,7 +139,7 @@ class Scene:
             shutil.copy2(file, self.project)
 
     def _lock(self, manager: str) -> None:
-        """Write the lock, as if it were before Pillow's newest release; no cache remembers that."""
+        """Write the lock as it would be before Pillow's newest release, with caches that hold nothing newer."""
         caches = self.sandbox.root / "caches"
         caches.rename(caches.with_name("later"))
         offer(self.index, self.published, OLDER, self.published.same)
@@ -157,13 +156,13 @@ class Scene:
 def make_scene(
     sandbox: Sandbox, index: SimpleIndex, tools: ProjectTools | None = None, extras: tuple[str, ...] = ()
 ) -> Scene:
-    """Set the stack up, by the real index, and turn to the local one.
+    """Set the stack up from the real index, then switch to the local one.
 
     Args:
-        sandbox: which the caller keeps.
-        index: which runs.
-        tools: poetry and pdm; None where no row asks for them.
-        extras: what else is installed, from the real index.
+        sandbox: kept open by the caller.
+        index: a running index.
+        tools: poetry and pdm; None if no row uses them.
+        extras: further packages to install from the real index.
     """
     _offer_tools(sandbox.root / "tools", tools)
     project = sandbox.root / "work"
@@ -189,7 +188,7 @@ def make_scene(
 
 
 def _offer_tools(directory: Path, tools: ProjectTools | None) -> None:
-    """Programs beside those of the environment; the person's pip, who has another environment, is one of them."""
+    """Write programs that are on PATH after the environment's; `pip` belongs to another environment."""
     directory.mkdir()
     programs: dict[str, tuple[str | Path, ...]] = {
         "fastinstall": (sys.executable, *AS_INSTALLED, "-m", "fastinstall"),
@@ -204,7 +203,7 @@ def _offer_tools(directory: Path, tools: ProjectTools | None) -> None:
 
 
 def _settings(sandbox: Sandbox, index: SimpleIndex) -> dict[str, str]:
-    """Everybody asks the local index, and has caches of its own."""
+    """Return variables that give all tools the local index and caches of their own."""
     caches = sandbox.root / "caches"
     return {
         "PIP_INDEX_URL": index.url,
@@ -222,7 +221,7 @@ def _settings(sandbox: Sandbox, index: SimpleIndex) -> dict[str, str]:
 
 
 def _write_requirements(scene: Scene) -> None:
-    """Files that the rows name: `older.txt`, `same.txt`, and `hashed-` with digests."""
+    """Write the files that rows name: `older.txt`, `same.txt`, `newer.txt`, and `hashed-*.txt` with digests."""
     for word, version in scene.published.versions.items():
         line, digest = f"pillow=={version}", scene.published.sha256(version)
         (scene.project / f"{word}.txt").write_text(f"{line}\n")

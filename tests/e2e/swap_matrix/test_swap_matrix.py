@@ -1,7 +1,7 @@
-"""Every pip command that may replace the stack, without a guard, with it, and with it and pins.
+"""Every pip command that may replace the stack: without a guard, with a guard, and with a guard and pins.
 
-Each is kept, or it is told once, by the right name, and repaired by the command that is printed: see matrix_cells.py.
-What uv, poetry and pdm do stands in test_swap_matrix_projects.py.
+The stack is kept; or the change is reported once, names the right tool, and the printed command repairs it. See
+cells.py. The commands of uv, poetry and pdm are in test_swap_matrix_projects.py.
 """
 
 from collections.abc import Iterator

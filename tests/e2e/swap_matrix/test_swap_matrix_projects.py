@@ -1,4 +1,4 @@
-"""Every command of uv, poetry and pdm that may replace the stack: the rest of test_swap_matrix.py."""
+"""Every command of uv, poetry and pdm that may replace the stack. See test_swap_matrix.py for pip."""
 
 from collections.abc import Iterator
 

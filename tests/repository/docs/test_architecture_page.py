@@ -1,4 +1,4 @@
-"""The page on the architecture has every room, and the files that a reader opens to follow a verb."""
+"""The architecture page lists every room, and the files to read for each verb."""
 
 import re
 
@@ -8,7 +8,7 @@ from support.docs.pages import ROOT
 PACKAGE = ROOT / "fastinstall"
 PAGE = (ROOT / "docs/architecture.md").read_text("utf-8")
 MOST_WORDS = 1300
-"""Two printed pages."""
+"""About two printed pages."""
 
 
 def test_every_room_is_on_the_page_with_one_sentence() -> None:

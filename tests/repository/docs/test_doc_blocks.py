@@ -1,4 +1,4 @@
-"""The pages keep to a form that can be executed, and every command that they show is one that fastinstall has."""
+"""Code blocks of pages can be executed, and every fastinstall command in them parses."""
 
 import re
 import shlex
@@ -141,7 +141,7 @@ def test_commands_keep_continuations_quotes_and_here_documents() -> None:
 
 
 def _calls(command: Command) -> list[list[str]]:
-    """The words behind `fastinstall`, of each line that begins with it and holds nothing that a shell would fill in."""
+    """Return the arguments of each fastinstall command line that contains no shell variable."""
     text = command.text.replace("\\\n", " ")
     found = re.findall(
         r"^\s*(?:\S*/|[A-Z_]+=\S+ |sh )*(?:fastinstall|bootstrap\.sh) (?!test\b)(.*)$", text, re.MULTILINE

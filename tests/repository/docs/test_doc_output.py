@@ -1,4 +1,4 @@
-"""What a page shows of a command's output is compared as far as it is stable."""
+"""Output that a page shows is compared with the real output, except for parts that vary."""
 
 import pytest
 from reader.output import lines_missing

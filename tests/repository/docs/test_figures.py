@@ -1,4 +1,4 @@
-"""Figures on pages are those of the code, and those that several pages give stand in docs/figures.toml."""
+"""Figures on pages are those in the code; figures on several pages are in docs/figures.toml."""
 
 import re
 import tomllib
@@ -38,7 +38,7 @@ SAID = {
         ("fastinstall/cli/wizard/choices.py",),
     ),
 }
-"""What pages and the program say, with the figure, to how much it is rounded, and the files that say it."""
+"""Sentences of pages and of the program with a figure, its rounding, and the files that contain them."""
 
 
 def _page(name: str) -> str:

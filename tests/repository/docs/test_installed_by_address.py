@@ -1,4 +1,4 @@
-"""Nothing that is to be copied installs fastinstall by a name that anybody could register on the package index."""
+"""No command to copy installs fastinstall by a name that anyone could register on the package index."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ FILES = [
         if path.suffix in {".md", ".yml", ".yaml", ".sh", ".toml", ".py"} and path.name != "release.md"
     ),
 ]
-"""All but the page on releases, which tells what becomes possible by one."""
+"""All files except the page on releases, which describes commands that a release makes possible."""
 
 INSTALLING = re.compile(
     r"\b(?:(?:pip3?|pipx|uv pip|uv tool) (?:install|upgrade)|uv add|uvx|pipx run)\b(?P<words>[^|;&`#\n]*)"
@@ -24,7 +24,7 @@ NAME = re.compile(r"(?:^|\s)['\"]?fastinstall(?:\[[\w,-]+\])?(?:[=<>~!]=?[^'\"\s
 
 
 def find_installed_by_name(text: str) -> list[str]:
-    """Commands that install `fastinstall` from whatever index is configured, and variables that hold that name."""
+    """Return commands that install `fastinstall` from a configured index, and variables that contain that name."""
     commands = [found[0] for found in INSTALLING.finditer(text) if NAME.search(found["words"])]
     of_index = [command for command in commands if "--no-index" not in command]
     return [*of_index, *re.findall(r"(?m)^\s*FASTINSTALL[:=] *['\"]?fastinstall\b[^/\n]*$", text)]

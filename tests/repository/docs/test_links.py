@@ -1,4 +1,4 @@
-"""Every relative link in the repository's Markdown leads somewhere."""
+"""Every relative link in the repository's Markdown has an existing target."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def _prose(file: Path) -> str:
-    """The text without code, in which brackets mean something else."""
+    """Return the text without code, in which brackets have another meaning."""
     text = re.sub(r"^```.*?^```", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^(?: {4}|\t).*$", "", text, flags=re.MULTILINE)
     return re.sub(r"`[^`\n]+`(?!\])", "", text)

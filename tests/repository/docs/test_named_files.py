@@ -1,4 +1,4 @@
-"""Files and modules of this repository that a page names are there."""
+"""Files and modules of this repository that a page names exist."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ ELSEWHERE = {
     "_fastinstall_guard/telling.py": "likewise",
     "_fastinstall_guard/tree.py": "likewise",
 }
-"""Names that look like ours, and whose they are."""
+"""Names that look like files of ours, with their real owners."""
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _SOURCE = re.compile(r"[\w.-]+(?:/[\w.-]+)+\.(?:py|c|h)")
@@ -32,7 +32,7 @@ _MODULE = re.compile(r"(?P<room>[a-z_]+)/[a-z_0-9/]+")
 
 
 def find_missing(text: str, tracked: frozenset[str]) -> list[str]:
-    """Names in code spans of files that no tracked path ends with, and of modules that no room has."""
+    """Return file names in code spans that no tracked path ends with, and names of modules that do not exist."""
 
     def missing() -> Iterator[str]:
         for name in _CODE.findall(without_code(text)):

@@ -1,4 +1,4 @@
-"""The pictures of the documentation show what the pages say, and nothing of the machine that made them."""
+"""Pictures in the documentation agree with the text, and show nothing of the machine that made them."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pages are in short sentences, and pages for users in words that a user knows: style in CONTRIBUTING.md."""
+"""Sentences on pages are short, and pages for users use words that users know (style: CONTRIBUTING.md)."""
 
 import re
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _APART = re.compile(r"[\s/]+|--|\u2013|\u2014")
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a page, without its code blocks and headings, with blanks for line breaks."""
+    """Return the sentences of a page, without code blocks and headings, and with blanks for line breaks."""
     return [sentence for part in _parts(text) for sentence in _cut(part)]
 
 
 def count_words(sentence: str) -> int:
-    """How many words a reader reads; a code span is one."""
+    """Return the number of words in a sentence; a code span is one word."""
     plain = _LINK.sub(r"\1", sentence)
     return len([word for word in _APART.split(re.sub(r"`[^`]*`", "code", plain)) if re.search(r"\w", word)])
 
@@ -63,24 +63,24 @@ FOR_USERS = [
 ]
 
 WORDS = 20
-"""Longer than this is long."""
+"""A sentence with more words is long."""
 
 LONG_IN_ALL = 170
 LONG_IN_A_PAGE = 1 / 6
 FEW = 3
-"""A page may have so many whatever its length."""
+"""Number of long sentences that even a short page may have."""
 
 OURS = re.compile(
     r"\b(?:ours|chassis|wish(?:es|ed)?|rooms?|way back|foretold|foretells?|trap|dance|mend(?:s|ed)?|spelt|"
     r"has not got|tidies|is content|released by death|the core was ours|tells a reason|leads astray)\b",
     re.IGNORECASE,
 )
-"""What a user cannot know, metaphors, and words that a native engineer would not write there."""
+"""Words that users cannot know, metaphors, and words that a native engineer would not use."""
 
 
 LINES_OF_README = 110
 MOST_PAGES = 48
-"""Without those that are generated."""
+"""Not counting generated pages."""
 
 
 def test_readme_is_short_and_pages_are_few() -> None:

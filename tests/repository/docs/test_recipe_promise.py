@@ -1,4 +1,4 @@
-"""What recipes promise is what was measured and published."""
+"""Recipes claim only what was measured and published."""
 
 from pathlib import Path
 
@@ -15,6 +15,6 @@ def test_the_figures_are_those_of_the_published_table() -> None:
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     recipes = load_recipes((recipes_directory(),))
     for name, cell in (("pillow-simd", cells[1]), ("pillow-fast", cells[2])):
-        figure = cell.split(" / ")[1]  # of 1080p
+        figure = cell.split(" / ")[1]  # the figure for 1080p images
         assert recipes[name].bench.measured.startswith(f"{figure} times as fast as ")
         assert HEADLINE_WORK in recipes[name].bench.measured

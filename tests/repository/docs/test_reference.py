@@ -1,4 +1,4 @@
-"""The generated pages of docs/reference say what the code says."""
+"""The generated pages in docs/reference agree with the code."""
 
 import re
 from pathlib import Path
@@ -41,8 +41,8 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
     code = _code()
     printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code))
     printed |= set(re.findall(r'\b(?:document\(|tell\(context, )"([\w-]+)"', code))
-    internal = {"interpreter", "provenance"}  # of the probe inside the target; of the metadata of a wheel
-    internal |= {  # of the cache, of journals
+    internal = {"interpreter", "provenance"}  # of the probe in the target, and of a wheel's metadata
+    internal |= {  # of the cache and of journals
         "static",
         "requirements",
         "offered",

@@ -1,4 +1,4 @@
-"""The generated pages on the command line and on documents tell all that there is."""
+"""The generated pages on the command line and on JSON documents are complete."""
 
 import dataclasses
 from functools import partial

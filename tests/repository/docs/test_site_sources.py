@@ -1,4 +1,4 @@
-"""The pages fit the site as well as GitHub: what the two read differently is not used."""
+"""Pages look the same on the site and on GitHub: syntax that the two read differently is not used."""
 
 import re
 from collections.abc import Callable, Iterator

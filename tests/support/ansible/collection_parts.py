@@ -11,7 +11,7 @@ MODULES = ("fastinstall", "fastinstall_facts")
 
 
 def part(name: str) -> ModuleType:
-    """A file of `plugins/module_utils`; there is nothing of Ansible in it."""
+    """Import a module of `plugins/module_utils`, which does not depend on Ansible."""
     plugins = str(COLLECTION / "plugins")
     if plugins not in sys.path:
         sys.path.append(plugins)
@@ -19,12 +19,12 @@ def part(name: str) -> ModuleType:
 
 
 def read_yaml(text: str) -> Any:
-    """A YAML document; the reader is the one that Ansible needs, and tells nothing of its types."""
+    """Parse a YAML document with PyYAML, which Ansible requires and which has no type hints."""
     return importlib.import_module("yaml").safe_load(text)
 
 
 def interpreter(version: tuple[int, int, int] = (3, 11, 7), **changes: Any) -> dict[str, Any]:
-    """What an interpreter says of itself."""
+    """Return an interpreter's description of itself."""
     usual = {
         "executable": sys.executable,
         "version": list(version),

@@ -1,4 +1,4 @@
-"""Ansible itself, which a new minor version of Python breaks until ansible-core follows."""
+"""Ansible itself, which may not support a new minor version of Python until ansible-core adapts to it."""
 
 import subprocess
 import sys
@@ -8,10 +8,10 @@ import pytest
 
 
 def require_ansible(program: Path) -> None:
-    """Skip where a Python later than 3.14 cannot import ansible-core: 2.21 patches a function that 3.15 lacks.
+    """Skip the test if a Python later than 3.14 cannot import ansible-core: 2.21 patches a function that 3.15 lacks.
 
     Args:
-        program: `ansible-playbook`; its environment's Python counts.
+        program: `ansible-playbook`; the Python of its environment is tried.
     """
     pytest.importorskip("ansible")
     words = (program.with_name("python"), "-c", "import ansible.module_utils.basic")

@@ -1,4 +1,4 @@
-"""Measurements to test verdicts and advice with: a baseline, candidates, and where they were measured."""
+"""Measurements for tests of verdicts and advice: a baseline, candidates, and the machine."""
 
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -22,7 +22,7 @@ from fastinstall.bench.report import (
 from fastinstall.model.machine import Filesystem, LoaderLimits
 
 USUAL = {"read": 0.1, "decode": 1.0, "convert": 0.1, "resize": 0.5, "crop": 0.1, "array": 0.2}
-"""Milliseconds of each stage: 2 ms, 500 images/s."""
+"""Milliseconds per stage: 2 ms in total, or 500 images/s."""
 
 MACHINE = LoaderLimits(cpu="a CPU", cores=2, memory_bytes=16_000_000_000, huge_pages="madvise", libc_version="2.36")
 DISK = Filesystem(mount=PurePosixPath("/data"), type="ext4", free_bytes=100_000_000_000)
@@ -41,7 +41,7 @@ WORKLOAD = Workload(
 
 
 def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
-    """A loader with workers."""
+    """Return the rate of a loader with this number of workers."""
     usual = LoadingRate(
         workers=workers,
         engine=LoadingEngine.OWN,
@@ -57,7 +57,7 @@ def baseline(
     cold_read_ms: float | None = None,
     adapter: str = "pillow",
 ) -> Candidate:
-    """The environment as it is."""
+    """Return the unchanged environment as baseline."""
     return Candidate(
         name="baseline",
         title="pillow 13.0.0",
@@ -71,26 +71,26 @@ def baseline(
 
 
 def result(name: str, ratio: float, /, **fields: Any) -> Candidate:
-    """A candidate that was measured; fields as they are called."""
+    """Return a measured candidate; `fields` are its attributes."""
     gain = Gain(ratio=ratio, low=ratio - 0.01, high=ratio + 0.01, rounds=5)
     usual = Candidate(name=name, title=name.capitalize(), kind=CandidateKind.DECODER, gain=gain)
     return replace(usual, **fields)
 
 
 def unlike(mean: float) -> Difference:
-    """Pictures that lie so far from the baseline's."""
+    """Return a difference from the baseline's pictures."""
     return Difference(mean=mean, highest=90, images=8)
 
 
 def verdict(
     base: Candidate, target: float | None = None, workload: Workload = WORKLOAD, machine: LoaderLimits = MACHINE
 ) -> BottleneckVerdict:
-    """What limits the loading."""
+    """Return the verdict on what limits the loading."""
     return verdict_of(base, workload, machine, target)
 
 
 def context(base: Candidate, workload: Workload = WORKLOAD, **fields: Any) -> AdviceContext:
-    """The usual environment; fields as they are called."""
+    """Return the context of the usual environment; `fields` are its attributes."""
     return AdviceContext(**{"baseline": base, "workload": workload, "environment": environment(), **fields})
 
 
@@ -101,5 +101,5 @@ def advice(
     workload: Workload = WORKLOAD,
     **fields: Any,
 ) -> tuple[SpeedAdvice, ...]:
-    """What is told, on the usual machine; fields of the context, as they are called."""
+    """Return the advice for the usual machine; `fields` are attributes of the context."""
     return advice_for(candidates, verdict(base, target, workload), context(base, workload, **fields))

@@ -1,6 +1,6 @@
-"""An sdist with a tiny C library in it, configured and compiled as zlib-ng is.
+"""An sdist with a tiny C library, which is configured and compiled as zlib-ng is.
 
-A fake at a boundary: its `configure` only writes makefiles, with the compiler and flags that it is given.
+It replaces only an external input: its `configure` just writes makefiles, with the given compiler and flags.
 """
 
 import io
@@ -54,7 +54,7 @@ SOURCE = StaticSource(
 
 
 def library_sdist(directory: Path, **changed: str) -> Path:
-    """Make the sdist; `changed` are texts of members, by their names with "_" for "." and "/"."""
+    """Create the sdist; `changed` are texts of members, by their names with "_" for "." and "/"."""
     path = directory / "tiny_library-1.0.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         for name, text in MEMBERS.items():
@@ -74,7 +74,7 @@ def library_request(
     compiler: Compiler | None = None,
     **changes: Any,
 ) -> BuildRequest:
-    """A build that links it by the name "tiny"; `changes` are fields of the request."""
+    """Return a request for a build that links the library as "tiny"; `changes` are fields of the request."""
     compiler = compiler or observe_compiler((), os.environ)
     assert compiler is not None, "these tests need a C compiler"
     directory.mkdir(parents=True, exist_ok=True)

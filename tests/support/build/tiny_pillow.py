@@ -1,8 +1,8 @@
-"""A tiny Pillow, to run every stage of the build in a second: an sdist with a backend of its own.
+"""A tiny Pillow that runs every stage of a build within a second: an sdist with its own build backend.
 
-A fake at a boundary: its backend needs nothing from an index and compiles one file, but with the
-compiler, flags and options that it is given, and it speaks as Pillow's setup.py does. Everything
-else in these tests is real: pip, compiler, linker, auditwheel.
+It replaces only external inputs. The backend needs nothing from an index and compiles one file, but uses the given
+compiler, flags and options, and prints what Pillow's setup.py prints. Everything else is real: pip, compiler, linker,
+auditwheel.
 """
 
 import io
@@ -103,7 +103,7 @@ def tiny_recipe() -> Recipe:
 
 
 def tiny_sdist(directory: Path, *, override: str = "", message: str = "") -> Path:
-    """Make the sdist; `override` are flags that its backend adds against our will, or "die"."""
+    """Create the sdist; `override` are flags that its backend adds, or "die"."""
     members = {
         "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
         f'[project]\nname = "pillow-simd"\nversion = "{VERSION}"\n',
@@ -122,7 +122,7 @@ def tiny_sdist(directory: Path, *, override: str = "", message: str = "") -> Pat
 
 
 def tiny_request(directory: Path, sdist: Path, **changes: Any) -> BuildRequest:
-    """A request for the interpreter that runs the tests; `changes` are fields of the request or of its step."""
+    """Return a request for the interpreter that runs the tests; `changes` are fields of the request or of its step."""
     python = observe_interpreter(Path(sys.executable))
     compiler = observe_compiler((), os.environ)
     assert compiler is not None, "these tests need a C compiler"

@@ -1,15 +1,15 @@
-"""Waiting for py-rattler, which is asynchronous."""
+"""Runs coroutines of py-rattler."""
 
 import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_SETTLING = 0.05  # seconds: an interpreter that ends while threads of py-rattler are at work crashes now and then
+_SETTLING = 0.05  # seconds: an interpreter may crash if it exits while threads of py-rattler are active
 
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
-    """Run it to its end, and let its threads settle."""
+    """Run a coroutine to its end, and give its threads time to end."""
     return asyncio.run(_settled(work))
 
 

@@ -1,9 +1,9 @@
-"""A conda channel on this machine, built once: real Pythons, Pillows and image libraries, and small tools beside them.
+"""A local conda channel, built once: real Pythons, Pillows and image libraries, and small tools.
 
-`python` is the interpreter that runs the tests: a copy of its executable, and its standard library as symbolic links
-to files, so that an environment is its own base; what its modules share with Pillow's are libraries of the
-environment. `pytorch` and `cuda-cudart` are fakes: a marker, and dependencies for which a solver may want to change
-other packages.
+`python` is the interpreter that runs the tests: a copy of its executable, with its standard library as symbolic links
+to files, so that an environment is its own base. Libraries that its modules share with Pillow's are in the environment.
+`pytorch` and `cuda-cudart` are fakes: a marker file, and dependencies for which a solver may want to change other
+packages.
 """
 
 import os
@@ -39,7 +39,7 @@ from support.made_once import key_of, made_once
 
 PYTHON = ".".join(map(str, sys.version_info[:3]))
 EARLIER_PYTHON = f"{MINOR}.{sys.version_info.micro - 1}" if sys.version_info.micro else f"{PYTHON}rc1"
-"""An earlier Python by its name; its files are the same."""
+"""An earlier Python in name only; its files are the same."""
 
 _LEFT_OUT = {
     *("site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "tkinter", "internal"),
@@ -51,16 +51,16 @@ _ANY_PYTHON = "python >=3.8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CondaChannel:
-    """The channel, and what is in it.
+    """The channel and its versions.
 
     Attributes:
-        directory: where it is; it must not be changed.
-        python: version of the Python that an environment gets unasked.
-        earlier_python: one more, of the same minor version.
+        directory: its directory, which must not be changed.
+        python: version of the Python that an environment gets by default.
+        earlier_python: another version of the same minor version.
         pillow: version of the Pillow that tests install.
-        newer_pillow: version of a newer one, built alike.
-        old_pillow: version of one that is linked to IJG's libjpeg.
-        wheel: the official one that `pillow` is made of.
+        newer_pillow: a newer version, built in the same way.
+        old_pillow: a version that is linked with IJG's libjpeg.
+        wheel: the official wheel that `pillow` is made from.
     """
 
     directory: Path
@@ -73,15 +73,15 @@ class CondaChannel:
 
     @property
     def url(self) -> str:
-        """How conda is told of it."""
+        """The channel's URL."""
         return self.directory.as_uri()
 
 
 def conda_channel(cache: Path) -> CondaChannel:
-    """The channel, built where it is not there yet.
+    """Return the channel; build it if it does not exist.
 
     Args:
-        cache: fastinstall's, for what is fetched and what is made.
+        cache: fastinstall's cache, for downloads and for the channel.
     """
     modules = [Path(module.__file__ or "") for module in (conda_packages, conda_stack, conda_old_stack)]
     directory = cache / "testbed" / f"channel-{key_of(*modules, Path(__file__))}"
@@ -91,14 +91,14 @@ def conda_channel(cache: Path) -> CondaChannel:
 
 
 def local_channel(directory: Path, *packages: CondaPackage) -> str:
-    """A channel with a test's own packages; its URL."""
+    """Create a channel with a test's own packages, and return its URL."""
     for package in packages:
         package.write(directory)
     return index_channel(directory)
 
 
 def tool(name: str, release: str, *depends: str, requires: tuple[str, ...] = ()) -> CondaPackage:
-    """A pure Python package of one module with its dist-info; `requires` are distributions, for pip."""
+    """Return a pure Python package with one module and its dist-info; `requires` are requirements for pip."""
     module = f'"""Does nothing."""\n__version__ = "{release}"\n'
     return CondaPackage(
         name=name,
@@ -111,7 +111,7 @@ def tool(name: str, release: str, *depends: str, requires: tuple[str, ...] = ())
 
 
 def fake(name: str, release: str, *depends: str) -> CondaPackage:
-    """A package that has a name of weight, a marker that says so, and nothing else."""
+    """Return a package with a well-known name, a marker file, and nothing else."""
     marker = {f"share/fake/{name}.txt": text_entry(f"a fake {name} {release}\n")}
     return CondaPackage(name=name, version=release, build="h1234567_0", depends=depends, noarch="generic", files=marker)
 
@@ -167,7 +167,7 @@ def _python_files(scratch: Path) -> dict[str, Entry]:
 
 
 def _relinked(directory: Path, below: str, scratch: Path) -> dict[str, Entry]:
-    """The modules that pack and unpack, as conda's Python has them: with libraries of the environment."""
+    """Return the compression modules, linked with libraries of the environment as in conda's Python."""
     made = {}
     for module in (path for stem in ("zlib", "_lzma") for path in directory.glob(f"{stem}.*.so")):
         copied = Path(shutil.copy(module, scratch))
@@ -177,7 +177,7 @@ def _relinked(directory: Path, below: str, scratch: Path) -> dict[str, Entry]:
 
 
 def _links(root: Path, below: str) -> dict[str, Entry]:
-    """Links to the files of a tree: conda cannot link to directories."""
+    """Return links to all files of a tree, as conda cannot link to directories."""
     found = {}
     for directory, names, files in os.walk(root):
         names[:] = [name for name in names if name not in _LEFT_OUT and not name.startswith("config-")]
@@ -187,7 +187,7 @@ def _links(root: Path, below: str) -> dict[str, Entry]:
 
 
 def _is_wanted(path: Path) -> bool:
-    """Whether a file of the standard library is there; each costs time in each environment."""
+    """Return True if a file of the standard library is needed; each file costs time in each environment."""
     if "encodings" in path.parts[-3:-1] and not _ENCODINGS.match(path.name):
         return False
     return not path.name.startswith(("EXTERNALLY-MANAGED", "_test", "_xx", "xx")) and ".opt-" not in path.name

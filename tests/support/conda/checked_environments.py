@@ -1,6 +1,6 @@
-"""Conda environments to test checks with: as conda-forge gives them today, and with our packages.
+"""Facts of conda environments for tests of checks: as conda-forge installs them today, and with our packages.
 
-Not observed on any machine. Changes to the values of `builders`.
+They are not observed on a machine, but are changes to the values of `builders`.
 """
 
 import json
@@ -40,7 +40,7 @@ _BUNDLED = {
 
 
 def conda_facts() -> Facts:
-    """A conda environment with conda's own Pillow, linked to libraries of the environment, libjpeg-turbo among them."""
+    """Return the facts of an environment with conda's own Pillow, linked with the environment's libraries."""
     facts = stock_facts()
     text = json.dumps(encode(facts))
     for bundled, (name, soname) in _BUNDLED.items():
@@ -52,13 +52,13 @@ def conda_facts() -> Facts:
 
 
 def ours_in_conda_facts() -> Facts:
-    """A conda environment that fastinstall has set up by conda packages; `ours_in_conda_receipt()` goes with it."""
+    """Return the facts of an environment set up with our conda packages; see `ours_in_conda_receipt()`."""
     changes = _environment(OURS, "pillow-12.1.1+simd.v3.dist-info", GUARD)
     return changed(healthy_facts(), {**changes, "interpreter": _interpreter()})
 
 
 def ours_in_conda_receipt() -> Receipt:
-    """What the setup behind `ours_in_conda_facts()` left."""
+    """Return the receipt of the setup behind `ours_in_conda_facts()`."""
     stack = CondaStack(package=OURS, guard=GUARD, channel=CHANNEL)
     return changed(
         receipt(), {"environment": {"kind": "conda"}, "engine": CondaInstaller.CONDA.value, "conda": encode(stack)}

@@ -1,4 +1,4 @@
-"""Environments out of the local channel: by py-rattler, by a real conda, and as the classic recipe leaves them."""
+"""Environments from the local channel: created by py-rattler, by a real conda, and by the classic recipe of guides."""
 
 import json
 import re
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from rattler import PrefixRecord
 
 USUAL = ("python", "pip", "pillow=12.1.1", "imgtool", "puretool=1.0")
-"""What a user of conda-forge has: a Pillow on libjpeg-turbo, a tool that needs it, and one that does not."""
+"""Specs of a conda-forge user: a Pillow with libjpeg-turbo, a tool that needs it, and one that does not."""
 
 OLD = ("python", "pip", "pillow=9.5.0", "jpeg", "libtiff", "oldimgtool", "puretool=1.0")
-"""What a user of an old `defaults` has: a Pillow, and a libtiff, on IJG's libjpeg."""
+"""Specs of a user of the old `defaults`: a Pillow and a libtiff with IJG's libjpeg."""
 
 
 NewEnvironment = Callable[..., Path]
-"""`new_environment(prefix, *specs)`: an environment out of the local channel, made by py-rattler."""
+"""`new_environment(prefix, *specs)` creates an environment from the local channel, with py-rattler."""
 
 
 def rattler_environment(channels: str | Sequence[str], prefix: Path, specs: Sequence[str], packages: Path) -> Path:
-    """Make an environment, or bring one to what `specs` ask for, keeping what it has.
+    """Create an environment, or change one to match `specs` while keeping its other packages.
 
     Args:
-        channels: URLs, the most important one first.
-        prefix: where.
+        channels: URLs, by decreasing priority.
+        prefix: the environment's path.
         specs: as on conda's command line.
         packages: cache of unpacked packages, on the file system of the prefix.
     """
@@ -39,10 +39,10 @@ def rattler_environment(channels: str | Sequence[str], prefix: Path, specs: Sequ
 
 
 def conda_made(prefix: Path, specs: Sequence[str]) -> Path:
-    """Give an environment of py-rattler's what conda's own `create` leaves: its history, and hashes of its kind.
+    """Change an environment of py-rattler to what conda's `create` leaves: its history, and its kind of hashes.
 
-    conda's solver holds to what was asked for once, and reads it in the history, which py-rattler leaves empty. Of a
-    symbolic link py-rattler notes the hash of where it points to, which conda takes for that of a content.
+    conda's solver keeps to the specs in the history, which py-rattler leaves empty. For a symbolic link, py-rattler
+    records the hash of its target's path, which conda would take for a hash of content.
     """
     lines = (
         "==> 2026-01-02 03:04:05 <==",
@@ -62,25 +62,25 @@ def conda_made(prefix: Path, specs: Sequence[str]) -> Path:
 
 
 def installed(prefix: Path) -> "list[PrefixRecord]":
-    """The records of an environment, as py-rattler reads them."""
+    """Return the package records of an environment, as py-rattler reads them."""
     from rattler import PrefixRecord
 
     return [PrefixRecord.from_path(path) for path in sorted(prefix.glob("conda-meta/*.json"))]
 
 
 def builds(prefix: Path) -> dict[str, str]:
-    """What is installed: "13.0.0 py311h1234567_0" by name."""
+    """Return version and build by package name: "13.0.0 py311h1234567_0"."""
     return {record.name.normalized: f"{record.version} {record.build}" for record in installed(prefix)}
 
 
 def classic_recipe(conda: RealConda, prefix: Path, wheel: Path) -> list[Result]:
-    """What the guides say, word for word but for the paths; what comes of each command.
+    """Run the commands of guides, unchanged except for paths, and return their results.
 
-    conda 24.7 takes away what is there of the names in the first command; later ones fail for a name that is not
-    there, and take away nothing. People go on.
+    conda 24.7 removes the packages named in the first command that are installed. Later commands fail at a name that is
+    not installed and remove nothing, but users continue.
 
     Args:
-        wheel: of Pillow-SIMD, since compiling one is not what is told here.
+        wheel: a wheel of Pillow-SIMD, which replaces the guides' compilation.
     """
     pip = (prefix / "bin/python", "-m", "pip", "--disable-pip-version-check")
     into = ("--yes", "--quiet", "--prefix", prefix)
@@ -94,7 +94,7 @@ def classic_recipe(conda: RealConda, prefix: Path, wheel: Path) -> list[Result]:
 
 
 def simd_wheel(official: Path, directory: Path, *, name: str = "pillow-simd") -> Path:
-    """Pillow's wheel under the name of the fork: a stand-in, whose core is Pillow's."""
+    """Return a stand-in for the fork's wheel: Pillow's own wheel under the fork's name."""
     old, other = "pillow-", f"{name.replace('-', '_')}-"
     made = directory / official.name.replace(old, other, 1)
     with zipfile.ZipFile(official) as archive, zipfile.ZipFile(made, "w") as written:

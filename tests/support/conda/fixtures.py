@@ -1,4 +1,4 @@
-"""A plugin of pytest for the files that name it in `pytest_plugins`: conda's channel, engines and environments."""
+"""A pytest plugin, for files that name it in `pytest_plugins`: conda's channel, engines and environments."""
 
 import os
 import shutil
@@ -15,14 +15,14 @@ from support.sandbox import NewSandbox
 
 @pytest.fixture(scope="session")
 def channel(shared_cache: Path) -> CondaChannel:
-    """The local channel."""
+    """Return the local channel."""
     require_system(shutil.which("gcc"), "gcc")
     return conda_channel(shared_cache)
 
 
 @pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """py-rattler's cache of packages."""
+    """Yield py-rattler's package cache."""
     directory = tmp_path_factory.mktemp("unpacked")
     yield directory
     shutil.rmtree(directory)
@@ -30,13 +30,13 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def new_environment(channel: CondaChannel, unpacked: Path) -> NewEnvironment:
-    """Makes environments."""
+    """Return a function that creates environments (`NewEnvironment`)."""
     return lambda prefix, *specs: rattler_environment(channel.url, prefix, specs, unpacked)
 
 
 @pytest.fixture(scope="session")
 def conda_environment(new_environment: NewEnvironment) -> NewEnvironment:
-    """Makes environments as conda leaves them; it is py-rattler that makes them, in a tenth of conda's time."""
+    """Return a function that creates environments as conda does, but with py-rattler, in a tenth of the time."""
     return lambda prefix, *specs: conda_made(new_environment(prefix, *specs), specs)
 
 
@@ -44,7 +44,7 @@ def conda_environment(new_environment: NewEnvironment) -> NewEnvironment:
 def conda(
     request: pytest.FixtureRequest, channel: CondaChannel, new_sandbox: NewSandbox, shared_cache: Path
 ) -> Iterator[RealConda]:
-    """A real conda that knows the local channel: 24.7.1, and the one that CONDA_EXE names, where it does."""
+    """Yield a real conda with the local channel: version 24.7.1, and the one that CONDA_EXE names, if set."""
     with new_sandbox() as sandbox:
         root = sandbox.root / "conda"
         root.mkdir()

@@ -1,7 +1,7 @@
-"""A conda environment in miniature, and an engine that changes it; for what the journal does about engines.
+"""A miniature conda environment, and a fake engine that changes it, for tests of the journal.
 
-The engine is a fake: no package is fetched or unpacked. It does on disk what conda does, in conda's order, so that a
-process can be killed at each of its steps. Real engines stand in test_conda_changes.py.
+No package is downloaded or unpacked. The engine changes the disk as conda does, in conda's order, so that a process can
+be killed at each step. Real engines are tested in test_conda_changes.py.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _FIRST_REVISION = "==> 2026-11-20 10:00:00 <==\n+jpeg-9e-0\n+turbo-2.0-0\n"
 
 
 def package(name: str, version: str = "1.0") -> CondaPackage:
-    """A package without a file of its own; what it brings stands in CONTENTS."""
+    """Return a package; CONTENTS has its files."""
     return CondaPackage(name=name, version=version, build="0")
 
 
@@ -56,7 +56,7 @@ REPLACED = CondaChange(linked=(NEW,), unlinked=(OLD, JPEG))
 
 
 def make_conda_environment(prefix: Path) -> JournalStore:
-    """jpeg and turbo are installed, and jpeg came last: their common files are its."""
+    """Create an environment with `turbo`, and then `jpeg`, which owns the files that both contain."""
     write_tree(prefix, {HISTORY: _FIRST_REVISION, "conda-meta/pinned": "python 3.11.*\n", "bin/python": "python"})
     write_tree(prefix / SITE, {"imageio.py": "imageio", "__pycache__/turbo.cpython-311.pyc": "bytecode of 2"})
     engine = FakeEngine(silent=True)
@@ -71,13 +71,13 @@ def make_conda_environment(prefix: Path) -> JournalStore:
 
 @dataclass(kw_only=True)
 class FakeEngine:
-    """Links and unlinks as conda does: parks what goes under another name, and removes it when all else is done.
+    """Links and unlinks packages as conda does: it renames removed files first, and deletes them at the end.
 
     Attributes:
-        contents_of: what packages bring, by their dist.
-        silent: do not write a history.
-        extra: a package that it brings although nobody requested it.
-        fails: end with an error, halfway.
+        contents_of: contents of packages, by their dist.
+        silent: whether to write no history.
+        extra: a package to link although it was not requested.
+        fails: whether to fail halfway.
     """
 
     contents_of: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: CONTENTS)
@@ -88,12 +88,12 @@ class FakeEngine:
     description: str = "a fake of conda"
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """The paths."""
+        """Return the paths of a package."""
         assert python == ""
         return tuple(self.contents_of[package.dist])
 
     def change(self, prefix: Path, change: CondaChange) -> None:
-        """Unlink, link, write the history, clean up."""
+        """Unlink, link, write the history, and clean up."""
         (prefix / ".condatmp").mkdir()
         _write(prefix / ".tmp.index.json.1a2b3c4d", "whether links can be made")
         (prefix / ".tmp.index.json.1a2b3c4d").unlink()
@@ -111,7 +111,7 @@ class FakeEngine:
         (prefix / ".condatmp").rmdir()
 
     def bring(self, prefix: Path, package: CondaPackage) -> None:
-        """Link one package, over whatever is there."""
+        """Link one package, replacing existing files."""
         for path, text in self.contents_of[package.dist].items():
             live = prefix / path
             _make_parents(live)
@@ -142,20 +142,20 @@ class FakeEngine:
             history.write("\n".join(("==> 2026-11-21 10:00:00 <==", *lines, "")))
 
     def preview(self, request: CondaRequest) -> CondaChange:
-        """Not of this fake."""
+        """Fail: this fake has no preview."""
         raise NotImplementedError
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
-        """Not of this fake."""
+        """Fail: this fake links only in `change`."""
         raise NotImplementedError
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
-        """Not of this fake."""
+        """Fail: this fake creates no environment."""
         raise NotImplementedError
 
 
 def open_in(store: JournalStore, stamp: Stamp = FIRST) -> Transaction:
-    """A transaction with nothing done yet."""
+    """Begin a transaction."""
     (store.prefix / SITE).mkdir(parents=True, exist_ok=True)
     return begin(store, {"verb": "setup"}, site_packages=store.prefix / SITE, stamp=stamp)
 
@@ -163,13 +163,13 @@ def open_in(store: JournalStore, stamp: Stamp = FIRST) -> Transaction:
 def change_in(
     store: JournalStore, transaction: Transaction, engine: FakeEngine, change: CondaChange = REPLACED
 ) -> None:
-    """Have the engine do it."""
+    """Change packages with the engine in a transaction."""
     step = ChangeCondaPackages(engine=CondaInstaller.CONDA, change=change, reason="to test it")
     change_conda_packages(step.change, engine, transaction, store.prefix)
 
 
 def change_and_commit(store: JournalStore, change: CondaChange = REPLACED, stamp: Stamp = FIRST) -> None:
-    """A whole transaction that consists of one stretch."""
+    """Run a whole transaction with one change of packages."""
     with open_in(store, stamp) as transaction:
         change_in(store, transaction, FakeEngine(), change)
         transaction.commit(receipt_of(stamp))
@@ -182,7 +182,7 @@ def _said(text: str) -> dict[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """By calls that the tests count."""
+    """Write a file by calls that the tests count."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         os.write(descriptor, text.encode())
@@ -204,7 +204,7 @@ def _remove_empty_parents(path: Path, prefix: Path) -> None:
 
 
 def change_of_all_kinds(store: JournalStore, transaction: Transaction) -> None:
-    """A library of ours comes in, the engine replaces it with others, ours takes its place again, and text is added."""
+    """Move a library in, replace packages by the engine, move another library in, and append text."""
     write_tree(transaction.stage, {"one": "first", "two": "second", "script": "script"})
     transaction.perform((Move(kind=MoveKind.EXCHANGE, live="lib/libjpeg.so", kept="stage/one"),))
     change_in(store, transaction, FakeEngine())

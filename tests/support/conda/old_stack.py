@@ -1,6 +1,6 @@
-"""Pillow and its image libraries as `defaults` had them once, for the local channel: all of them on IJG's libjpeg.
+"""Pillow and its image libraries as `defaults` once had them, for the local channel: all linked with IJG's libjpeg.
 
-The Pillow is compiled of its source against IJG's library; of the libtiff see `_of_ijg`.
+Pillow is compiled from source against IJG's library; for the libtiff see `_of_ijg`.
 """
 
 import re
@@ -28,12 +28,12 @@ _VER_FLG_WEAK, _WEAK_FUNCTION = 2, 0x22  # elf.h: VER_FLG_WEAK; STB_WEAK << 4 | 
 
 
 def old_packages(cache: Path, scratch: Path, of_today: Linked) -> tuple[CondaPackage, ...]:
-    """IJG's libjpeg under the names that libjpeg-turbo's files have too, a libtiff, and a Pillow.
+    """Return packages of IJG's libjpeg, with files named as in libjpeg-turbo, of a libtiff, and of a Pillow.
 
     Args:
-        cache: fastinstall's, for what is fetched.
-        scratch: for what is made; needed until the packages are written.
-        of_today: whose libtiff is taken.
+        cache: fastinstall's cache, for downloads.
+        scratch: a directory for built files, needed until the packages are written.
+        of_today: libraries whose libtiff is used.
     """
     jpegs = jpeg_libraries(cache, scratch / "jpegs")
     (of_turbo,) = of_today.named("libtiff").values()
@@ -55,7 +55,7 @@ def old_packages(cache: Path, scratch: Path, of_today: Linked) -> tuple[CondaPac
 
 
 def _of_ijg(tiff: Path, made: Path) -> Path:
-    """Today's libtiff, made to ask for IJG's libjpeg: it packs JPEG into no TIFF, its structures being the other's."""
+    """Link today's libtiff with IJG's libjpeg; it cannot read or write JPEG in TIFF, as the structures differ."""
     shutil.copy(tiff, made)
     undefined = subprocess.run(("nm", "-D", "--undefined-only", made), capture_output=True, text=True, check=True)
     symbols = re.findall(r"\b(jpeg_\w+)@", undefined.stdout)
@@ -66,30 +66,30 @@ def _of_ijg(tiff: Path, made: Path) -> Path:
 
 
 def _weaken(library: Path, soname: str) -> None:
-    """Let the versions that it asks of another be missing, and the functions for samples of 12 bits."""
+    """Make symbol versions of another library optional, and functions for 12-bit samples weak."""
     content = bytearray(library.read_bytes())
     with library.open("rb") as stream:
         file: Any = ELFFile(stream)
         versions, symbols = map(file.get_section_by_name, (".gnu.version_r", ".dynsym"))
         needed = [aux for need, found in versions.iter_versions() if need.name == soname for aux in found]
-        for aux in needed:  # Elf64_Vernaux: the flags follow the hash
+        for aux in needed:  # in Elf64_Vernaux, the flags follow the hash
             place = content.index(struct.pack("<I", aux["vna_hash"]), versions["sh_offset"])
             struct.pack_into("<H", content, place + 4, _VER_FLG_WEAK)
-        for number, symbol in enumerate(symbols.iter_symbols()):  # Elf64_Sym: binding and kind follow the name
+        for number, symbol in enumerate(symbols.iter_symbols()):  # in Elf64_Sym, binding and type follow the name
             if symbol.name.startswith("jpeg12_"):
                 content[symbols["sh_offset"] + number * symbols["sh_entsize"] + 4] = _WEAK_FUNCTION
     library.write_bytes(content)
 
 
 def _pillow(cache: Path, directory: Path, jpegs: JpegLibraries, tiff: Path) -> dict[str, Entry]:
-    """The core and two modules that need no library; the others are left out, as a lean build leaves them."""
+    """Build the core and two modules that need no library, and omit the others, as a minimal build does."""
     sdist = f"Pillow-{OLD_PILLOW}.tar.gz"
     source = pillow_source(fetched(cache, sdist)[sdist], directory, "-O0")
     made = source.directory / "src/PIL"
     files = [path for path in made.parent.rglob("*.c") if path.stem in _DEPENDENT]
     features = (f"-I{jpegs.headers}", "-DHAVE_LIBJPEG", "-DHAVE_LIBTIFF")
     objects = compile_all(files, source.directory / "dependent", *features, *source.flags)
-    others = [path for path in source.objects if path.stem != "Except"]  # the core defines what is in it
+    others = [path for path in source.objects if path.stem != "Except"]  # the core itself defines its functions
     search = ("-Wl,--disable-new-dtags", f"-Wl,-rpath,{LIKE_CONDA}")
     gcc("-shared", "-o", made / f"_imaging{SUFFIX}", *objects, *others, jpegs.ijg9, tiff, "-lz", *search)
     for name in ("_imagingmath", "_imagingmorph"):

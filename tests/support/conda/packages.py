@@ -1,6 +1,6 @@
-"""Real `.conda` packages, made of given files as conda-build makes them.
+"""Writes real `.conda` packages from given files, in the format of conda-build.
 
-Not a builder: nothing is compiled or found out here; what a package says and carries is told by the caller.
+Nothing is compiled or detected: the caller provides all files and metadata.
 """
 
 import hashlib
@@ -18,23 +18,23 @@ from typing import Any
 from conda_package_streaming.create import conda_builder
 
 PLACEHOLDER = "/opt/placeholder".ljust(255, "_")
-"""What stands for the prefix in files that need its path."""
+"""Represents the prefix in files that contain its path."""
 
 SUBDIRS = ("linux-64", "noarch")
-_MOMENT = 1_700_000_000  # seconds: what is packed twice is the same
+_MOMENT = 1_700_000_000  # seconds; a fixed time, so that equal inputs give equal packages
 _LEVEL = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One file of a package: `data`, or a copy of `source`, or a symbolic link.
+    """One file of a package: `data`, a copy of `source`, or a symbolic link.
 
     Attributes:
         data: its content.
-        source: where its content is read.
-        link: what it points to.
+        source: file with its content.
+        link: target of the symbolic link.
         mode: its permissions.
-        prefixed: "text" or "binary" where PLACEHOLDER stands in it for the prefix.
+        prefixed: "text" or "binary" if it contains PLACEHOLDER; None otherwise.
     """
 
     data: bytes = b""
@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def content(self) -> bytes:
-        """What is in the file, or in what an absolute link points to."""
+        """The content of the file, or of an absolute link's target."""
         source = self.source or (Path(self.link) if self.link and Path(self.link).is_absolute() else None)
         return source.read_bytes() if source else self.data
 
@@ -55,11 +55,11 @@ Entries = Mapping[str, Entry]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CondaPackage:
-    """A package to be made.
+    """A package to write.
 
     Attributes:
-        noarch: "python" or "generic"; None for one of this machine's kind. The modules of a "python" package lie below
-            `site-packages/`, and are put where the Python of an environment wants them.
+        noarch: "python" or "generic"; None for a package for this platform. Modules of a "python" package are in
+            `site-packages/`, and are installed where the environment's Python expects them.
         entry_points: of a noarch Python package: "pip = pip._internal.cli.main:main".
     """
 
@@ -75,16 +75,16 @@ class CondaPackage:
 
     @property
     def stem(self) -> str:
-        """Its file name, without the suffix."""
+        """Its file name without the suffix."""
         return f"{self.name}-{self.version}-{self.build}"
 
     @property
     def subdir(self) -> str:
-        """Where it lies in a channel."""
+        """Its directory in a channel."""
         return "noarch" if self.noarch else "linux-64"
 
     def write(self, channel: Path) -> Path:
-        """Pack it into a channel, which has to be indexed after."""
+        """Write the package into a channel, which must be indexed afterwards."""
         directory = channel / self.subdir
         directory.mkdir(parents=True, exist_ok=True)
         with conda_builder(self.stem, directory, compression_level=_LEVEL) as archive:
@@ -106,7 +106,7 @@ class CondaPackage:
         return {**made, "info/files": text_entry("".join(f"{path}\n" for path in sorted(self.files)))}
 
     def _described(self, path: str) -> dict[str, Any]:
-        """Its line in info/paths.json; of a link, the content counts that is found by it."""
+        """Return its entry in info/paths.json; for a link, size and hash are those of the target."""
         entry = self.files[path]
         content = self._followed(path).content
         kind = "hardlink" if entry.link is None else "softlink"
@@ -137,7 +137,7 @@ class CondaPackage:
 
 
 def index_channel(channel: Path) -> str:
-    """Write the repodata of a channel, after packages were put in or taken away.
+    """Write the repodata of a channel, after packages were added or removed.
 
     Returns:
         The channel's URL.
@@ -152,17 +152,17 @@ def index_channel(channel: Path) -> str:
 
 
 def text_entry(text: str, *, mode: int = 0o644) -> Entry:
-    """A file with this text; one that has PLACEHOLDER in it gets the prefix there."""
+    """Return a file with this text; if it contains PLACEHOLDER, conda replaces that by the prefix."""
     return Entry(data=text.encode(), mode=mode, prefixed="text" if PLACEHOLDER in text else None)
 
 
 def tree_entries(root: Path, below: str = "") -> dict[str, Entry]:
-    """What lies below a directory, with symbolic links as they are and without bytecode; `below` ends with "/"."""
+    """Return all files in a directory, with symbolic links but without bytecode; `below` ends with "/"."""
     return {f"{below}{path.relative_to(root).as_posix()}": _entry_of(path) for path in _files(root)}
 
 
 def wheel_entries(wheel: Path, site: str = "site-packages/") -> dict[str, Entry]:
-    """The files of a wheel without data directories, with the INSTALLER that conda-build leaves."""
+    """Return the files of a wheel without data directories, and the INSTALLER file that conda-build adds."""
     with zipfile.ZipFile(wheel) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
         found = {f"{site}{name}": Entry(data=archive.read(name)) for name in names}
@@ -171,7 +171,7 @@ def wheel_entries(wheel: Path, site: str = "site-packages/") -> dict[str, Entry]
 
 
 def wheel_scripts(wheel: Path) -> tuple[str, ...]:
-    """The console scripts of a wheel, as `entry_points` wants them."""
+    """Return the console scripts of a wheel in the form of `entry_points`."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt"))
         parser = ConfigParser(delimiters=("=",))
@@ -180,7 +180,7 @@ def wheel_scripts(wheel: Path) -> tuple[str, ...]:
 
 
 def metadata_entries(name: str, version: str, *, requires: Iterable[str] = ()) -> dict[str, Entry]:
-    """The dist-info of a distribution that conda installed in `site-packages/`."""
+    """Return the dist-info of a distribution that conda installs in `site-packages/`."""
     needs = [f"Requires-Dist: {line}" for line in requires]
     metadata = "\n".join(["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *needs, ""])
     directory = f"site-packages/{name}-{version}.dist-info"

@@ -1,6 +1,6 @@
-"""A stack in conda packages without a build: the official wheel under our label, packed as a build's wheel is.
+"""A stack as conda packages without a build: the official wheel with our label, packed as a built wheel is.
 
-What is packed does not depend on what is in the core; that is the business of the tests of the build.
+Packing does not depend on the content of the core, which the tests of the build cover.
 """
 
 import sys
@@ -26,13 +26,13 @@ from fastinstall.wheelbuild.wheel_files import label_tree, pack_wheel, read_whee
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedStack:
-    """A channel with the stack and its guard.
+    """A channel with the stack and its guard package.
 
     Attributes:
         channel: its directory.
-        wheel: what the stack was made of.
-        package: the stack.
-        guard: what keeps it.
+        wheel: the wheel that the stack was packed from.
+        package: the stack's package.
+        guard: the guard's package.
     """
 
     channel: Path
@@ -42,18 +42,18 @@ class PackedStack:
 
     @property
     def url(self) -> str:
-        """How conda is told of the channel."""
+        """The channel's URL."""
         return self.channel.as_uri()
 
 
 @cache
 def interpreter() -> Interpreter:
-    """The Python that runs the tests, which is the one of the local channel."""
+    """Return the Python that runs the tests, which is also in the local channel."""
     return observe_interpreter(Path(sys.executable))
 
 
 def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -> Path:
-    """An official wheel that says of itself what a wheel of ours says."""
+    """Return an official wheel whose metadata is that of our wheels."""
     tree = directory / "tree"
     unpack_wheel(official, tree)
     version = f"{official.name.split('-')[1]}+{label}"
@@ -72,7 +72,7 @@ def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -
 
 
 def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
-    """What would be planned for such a wheel."""
+    """Return the package that would be planned for a stack's wheel."""
     step = Build(
         recipe="pillow-fast",
         source=None,
@@ -91,7 +91,7 @@ def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
 
 
 def packed_stack(wheel: Path, channel: Path, *levels: str) -> PackedStack:
-    """Pack it into a channel, and index that."""
+    """Pack a stack and its guard into a channel, and index the channel."""
     package = pack_stack(wheel, planned(wheel, *levels), interpreter(), channel)
     guard = pack_guard(plan_guard_package(package, channel), channel)
     write_repodata(channel)

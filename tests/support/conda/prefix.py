@@ -1,8 +1,7 @@
-"""Environments in conda's layout and format, made without conda.
+"""Environments with conda's layout and records, created without conda.
 
-A copied interpreter with its standard library beside it, shared libraries in `lib`, and a record of each package in
-`conda-meta`. The libraries are those that the wheels of Pillow and torchvision bring, under the names that conda
-gives them.
+They have a copied interpreter with its standard library, shared libraries in `lib`, and a record of each package in
+`conda-meta`. The libraries come from the wheels of Pillow and torchvision, under the names that conda uses.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ _MINOR = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def conda_prefix(sandbox: Sandbox, base: Path, name: str) -> Venv:
-    """An environment with a Python and nothing else; `base` is the interpreter that it is made of."""
+    """Create an environment with only a Python, copied from the interpreter `base`."""
     require_plain_python()
     prefix = sandbox.root / name
     library = prefix / "lib" / _MINOR
@@ -39,7 +38,7 @@ def conda_prefix(sandbox: Sandbox, base: Path, name: str) -> Venv:
 
 
 def add_package(prefix: Path, name: str, version: str, files: Iterable[Path]) -> None:
-    """Record a package as conda does."""
+    """Write the record of a package as conda does."""
     paths = sorted(path.relative_to(prefix).as_posix() for path in files)
     entries = [{"_path": path, "path_type": "hardlink", "sha256_in_prefix": _digest(prefix / path)} for path in paths]
     document = {
@@ -59,7 +58,7 @@ def add_package(prefix: Path, name: str, version: str, files: Iterable[Path]) ->
 
 
 def add_pillow(venv: Venv, version: str) -> None:
-    """Install Pillow's wheel and turn it into what conda's package of it is: its libraries are the environment's."""
+    """Install Pillow's wheel, and change it to conda's form, in which its libraries belong to the environment."""
     done = venv.uv("install", "--link-mode", "copy", "--no-deps", f"pillow=={version}")
     assert done.exit_code == 0, done.text
     site, library = venv.site_packages, venv.prefix / "lib"
@@ -81,7 +80,7 @@ def add_pillow(venv: Venv, version: str) -> None:
 
 
 def _rewrite(site: Path, metadata: Path) -> None:
-    """RECORD and INSTALLER as conda-build leaves them."""
+    """Change RECORD and INSTALLER to what conda-build writes."""
     (metadata / "INSTALLER").write_text("conda\n")
     lines = (metadata / "RECORD").read_text().splitlines()
     kept = [line for line in lines if not line.startswith("pillow.libs/")]
@@ -95,5 +94,5 @@ def _digest(path: Path) -> str:
 
 
 def _members(directory: Path) -> Iterator[Path]:
-    """The files below a directory."""
+    """Yield the files below a directory."""
     return (path for path in directory.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""The packages by which conda-forge tells apart CPU levels, as a channel of the tests has them."""
+"""The packages with which conda-forge distinguishes CPU levels, for the tests' channel."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 
 def processors() -> Iterator[CondaPackage]:
-    """A `_x86_64-microarch-level` for every CPU that has a level, with its highest."""
+    """Yield a `_x86_64-microarch-level` for every CPU with a level, with its highest level."""
     highest = {name: level[-1] for level, names in find_microarchitectures(LEVELS).items() for name in names}
     for name, number in highest.items():
         yield CondaPackage(

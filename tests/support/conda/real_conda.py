@@ -1,8 +1,8 @@
-"""A real conda for tests: 24.7.1 with its classic solver, which conda-lock's wheel carries whole.
+"""A real conda for tests: 24.7.1 with its classic solver, taken from conda-lock's wheel.
 
-The package index has no conda of its own. conda-lock's copy is put into a virtual environment under its own name;
-conda-lock itself, which would be imported with it, is emptied. CONDA_EXE of the person who runs the tests may name a
-further one. Neither reads that person's settings, and neither reaches a network.
+The package index has no conda. conda-lock's copy is put into a virtual environment under its own name; conda-lock
+itself, which would be imported with it, is emptied. CONDA_EXE may name a second conda, of the person who runs the
+tests. Neither reads that person's settings or uses a network.
 """
 
 import os
@@ -22,7 +22,7 @@ REQUIREMENTS = (
     *("archspec==0.2.7", "boltons==26.2.0", "conda-package-handling==2.6.0", "conda-package-streaming==0.13.0"),
     *("distro==1.9.0", "frozendict==2.5.1", "jsonpatch==1.47", "packaging==26.3", "platformdirs==4.14.7"),
     *("pluggy==1.7.0", "pycosat==0.6.6", "requests==2.34.2", "ruamel.yaml==0.19.1", "tqdm==4.70.1"),
-    *("pyyaml==6.0.3",),  # which fastinstall needs, whose checkout its plugin runs from
+    *("pyyaml==6.0.3",),  # the plugin runs fastinstall from the checkout, which needs it
     *("truststore==0.10.5", "zstandard==0.25.0"),
 )
 CONDA_LOCK = "conda-lock==4.0.3"
@@ -42,13 +42,13 @@ auto_update_conda: false
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealConda:
-    """A conda, its settings, and the channels that it is to know.
+    """A conda with its settings and channels.
 
     Attributes:
-        executable: what CONDA_EXE may name.
-        python: what CONDA_PYTHON_EXE may name: the interpreter of its base environment.
-        root: directory with its settings, packages and named environments; on the file system of the prefixes.
-        base: variables that everything needs that runs in tests.
+        executable: a value for CONDA_EXE.
+        python: a value for CONDA_PYTHON_EXE: the interpreter of its base environment.
+        root: directory with its settings, packages and named environments, on the file system of the prefixes.
+        base: environment variables that all commands of tests need.
     """
 
     executable: Path
@@ -58,54 +58,54 @@ class RealConda:
 
     @property
     def version(self) -> str:
-        """Its own."""
+        """The version of this conda."""
         return _version(self.executable)
 
     @property
     def base_prefix(self) -> Path:
-        """Its base environment."""
+        """The prefix of its base environment."""
         return self.python.parents[1]
 
     def configured(self, *channels: str) -> "RealConda":
-        """The same with these channels, by their URLs; for a test it is made with a root of its own."""
+        """Write these channels, given by URL, into its settings, and return it."""
         (self.root / "condarc").write_text(_SETTINGS.format(root=self.root, channels=", ".join(channels)))
         return self
 
     def at(self, root: Path, *channels: str) -> "RealConda":
-        """The same with settings, packages and environments elsewhere."""
+        """Return this conda with settings, packages and environments in another directory."""
         root.mkdir(parents=True, exist_ok=True)
         return replace(self, root=root).configured(*channels)
 
     @property
     def variables(self) -> dict[str, str]:
-        """Those of somebody who uses this conda, and has no environment activated."""
+        """The variables of a person who uses this conda and has no environment activated."""
         own = {"CONDARC": self.root / "condarc", "CONDA_EXE": self.executable, "CONDA_PYTHON_EXE": self.python}
         return {**self.base, **{name: str(path) for name, path in own.items()}}
 
     def activated(self, prefix: Path) -> dict[str, str]:
-        """The same with an environment activated."""
+        """Return the variables of a person who has an environment activated."""
         path = f"{prefix}/bin{os.pathsep}{self.variables['PATH']}"
         own = {"CONDA_PREFIX": str(prefix), "CONDA_DEFAULT_ENV": str(prefix), "CONDA_SHLVL": "1", "PATH": path}
         return {**self.variables, **own}
 
     def run(self, *words: str | Path, changes: Mapping[str, str] | None = None) -> Result:
-        """Run it to its end."""
+        """Run a conda command."""
         return run((self.executable, *words), {**self.variables, **(changes or {})}, directory=self.root)
 
     def create(self, prefix: Path, *specs: str) -> Path:
-        """Make an environment, which has to work."""
+        """Create an environment; fail if conda fails."""
         return self._done(prefix, "create", *specs)
 
     def install(self, prefix: Path, *words: str) -> Path:
-        """Install into an environment, which has to work; `words` may be options."""
+        """Install into an environment; fail if conda fails. `words` may be options."""
         return self._done(prefix, "install", *words)
 
     def remove(self, prefix: Path, *words: str) -> Path:
-        """Remove from an environment, which has to work; `words` may be options: "--force"."""
+        """Remove from an environment; fail if conda fails. `words` may be options: "--force"."""
         return self._done(prefix, "remove", *words)
 
     def list(self, prefix: Path) -> dict[str, dict[str, Any]]:
-        """What it says is there, by name."""
+        """Return the output of `conda list`, by name."""
         done = self.run("list", "--json", "--prefix", prefix)
         assert done.exit_code == 0, done.text
         return {record["name"]: record for record in done.document}
@@ -118,18 +118,18 @@ class RealConda:
 
 @cache
 def _version(executable: Path) -> str:
-    """What it says of itself, asked once: the half second of its start counts where many tests name it."""
+    """Return the version that a conda reports; cached, as its start takes half a second."""
     variables = {"PATH": os.environ["PATH"], "HOME": os.devnull}
     return run((executable, "--version"), variables).stdout.split()[-1]
 
 
 def vendored_conda(cache: Path, root: Path, base: Mapping[str, str]) -> RealConda:
-    """conda 24.7.1, without channels.
+    """Return conda 24.7.1, without channels.
 
     Args:
-        cache: fastinstall's, for the environment that it lies in.
-        root: a directory of the caller's, see `RealConda`.
-        base: variables, see there.
+        cache: fastinstall's cache, which keeps conda's environment.
+        root: a directory of the caller; see `RealConda`.
+        base: environment variables; see `RealConda`.
     """
     directory = cache / "testbed" / f"conda-{key_of(CONDA_LOCK, *REQUIREMENTS, getsource(_make), getsource(_expose))}"
     made = made_once(directory, lambda place: _make(place, base))
@@ -138,19 +138,19 @@ def vendored_conda(cache: Path, root: Path, base: Mapping[str, str]) -> RealCond
 
 
 def own_conda(root: Path, base: Mapping[str, str]) -> RealConda:
-    """The conda that CONDA_EXE names; see `vendored_conda`."""
+    """Return the conda that CONDA_EXE names; see `vendored_conda`."""
     executable = Path(os.environ["CONDA_EXE"])
     python = executable.resolve().parents[1] / "bin/python"
     return RealConda(executable=executable, python=python, root=root, base=base).configured()
 
 
 def plugged(conda: RealConda, directory: Path, entry_point: str) -> dict[str, str]:
-    """Variables with which this conda finds a plugin of the checkout: "fastinstall = fastinstall.conda_plugin".
+    """Return variables with which conda loads a plugin from the checkout: "fastinstall = fastinstall.conda_plugin".
 
     Args:
-        conda: whose interpreter has to be able to run fastinstall.
-        directory: for the metadata of the plugin.
-        entry_point: of the group `conda`.
+        conda: a conda whose interpreter can run fastinstall.
+        directory: receives the metadata of the plugin.
+        entry_point: an entry point of the group `conda`.
     """
     information = directory / "plugin_of_the_test-1.0.dist-info"
     information.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def plugged(conda: RealConda, directory: Path, entry_point: str) -> dict[str, st
 
 
 def _make(directory: Path, base: Mapping[str, str]) -> None:
-    """Make the virtual environment of conda: its base environment."""
+    """Create conda's virtual environment, which is its base environment."""
     python = directory / "bin/python"
     commands = (
         (UV, "venv", "--quiet", "--no-project", "--allow-existing", "--python", _interpreter().executable, directory),
@@ -180,7 +180,7 @@ def _make(directory: Path, base: Mapping[str, str]) -> None:
 
 
 def _interpreter() -> Python:
-    """One that this conda runs on: logging lost in Python 3.13 what it uses."""
+    """Return an interpreter that can run this conda: Python 3.13 removed functions of logging that it uses."""
     candidates = (running(), *(python for python in at_hand() if python.version >= (3, 11)))
     found = next((python for python in candidates if python.version < (3, 13)), None)
     require_system(found, "Python 3.11 or 3.12, which conda 24.7.1 runs on,")
@@ -189,7 +189,7 @@ def _interpreter() -> Python:
 
 
 def _expose(site: Path) -> None:
-    """Give conda its own name, and leave nothing of conda-lock that is imported or plugged in."""
+    """Make conda importable by its own name, and empty the parts of conda-lock that would be imported or plugged in."""
     (site / "conda").symlink_to("conda_lock/_vendor/conda")
     (site / "conda_lock/__init__.py").write_text("")
     (metadata,) = site.glob("conda_lock-*.dist-info")

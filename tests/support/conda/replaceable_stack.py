@@ -1,7 +1,7 @@
-"""A channel of tiny packages around a stack of ours, and environments with it as a setup leaves them.
+"""A channel of tiny packages around a stack of ours, and environments in their state after a setup.
 
-Not the real stack: its PIL does nothing. What conda's plugin looks at is real, and made by the project's own code: the
-records of conda, and a receipt.
+Its PIL does nothing. The files that conda's plugin reads are real, and written by the project's own code: conda's
+records, and a receipt.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ CORE = f"{_SITE}/PIL/_imaging.cpython-{sys.version_info.major}{sys.version_info.
 OURS = "simd_v2v3_py311_0"
 STOCK = "py311h1234567_0"
 _PROCESSOR = '__archspec ==1[build="^.*$|^1$|^.*$"]'
-"""What a stack of ours requires, here for a processor of any kind."""
+"""Requirement of a stack of ours on the processor, which any processor meets here."""
 SCRIPTS = tuple(f"etc/conda/activate.d/fastinstall.{suffix}" for suffix in ("fish", "sh"))
 GUARD = CondaPackage(
     name="fastinstall-guard",
@@ -38,10 +38,10 @@ GUARD = CondaPackage(
 
 
 def swappable_channel(directory: Path) -> str:
-    """Write the channel: Pillow of ours, later ones, what requires them, and what has nothing to do with it.
+    """Write the channel: our Pillow, later ones, packages that require it, and an unrelated package.
 
     Returns:
-        Its URL.
+        The channel's URL.
     """
     packages = (
         _pillow("12.1.1", OURS, b"\x7fELF core with SIMD kernels", stack=STACK, depends=(_PROCESSOR,)),
@@ -58,20 +58,20 @@ def swappable_channel(directory: Path) -> str:
 
 
 def stacked(prefix: Path, channels: Sequence[str], packages: Path, *specs: str) -> Path:
-    """An environment with the stack, and the receipt of its setup.
+    """Create an environment with the stack, and the receipt of its setup.
 
     Args:
-        prefix: where.
-        channels: that of this module among them.
-        packages: py-rattler's cache.
-        specs: of what else is in it.
+        prefix: the environment's path.
+        channels: URLs, including that of this module's channel.
+        packages: py-rattler's package cache.
+        specs: specs of further packages.
     """
     rattler_environment(channels, prefix, (f"pillow ==12.1.1 {OURS}", *specs), packages)
     return with_receipt(prefix)
 
 
 def with_receipt(prefix: Path) -> Path:
-    """Leave the receipt of a setup over the PIL that is there."""
+    """Write the receipt of a setup that installed the present PIL."""
     core = prefix / CORE
     status = core.stat()
     built = {"path": f"PIL/{core.name}", "size": status.st_size, "mtime_ns": status.st_mtime_ns}
@@ -89,7 +89,7 @@ def with_receipt(prefix: Path) -> Path:
 
 
 def as_package(prefix: Path, channel: str) -> Path:
-    """Change the receipt to that of a stack that a setup made a conda package, with its guard package."""
+    """Change the receipt to that of a setup that installed conda packages of a stack and its guard."""
     file = prefix / RECEIPT
     guard = {"name": GUARD.name, "version": GUARD.version, "build": GUARD.build, "subdir": GUARD.subdir}
     url = f"{channel}/{GUARD.subdir}/{GUARD.stem}.conda"

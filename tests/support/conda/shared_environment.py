@@ -1,4 +1,4 @@
-"""A conda environment that fastinstall and conda work on in turn."""
+"""A conda environment that fastinstall and conda change alternately."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from support.conda.real_conda import RealConda
 from support.sandbox import Result, Sandbox, Variables, tree_hash
 
 REFUSED, FAILED = 5, 6
-"""Exit codes of the contract."""
+"""Documented exit codes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """An environment, and what fastinstall is told of the world: conda is known, and no environment is active."""
+    """An environment, and variables for fastinstall: conda is known, and no environment is active."""
 
     sandbox: Sandbox
     conda: RealConda
@@ -23,11 +23,11 @@ class Scene:
 
     @property
     def pillow(self) -> str:
-        """What conda has as Pillow: "13.0.0 simd_v2v3_py311_0"."""
+        """Version and build of conda's package `pillow`: "13.0.0 simd_v2v3_py311_0"."""
         return builds(self.prefix).get("pillow", "")
 
     def run(self, *words: str | Path, changes: Variables | None = None) -> Result:
-        """Run fastinstall, and say whatever environment is meant."""
+        """Run fastinstall without selecting an environment."""
         return self.sandbox.cli(*words, env={**self.conda.variables, **(changes or {})})
 
     def cli(self, verb: str, *words: str | Path, changes: Variables | None = None) -> Result:
@@ -35,13 +35,13 @@ class Scene:
         return self.run(verb, "--prefix", self.prefix, *words, changes=changes)
 
     def done(self, verb: str, *words: str | Path, changes: Variables | None = None) -> Result:
-        """The same, which has to end well."""
+        """Run fastinstall on the environment; fail if it fails."""
         result = self.cli(verb, *words, changes=changes)
         assert result.exit_code == 0, result.text
         return result
 
     def refuses(self, *words: str, changes: Variables | None = None, code: int = REFUSED) -> str:
-        """What a setup says that has to end with this code, with a hint, and with nothing changed."""
+        """Run a setup that must fail with this code, print a hint and change nothing; return its error message."""
         before = tree_hash(self.prefix)
         result = self.cli("setup", "--yes", *words, changes=changes)
         assert result.exit_code == code, result.text
@@ -52,6 +52,6 @@ class Scene:
         return error
 
     def errors(self) -> dict[str, Mapping[str, Any]]:
-        """What doctor calls an error, by check; the last one of each."""
+        """Return doctor's findings with status "error", by check; the last one per check."""
         document = self.cli("doctor", "--json").document
         return {each["check"]: each for each in document["findings"] if each["status"] == "error"}

@@ -1,7 +1,7 @@
 """Pillow and its image libraries as conda-forge has them today, for the local channel.
 
-They are Pillow's wheels, whose bundled libraries became libraries of the environment under their plain sonames; the
-headers are this machine's. The packages' versions are names, like those on conda-forge; they tell nothing of a file.
+The files come from Pillow's wheels: bundled libraries become libraries of the environment with their plain sonames. The
+headers are this machine's. Versions of the packages resemble those on conda-forge, but do not describe the files.
 """
 
 import shlex
@@ -23,7 +23,7 @@ SITE = f"lib/python{MINOR}/site-packages/"
 SOME_PYTHON = f"python >={MINOR}.0a0,<{sys.version_info.major}.{sys.version_info.minor + 1}.0a0"
 PILLOW, NEWER_PILLOW = "12.1.1", "13.0.0"
 OLD_TURBO = "2.1.5.1"
-"""A libjpeg-turbo by its name that lets `jpeg` lie beside it, as all did once; its files are those of the other."""
+"""A libjpeg-turbo in name only; like old ones, it permits `jpeg` in the same environment. Its files are the newer's."""
 
 _DIGITS = f"{sys.version_info.major}{sys.version_info.minor}"
 BUILD = f"py{_DIGITS}h1234567_0"
@@ -35,27 +35,27 @@ _OPENJPEG_HEADERS = ("openjpeg.h", "opj_config.h", "opj_stdint.h")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked:
-    """A wheel of Pillow taken apart.
+    """A wheel of Pillow, split into package and libraries.
 
     Attributes:
-        pillow: its files, linked to libraries of the prefix.
-        libraries: those, by file name, for `lib`.
+        pillow: files of the package, linked with libraries of the prefix.
+        libraries: these libraries, by file name in `lib`.
     """
 
     pillow: Mapping[str, Entry]
     libraries: Mapping[str, Path]
 
     def named(self, *stems: str) -> dict[str, Path]:
-        """Some of the libraries: "libjpeg"."""
+        """Return the libraries with these stems, such as "libjpeg"."""
         return {name: path for name, path in self.libraries.items() if name.partition(".so")[0] in stems}
 
 
 def linked_wheels(cache: Path, scratch: Path) -> tuple[Linked, Linked]:
-    """PILLOW and NEWER_PILLOW.
+    """Return the split wheels of PILLOW and NEWER_PILLOW.
 
     Args:
-        cache: fastinstall's, for what is fetched.
-        scratch: for what is made; needed until the packages are written.
+        cache: fastinstall's cache, for downloads.
+        scratch: a directory for relinked files, needed until the packages are written.
     """
     wheels = fetched(cache, *map(official_name, (PILLOW, NEWER_PILLOW)))
     usual, newer = (_linked(wheel, scratch / f"linked-{number}") for number, wheel in enumerate(wheels.values()))
@@ -63,35 +63,35 @@ def linked_wheels(cache: Path, scratch: Path) -> tuple[Linked, Linked]:
 
 
 def stack_packages(usual: Linked, newer: Linked) -> tuple[CondaPackage, ...]:
-    """Two versions of Pillow, and the libraries of the newer one, which both are linked to."""
+    """Return packages of both Pillows, and of the newer one's libraries, with which both are linked."""
     return (_pillow(PILLOW, usual), _pillow(NEWER_PILLOW, newer), *_libraries(newer), *_zlib())
 
 
 def official_name(version: str) -> str:
-    """The file name of Pillow's wheel for the interpreter that runs the tests."""
+    """Return the file name of Pillow's wheel for the interpreter that runs the tests."""
     tag = f"cp{_DIGITS}"
     return f"pillow-{version}-{tag}-{tag}-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 
 
 def library(name: str, version: str, files: Mapping[str, Entry], *depends: str) -> CondaPackage:
-    """A package of libraries and headers."""
+    """Return a package of libraries and headers."""
     return CondaPackage(name=name, version=version, build="h1234567_0", depends=depends, files=files)
 
 
 def installed(libraries: Mapping[str, Path]) -> dict[str, Entry]:
-    """Libraries in `lib`, and the names by which the linker finds them."""
+    """Return libraries in `lib`, and links with the names that the linker searches."""
     files = {f"lib/{name}": Entry(source=path, mode=0o755) for name, path in libraries.items()}
     return {**files, **{f"lib/{name.partition('.so')[0]}.so": Entry(link=name) for name in libraries}}
 
 
 def headers(including: str, names: Iterable[str], *, below: str = "include", search: str = "") -> dict[str, Entry]:
-    """Headers of this machine.
+    """Return headers of this machine.
 
     Args:
-        including: a header that includes them all.
-        names: which of them belong to the package.
-        below: where the package has them.
-        search: directory in which the compiler looks too.
+        including: a header that includes all of them.
+        names: file names of the headers to return.
+        below: their directory in the package.
+        search: another directory for the compiler to search.
     """
     argv = ("gcc", "-M", "-x", "c", "-", *((f"-I{search}",) if search else ()))
     program = f"#include <stdio.h>\n#include <{including}>\n"
@@ -101,7 +101,7 @@ def headers(including: str, names: Iterable[str], *, below: str = "include", sea
 
 
 def tiff_headers() -> dict[str, Entry]:
-    """Those of libtiff."""
+    """Return the headers of libtiff."""
     return headers("tiffio.h", ("tiff.h", "tiffio.h", "tiffconf.h", "tiffvers.h"))
 
 
@@ -116,7 +116,7 @@ def _pillow(version: str, linked: Linked) -> CondaPackage:
 
 
 def _libraries(linked: Linked) -> Iterator[CondaPackage]:
-    """Packages that the core is linked to, and one of all others, which go by many names elsewhere."""
+    """Yield a package for each library that the core is linked with, and one for all others."""
     own = ("libjpeg", "libtiff", "libopenjp2", "libxcb", "libXau", "liblzma")
     jpeg, tiff, openjpeg, xcb, xau, lzma = (installed(linked.named(stem)) for stem in own)
     jpeg_headers = headers("jpeglib.h", ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h"))
@@ -135,7 +135,7 @@ def _turbo(version: str, files: Mapping[str, Entry], *constrains: str) -> CondaP
 
 
 def _zlib() -> tuple[CondaPackage, CondaPackage]:
-    """This machine's zlib, with the headers in a package of their own."""
+    """Return this machine's zlib, with its headers in a package of their own."""
     files = installed({"libz.so.1": linked_by_name("z").resolve()})
     by_linker = {"lib/libz.so": files.pop("lib/libz.so")}
     development = {**by_linker, **headers("zlib.h", ("zlib.h", "zconf.h"))}
@@ -170,7 +170,7 @@ def _linked(wheel: Path, directory: Path) -> Linked:
 
 
 def _relinked(directory: Path, path: str, entry: Entry) -> Entry:
-    """What was relinked as it is now, and RECORD without the libraries."""
+    """Return the relinked file, or RECORD without the libraries, or the entry itself."""
     if path.endswith(".so"):
         return Entry(source=directory / path, mode=0o755)
     if path.endswith(".dist-info/RECORD"):

@@ -1,4 +1,4 @@
-"""Conda environments written by hand: records as conda, mamba and py-rattler write them, with or without the files."""
+"""Handwritten conda environments: records in the forms of conda, mamba and py-rattler, with or without the files."""
 
 import hashlib
 import json
@@ -17,13 +17,13 @@ WRITERS: dict[str, Callable[[Record], str]] = {
     "on one line": json.dumps,
     "paths first": lambda record: json.dumps({"paths_data": record["paths_data"], **record}, indent=2),
 }
-"""How a record becomes text: in which order of keys, and indented how."""
+"""Functions that serialise a record, with various orders of keys and indentations."""
 
 
 def record(
     name: str, version: str = "1.0", build: str = "h0_0", *, paths: Sequence[Record] = (), **more: Any
 ) -> Record:
-    """A record in the order of py-rattler."""
+    """Return a record, with keys in py-rattler's order."""
     dist = f"{name}-{version}-{build}"
     return {
         "build": build,
@@ -44,7 +44,7 @@ def record(
 
 
 def add_record(prefix: Path, made: Record, writer: str = "conda") -> Path:
-    """Put a record where it belongs."""
+    """Write a record into conda-meta."""
     path = prefix / f"conda-meta/{made['name']}-{made['version']}-{made['build']}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(WRITERS[writer](made))
@@ -52,18 +52,18 @@ def add_record(prefix: Path, made: Record, writer: str = "conda") -> Path:
 
 
 def file_path(path: str, content: bytes, **more: Any) -> Record:
-    """A file, as a record describes it."""
+    """Return a record's entry for a file."""
     digest = hashlib.sha256(content).hexdigest()
     return {"_path": path, "path_type": "hardlink", "sha256": digest, "size_in_bytes": len(content), **more}
 
 
 def link_path(path: str, content: bytes = b"", **more: Any) -> Record:
-    """A symbolic link; `content` is what was found behind it when the package was made."""
+    """Return a record's entry for a symbolic link; `content` is its target's content when the package was built."""
     return {**file_path(path, content, **more), "path_type": "softlink"}
 
 
 def add_package(prefix: Path, name: str, files: Mapping[str, bytes], version: str = "1.0") -> str:
-    """A package with its files on disk; one that is there is overwritten, as conda does.
+    """Write a package's files and its record, overwriting existing files, as conda does.
 
     Returns:
         Its name, version and build.

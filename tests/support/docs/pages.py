@@ -1,4 +1,4 @@
-"""The pages of the documentation, their fenced blocks, and the commands in these."""
+"""The pages of the documentation, their fenced blocks, and the commands in these blocks."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ LANGUAGES = frozenset(
         *("nginx", "apache", "make"),
     }
 )
-"""What a block may say that it is; `sh` are commands, and these are executed."""
+"""Permitted languages of blocks; blocks with `sh` contain commands, which the tests execute."""
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)(?P<rest>.*)$")
 _TITLE = re.compile(r'title="(?P<name>[^"]+)"')
@@ -26,11 +26,11 @@ class Block:
     """A fenced block.
 
     Attributes:
-        language: what stands behind the fence; empty where nothing does.
+        language: the word after the opening fence; empty without one.
         text: its lines, without the fence's indentation.
-        line: of the opening fence, from 1.
-        file: the name of the file that it shows: the fence's `title="..."`, or its first line where that is a comment
-            and nothing but a name; empty where it shows none.
+        line: line number of the opening fence, from 1.
+        file: name of the file that the block shows: the fence's `title="..."`, or the first line if that is a comment
+            with only a name; empty if the block shows no file.
     """
 
     language: str
@@ -41,12 +41,12 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What a reader pastes at once: a line with all its continuations, or a whole script.
+    """A text to paste at once: a line with its continuations, or a whole script.
 
     Attributes:
-        text: as it stands there.
-        line: in the page, from 1.
-        output: the text block that follows its own block, where it is the last command of that; empty without one.
+        text: the text on the page.
+        line: line number on the page, from 1.
+        output: the following text block, if the command is the last of its own block; empty without one.
     """
 
     text: str
@@ -55,32 +55,32 @@ class Command:
 
     @property
     def is_script(self) -> bool:
-        """Whether it is a file to be saved and run."""
+        """Whether the text is a script, to be saved and run."""
         return self.text.startswith("#!")
 
 
 def page_files() -> list[Path]:
-    """README.md and every page below docs/, by their path."""
+    """Return README.md and every page in docs/, sorted by path."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def page_name(file: Path) -> str:
-    """`docs/how-to/undo.md` of its file."""
+    """Return the relative path of a page: `docs/how-to/undo.md`."""
     return file.relative_to(ROOT).as_posix()
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as code forges and the site make it."""
+    """Return the anchor of a heading, as code forges and the site form it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def section_of(text: str, section: str, others: Collection[str]) -> str:
-    """What stands from the heading `## section` to that of the next of `others`, on the lines where it stands.
+    """Return the lines of a page that belong to a section, and empty lines for the others.
 
     Args:
-        text: of the page.
-        section: the heading's anchor; empty for the page's beginning.
-        others: the anchors at which other sections begin.
+        text: text of the page.
+        section: anchor of the heading; empty for the beginning of the page.
+        others: anchors of headings that begin a section; other headings do not end one.
     """
     current, kept = "", []
     for line in _with_headings(text):
@@ -91,7 +91,7 @@ def section_of(text: str, section: str, others: Collection[str]) -> str:
 
 
 class _Heading(str):
-    """A line that is a heading of the second level."""
+    """A heading of the second level."""
 
     __slots__ = ()
 
@@ -105,7 +105,7 @@ def _with_headings(text: str) -> Iterator[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The fenced blocks of a page, in their order."""
+    """Return the fenced blocks of a page, in order."""
     lines, found, number = text.split("\n"), [], 0
     while number < len(lines):
         opening = _FENCE.match(lines[number])
@@ -121,7 +121,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def commands_of(blocks: list[Block]) -> Iterator[Block | Command]:
-    """What a reader does, in the page's order: commands to run, and blocks that show a file to be written."""
+    """Yield, in the page's order, commands to run and blocks that show a file to write."""
     for index, block in enumerate(blocks):
         if block.language != "sh":
             if block.file:
@@ -136,7 +136,7 @@ def commands_of(blocks: list[Block]) -> Iterator[Block | Command]:
 
 
 def without_code(text: str) -> str:
-    """A page without its fenced blocks."""
+    """Return a page without its fenced blocks."""
     return re.sub(r"^( *)```.*?^\1```[^\n]*$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
@@ -165,7 +165,7 @@ def _commands(block: Block) -> Iterator[Command]:
 
 @cache
 def _is_whole(text: str) -> bool:
-    """Whether a shell would run it, and not wait for more. bash warns of a here-document that the end cuts off."""
+    """Return True if a shell would run the text without waiting for more. bash warns of an unfinished here-document."""
     if text.endswith("\\"):
         return False
     if not re.search(r"['\"`({<]|\b(?:if|for|while|until|case)\b", text):

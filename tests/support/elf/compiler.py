@@ -1,4 +1,4 @@
-"""Shared libraries compiled for a test, and what the real loader makes of them."""
+"""Compiles shared libraries for tests, and loads them with the real loader."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ print(json.dumps({"files": sorted(mapped() - before), "error": error}))
 
 
 def compile_library(path: Path, source: str = "", *, needs: Sequence[Path] = (), flags: Sequence[str] = ()) -> Path:
-    """Compile C to a shared library that asks for the others by their sonames."""
+    """Compile C to a shared library that needs the other libraries by their sonames."""
     path.parent.mkdir(parents=True, exist_ok=True)
     command: list[str | Path] = [
         *("gcc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-x", "none", "-o", path),
@@ -35,17 +35,17 @@ def compile_library(path: Path, source: str = "", *, needs: Sequence[Path] = (),
 
 
 def rpath(search: str) -> tuple[str, ...]:
-    """Link with DT_RPATH."""
+    """Return options to link with DT_RPATH."""
     return "-Wl,--disable-new-dtags", f"-Wl,-rpath,{search}"
 
 
 def runpath(search: str) -> tuple[str, ...]:
-    """Link with DT_RUNPATH."""
+    """Return options to link with DT_RUNPATH."""
     return "-Wl,--enable-new-dtags", f"-Wl,-rpath,{search}"
 
 
 def really_loaded(path: Path, environment: Mapping[str, str] | None = None) -> tuple[set[Path], str]:
-    """The files that a fresh interpreter maps when it opens a library, and the loader's error."""
+    """Open a library in a new interpreter, and return the files that it maps and the loader's error."""
     command: list[str | Path] = [sys.executable, "-S", "-c", _OPEN_IN_FRESH_PROCESS, path]
     done = subprocess.run(command, env=environment or {}, capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout)

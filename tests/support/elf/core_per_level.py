@@ -1,7 +1,7 @@
-"""A PIL whose core is a stub before copies for several CPU levels: compiled small, or made of stock Pillow's core.
+"""A PIL whose core is a stub with one copy per CPU level: compiled from a few lines, or split from Pillow's core.
 
-Stands for the wheels with several levels, without building Pillow: the same files in the same places, linked in the
-same way, so that loader and interpreter do with them what they do with those.
+It replaces wheels with several levels without a build of Pillow. Files, places and linking are the same, so loader and
+interpreter treat it in the same way.
 """
 
 import shutil
@@ -22,7 +22,7 @@ SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 BASELINE, BETTER = "x86-64-v2", "x86-64-v3"
 LOADER = Path("/lib64/ld-linux-x86-64.so.2")
 LOADER_REFUSAL = "CPU ISA level is lower than required"
-"""What glibc says of a file that declares a level above the CPU's."""
+"""glibc's message for a file that declares a higher level than the CPU's."""
 
 _CORE = """
 #include <Python.h>
@@ -34,7 +34,7 @@ _FUNCTIONS = "\n".join(f"int scale_{n}(int a, int b) {{ return (a + {n}) * b; }}
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """A directory of packages with such a PIL in it.
+    """A site-packages directory with such a PIL.
 
     Attributes:
         site: the directory.
@@ -48,13 +48,13 @@ class Tree:
         return self.site / f"PIL/_imaging{SUFFIX}"
 
     def copy(self, level: str = BASELINE) -> Path:
-        """Where the copy for a level lies; the baseline's lies beside the level directories."""
+        """Return the path of the copy for a level; the baseline's is in the parent of the level directories."""
         place = "pillow.libs" if level == BASELINE else f"pillow.libs/glibc-hwcaps/{level}"
         return self.site / place / CODE
 
 
 def small_tree(site: Path) -> Tree:
-    """A PIL of which nothing but the import works, in two copies that declare their levels."""
+    """Create a PIL that can only be imported, with two copies that declare their levels."""
     tree = Tree(site=site)
     (site / "PIL").mkdir(parents=True)
     (site / "PIL/__init__.py").write_text("__version__ = '13.0.0'\n")
@@ -68,7 +68,7 @@ def small_tree(site: Path) -> Tree:
 def compile_copy(
     tree: Tree, level: str, *, flags: Sequence[str | Path] = ("-O2",), kernels: bool = True, note: str = ""
 ) -> Path:
-    """Compile the core for a level into its place; `note` is the level that it declares, if another one."""
+    """Compile the copy for a level; `note` is the level that it declares, if another."""
     path = tree.copy(level)
     path.parent.mkdir(parents=True, exist_ok=True)
     kernel = f"int {KERNEL}(int a) {{ return a; }}\n" if kernels else ""
@@ -81,14 +81,14 @@ def compile_copy(
 
 
 def link_stub(tree: Tree) -> None:
-    """Put an empty module before the copies."""
+    """Link an empty module that loads the copies."""
     search = ("-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/../pillow.libs")
     wanted = ("-Wl,--no-as-needed", f"-L{tree.copy().parent}", f"-l:{CODE}", "-Wl,--allow-shlib-undefined")
     _gcc("-shared", "-nostdlib", "-s", *search, *wanted, "-o", tree.stub)
 
 
 def split_core(site: Path, metadata: str) -> Tree:
-    """Turn an installed stock Pillow into a levelled one: its own core, twice, behind a stub; RECORD follows."""
+    """Split an installed Pillow: two copies of its core behind a stub, with a matching RECORD."""
     tree = Tree(site=site)
     for level, origin in ((BASELINE, "$ORIGIN"), (BETTER, "$ORIGIN/../..")):
         copy = tree.copy(level)
@@ -104,7 +104,7 @@ def split_core(site: Path, metadata: str) -> Tree:
 
 
 def python_on(cpu: str, directory: Path) -> Path:
-    """This interpreter on an emulated CPU, as a program."""
+    """Return a program that runs this interpreter on an emulated CPU."""
     emulator = shutil.which("qemu-x86_64")
     require_system(emulator, "qemu-user")
     script = directory / f"python-on-{cpu}"
@@ -114,7 +114,7 @@ def python_on(cpu: str, directory: Path) -> Path:
 
 
 def loader_help_on(cpu: str) -> str:
-    """What the loader says of an emulated CPU."""
+    """Return the output of the loader's `--help` on an emulated CPU."""
     emulator = shutil.which("qemu-x86_64")
     require_system(emulator, "qemu-user")
     argv = (emulator or "", "-cpu", cpu, LOADER, "--help")

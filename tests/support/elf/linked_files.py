@@ -1,4 +1,4 @@
-"""Files from the real compiler and linker, with all that a reader of symbols has to tell apart."""
+"""Files from the real compiler and linker, with all kinds of symbols that a reader of symbols must distinguish."""
 
 import subprocess
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ METADATA = '{"type":"wheel","name":"pillow","version":"12.1.1","levels":["v2","v
 
 
 def link_library(directory: Path, *flags: str) -> Path:
-    """A library with versions of its own, weak, protected, hidden, thread-local and chosen symbols."""
+    """Link a library with versions of its own, and weak, protected, hidden, thread-local and IFUNC symbols."""
     script = directory / "versions.map"
     script.write_text(VERSIONS.replace("local; unsaid;", "by_cpu; copy; local: *;"))
     own = (*SHARED, f"-Wl,--version-script={script}")
@@ -51,13 +51,13 @@ def link_library(directory: Path, *flags: str) -> Path:
 
 
 def link_plain_library(directory: Path, *flags: str) -> Path:
-    """The same without versions."""
+    """Link the library without versions."""
     source = "\n".join(line for line in LIBRARY.splitlines() if ".symver" not in line)
     return _compile(directory / "libplain.so", source, (*SHARED, *flags))
 
 
 def link_program(directory: Path, library: Path, *flags: str) -> Path:
-    """A program that holds a copy of the library's data, and lends an address to one of its functions."""
+    """Link a program with a copy relocation of the library's data, and its own address for one of its functions."""
     return _compile(directory / "program", PROGRAM, ("-no-pie", "-fno-pie", *flags, str(library), "-lm"))
 
 

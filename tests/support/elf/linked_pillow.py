@@ -1,6 +1,6 @@
-"""Pillow's own imaging core, compiled against the libjpeg of an environment, as source builds are.
+"""Pillow's own imaging core, compiled against an environment's libjpeg, as source builds are.
 
-Only what depends on libjpeg and libtiff is compiled for each of them; the rest is compiled once.
+Only the parts that depend on libjpeg and libtiff are compiled for each library; the rest is compiled once.
 """
 
 import re
@@ -17,7 +17,7 @@ from fastinstall.wheelbuild.prepare import extract_source
 
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 LIKE_CONDA = "$ORIGIN/../../.."
-"""From a package in site-packages to the `lib` of the prefix."""
+"""Search path from a package in site-packages to the `lib` of the prefix."""
 
 BY_RUNPATH = ("-Wl,--enable-new-dtags", f"-Wl,-rpath,{LIKE_CONDA}")
 BY_RPATH_OF_WHEELS = ("-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/../pillow.libs")
@@ -25,18 +25,18 @@ SYSTEM_TIFF = "-ltiff"
 
 _ABIS = {"62": "62", "7": "70", "8": "80"}
 _DEPENDENT = ("_imaging", "decode", "encode", "JpegDecode", "JpegEncode", "TiffDecode")
-_OTHER_SONAMES = {"libopenjp2": "7"}  # their version and their ABI are counted apart
+_OTHER_SONAMES = {"libopenjp2": "7"}  # sonames whose number differs from the version in the file name
 _LEFT_OUT = ("_avif", "_imagingcms", "_imagingft", "_imagingmath", "_imagingmorph", "_imagingtk", "_webp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PillowSource:
-    """Pillow's source, the independent part of its core compiled.
+    """Pillow's source, with the independent part of its core compiled.
 
     Attributes:
         directory: the unpacked sdist.
-        flags: how it is compiled.
-        objects: what depends on no image library.
+        flags: flags of the compiler.
+        objects: object files that depend on no image library.
     """
 
     directory: Path
@@ -44,13 +44,13 @@ class PillowSource:
     objects: tuple[Path, ...]
 
     def link(self, core: Path, jpeg: Path, *, tiff: str | Path = "", linker: Sequence[str] = ()) -> Path:
-        """Link a core that asks for this libjpeg by its soname.
+        """Link a core that needs this libjpeg by its soname.
 
         Args:
-            core: where it is put.
-            jpeg: the library; the number behind its `.so` tells the ABI.
+            core: path of the core.
+            jpeg: the library; the number after its `.so` determines the ABI.
             tiff: a libtiff, or SYSTEM_TIFF; empty for none.
-            linker: further words, such as where the loader looks.
+            linker: further options, such as a search path.
         """
         abi = _ABIS[jpeg.name.partition(".so.")[2].partition(".")[0]]
         name = f"{abi}-tiff" if tiff else abi
@@ -64,7 +64,7 @@ class PillowSource:
 
 
 def pillow_source(sdist: Path, directory: Path, *flags: str) -> PillowSource:
-    """Unpack Pillow and compile what every core needs; `flags` are those of the compiler."""
+    """Unpack Pillow, and compile the parts that every core needs; `flags` are the compiler's."""
     root = extract_source(sdist, directory)
     sources = [path for path in _sources(root) if path.stem not in _DEPENDENT]
     version = root.name.partition("-")[2]
@@ -75,20 +75,20 @@ def pillow_source(sdist: Path, directory: Path, *flags: str) -> PillowSource:
 
 
 def plain_name(name: str) -> str:
-    """The soname out of a name that auditwheel gave: "libjpeg.so.62" of "libjpeg-6dc8d115.so.62.4.0"."""
+    """Return the soname in a name that auditwheel gave: "libjpeg.so.62" for "libjpeg-6dc8d115.so.62.4.0"."""
     stem, _, version = name.partition(".so.")
     plain = stem.rpartition("-")[0]
     return f"{plain}.so.{_OTHER_SONAMES.get(plain) or version.partition('.')[0]}"
 
 
 def relink(file: Path, names: Mapping[str, str], search: str, *words: str) -> None:
-    """Have a file ask for libraries by other names, and look for them elsewhere; `words` are more for patchelf."""
+    """Change the names of libraries that a file needs, and its search path; `words` are further options of patchelf."""
     renaming = [word for old, plain in names.items() for word in ("--replace-needed", old, plain)]
     patchelf(*words, *renaming, "--force-rpath", "--set-rpath", search, file)
 
 
 def _parsed_once(root: Path, *flags: str) -> tuple[str, str]:
-    """Words that have the compiler take Python.h ready parsed: half of the time goes there."""
+    """Precompile Python.h, which takes half of the compiler's time, and return the options that use it."""
     header = root / "parsed_once.h"
     header.write_text("#define PY_SSIZE_T_CLEAN\n#include <Python.h>\n")
     gcc("-w", "-fPIC", *flags, "-x", "c-header", header, "-o", header.with_name(f"{header.name}.gch"))
@@ -96,7 +96,7 @@ def _parsed_once(root: Path, *flags: str) -> tuple[str, str]:
 
 
 def _sources(root: Path) -> list[Path]:
-    """The C files that are units of their own; others are included by them."""
+    """Return the C files that are translation units, without those that others include."""
     found = [*sorted((root / "src").glob("*.c")), *sorted((root / "src/libImaging").glob("*.c"))]
     included = {
         name for path in found for name in re.findall(r'#include "(\w+\.c)"', path.read_text("utf-8", "replace"))
@@ -105,7 +105,7 @@ def _sources(root: Path) -> list[Path]:
 
 
 def _headers(abi: str, directory: Path) -> Path:
-    """The system's headers of libjpeg-turbo, speaking of another ABI."""
+    """Copy the system's headers of libjpeg-turbo, with another ABI version."""
     directory.mkdir(exist_ok=True)
     program = "#include <stdio.h>\n#include <jpeglib.h>\n"
     argv = ("gcc", "-M", "-x", "c", "-")

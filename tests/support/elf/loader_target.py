@@ -1,4 +1,4 @@
-"""A filesystem written for a test, in which a simulated process begins."""
+"""A filesystem written for a test, with the programs of a simulated process."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ LOADER = X86_64.loader
 
 
 class Target:
-    """A root with a loader of glibc, whose default directories are /lib64 and /usr/lib64."""
+    """A root directory with a loader of glibc, whose default directories are /lib64 and /usr/lib64."""
 
     def __init__(self, root: Path, *, version: str = CURRENT, machine: Architecture = X86_64) -> None:
         self.root = root
@@ -25,37 +25,37 @@ class Target:
         self.write(machine.loader, elf)
 
     def write(self, path: str, elf: Elf | None = None) -> str:
-        """Write a file, a library of its own name if nothing else is said; its path in there."""
+        """Write a file, by default a library whose soname is its name, and return its path in the root."""
         place = self.root / path.lstrip("/")
         (elf or Elf(soname=place.name)).write(place)
         return path
 
     def link(self, path: str, target: str) -> str:
-        """Make a symbolic link."""
+        """Create a symbolic link."""
         place = self.root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(self.root / target[1:] if target.startswith("/") else target)
         return path
 
     def text(self, path: str, content: str) -> str:
-        """Write a text."""
+        """Write a text file."""
         place = self.root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(content)
         return path
 
     def start(self, program: Elf | str | None = None, **settings: object) -> SimulatedProcess:
-        """Begin a program, one that needs nothing if nothing else is said."""
+        """Start a program, by default one that needs no library."""
         usual = Elf(machine=self.machine.elf_machine, interpreter=self.machine.loader)
         path = program if isinstance(program, str) else self.write("/bin/host", program or usual)
         return start_process(ProcessSettings(program=Path(path), root=self.root, **settings))  # type: ignore[arg-type]  # (setting by setting)
 
 
 def program(*needed: str, rpath: str | None = None, runpath: str | None = None, interpreter: str = LOADER) -> Elf:
-    """A program."""
+    """Return a program."""
     return Elf(interpreter=interpreter, needed=needed, rpath=rpath, runpath=runpath)
 
 
 def paths(files: list[MappedFile]) -> list[str]:
-    """The files behind the program and its loader, as the loader names them."""
+    """Return the loaded files without the program and its loader, by the loader's names."""
     return [file.path for file in files[1:] if file.path != LOADER]

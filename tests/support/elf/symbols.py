@@ -1,4 +1,4 @@
-"""Tables of dynamic symbols for `elf_writer`: by which hash they are found, and which versions they have."""
+"""Tables of dynamic symbols for `writer`: hash tables and versions."""
 
 import re
 import struct
@@ -12,7 +12,7 @@ Text = Callable[[str], int]
 
 @dataclass(frozen=True, kw_only=True)
 class Symbol:
-    """A symbol as assemblers write it: "one", "one@@NEW_2" (the default), "one@OLD_1", "one@OLD_1:libone.so"."""
+    """A symbol in assembler notation: "one", "one@@NEW_2" (the default), "one@OLD_1", "one@OLD_1:libone.so"."""
 
     name: str
     version: str = ""
@@ -21,7 +21,7 @@ class Symbol:
 
 
 def parse_symbol(text: str) -> Symbol:
-    """A symbol out of what is written."""
+    """Parse a symbol."""
     match = _NAME.fullmatch(text)
     assert match is not None, text
     hidden = match["mark"] == "@" and not match["library"]
@@ -29,12 +29,12 @@ def parse_symbol(text: str) -> Symbol:
 
 
 def bucket(name: str, buckets: int) -> int:
-    """Where a name stands in a DT_GNU_HASH table: its symbols are in the order of their buckets."""
+    """Return the bucket of a name in a DT_GNU_HASH table, in which symbols are sorted by bucket."""
     return _gnu_code(name) % buckets
 
 
 def gnu_hash(names: Sequence[str], first: int, buckets: int) -> bytes:
-    """A DT_GNU_HASH table of the symbols from the index `first` on."""
+    """Return a DT_GNU_HASH table of the symbols with index `first` and higher."""
     codes = [_gnu_code(name) for name in names]
     starts, chain, bits = [0] * buckets, [], 0
     for position, code in enumerate(codes):
@@ -46,7 +46,7 @@ def gnu_hash(names: Sequence[str], first: int, buckets: int) -> bytes:
 
 
 def system_v_hash(names: Sequence[str], buckets: int) -> bytes:
-    """A DT_HASH table of all symbols, the nameless first among them."""
+    """Return a DT_HASH table of all symbols, including the nameless first one."""
     starts, chain = [0] * buckets, [0] * len(names)
     for index, name in enumerate(names):
         if name:
@@ -57,7 +57,7 @@ def system_v_hash(names: Sequence[str], buckets: int) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class VersionTables:
-    """DT_VERSYM, DT_VERDEF with the count of its entries, and DT_VERNEED with the count of its libraries."""
+    """DT_VERSYM, DT_VERDEF with its number of entries, and DT_VERNEED with its number of libraries."""
 
     indices: bytes
     defined: bytes
@@ -67,7 +67,7 @@ class VersionTables:
 
 
 def version_tables(symbols: Sequence[Symbol], base: str, text: Text) -> VersionTables:
-    """The versions of symbols, the nameless first among them."""
+    """Return the version tables of symbols, including the nameless first one."""
     own = list(dict.fromkeys(one.version for one in symbols if one.version and not one.library))
     needed = list(dict.fromkeys((one.library, one.version) for one in symbols if one.library))
     order = [("", name) for name in own] + needed

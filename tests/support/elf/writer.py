@@ -1,4 +1,4 @@
-"""ELF files written byte by byte: as small as the loader would take them, and without a compiler."""
+"""Writes ELF files byte by byte: minimal files that the loader accepts, without a compiler."""
 
 import os
 import struct
@@ -18,10 +18,10 @@ _PROGRAM_HEADER = 56
 
 @dataclass(frozen=True, kw_only=True)
 class Elf:
-    """What to write: dynamic section, notes, symbols with their code, constants, recorded switches.
+    """The content of a file: dynamic section, notes, symbols with their code, constants, recorded switches.
 
-    Symbols may have versions, as `elf_symbols.parse_symbol` reads them. With a page's size, what is behind the first
-    page of the file, nothing, is mapped one page further.
+    Symbols may have versions (see `symbols.parse_symbol`). With `page_size`, a second segment without content is mapped
+    at that offset and address.
     """
 
     soname: str | None = None
@@ -46,18 +46,18 @@ class Elf:
     page_size: int = 0
 
     def write(self, path: Path) -> Path:
-        """Write it, with the directories that it needs."""
+        """Write the file, and create its parent directories."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.content())
         return path
 
     def content(self) -> bytes:
-        """The whole file."""
+        """Return the file's bytes."""
         return _Writer(self).write()
 
 
 def each_damaged(path: Path, *, step: int = 1) -> Iterator[int]:
-    """Change one byte of a file after the other, in place; yields its position while it is changed."""
+    """Change each byte of a file in turn, in place; yield its position while it is changed."""
     content = path.read_bytes()
     with path.open("r+b", buffering=0) as stream:
         for position in range(0, len(content), step):
@@ -164,7 +164,7 @@ class _Writer:
         return entries
 
     def _sections(self) -> tuple[int, int]:
-        """The offset and the count of the section headers: symbols and their names, switches, names."""
+        """Add the section headers of symbols, names and switches, and return their offset and count."""
         if not self.elf.static and not self.elf.switches:
             return 0, 0
         names, entries = bytearray(b"\0"), bytearray(24)
@@ -185,7 +185,7 @@ class _Writer:
         return self._add(headers), len(headers) // 64
 
     def _static_addresses(self) -> dict[str, int]:
-        """Static functions share the code of exported ones, which is in the segment already."""
+        """Return the addresses of static functions, which share the code of exported ones."""
         content = bytes(self.parts)
         return {name: content.index(code) for name, code in self.elf.static.items()}
 
@@ -204,7 +204,7 @@ def _notes(elf: Elf) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class CacheEntry:
-    """One line of a loader cache; `capabilities`: the bits of subdirectories that are older than glibc-hwcaps."""
+    """A line of a loader cache; `capabilities` are the bits of legacy hwcap subdirectories."""
 
     soname: str
     path: str
@@ -214,7 +214,7 @@ class CacheEntry:
 
 
 def loader_cache(*entries: CacheEntry, old_format_first: bool = False) -> bytes:
-    """A loader cache as `ldconfig` of glibc 2.33 and later writes it."""
+    """Return a loader cache as `ldconfig` of glibc 2.33 and later writes it."""
     levels = sorted({entry.subdirectory for entry in entries} - {""})
     strings = bytearray()
     places: dict[str, int] = {}

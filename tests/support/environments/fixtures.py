@@ -1,4 +1,4 @@
-"""A plugin of pytest for the files that name it in `pytest_plugins`, so that they share what is made once."""
+"""A pytest plugin, for files that name it in `pytest_plugins`: environments that they share."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from support.sandbox import NewSandbox
 
 @pytest.fixture(scope="session")
 def environments(new_sandbox: NewSandbox) -> Iterator[Environments]:
-    """Environments of every kind; each is made when the first test asks for it."""
+    """Yield environments of every kind; each is created at its first use."""
     with new_sandbox() as sandbox:
         yield Environments(sandbox=sandbox)

@@ -1,4 +1,4 @@
-"""Real virtual environments with a tiny PIL and the guard over it, and wheels of other PILs to replace it with."""
+"""Real virtual environments with a tiny PIL and its guard, and wheels of other PILs that replace it."""
 
 import hashlib
 import os
@@ -31,7 +31,7 @@ _TEMPLATES = tempfile.TemporaryDirectory(prefix="fastinstall-guarded-")
 
 
 def python_at_hand(version: str) -> Path | None:
-    """An interpreter of this version: the one that runs the tests, one on PATH, or one of pyenv's."""
+    """Return an interpreter of this version: the tests' own, or one from PATH or pyenv."""
     if version == f"{sys.version_info.major}.{sys.version_info.minor}":
         return Path(sys.executable)
     found = of_version(version)
@@ -40,7 +40,7 @@ def python_at_hand(version: str) -> Path | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
-    """A virtual environment, a directory for temporary files of its processes, and what runs in it."""
+    """A virtual environment, a temporary directory for its processes, and methods that run commands in it."""
 
     prefix: Path
     temporary: Path
@@ -60,7 +60,7 @@ class Guarded:
     def execute(
         self, argv: tuple[str | Path, ...], variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run any command with a clean environment, a temporary directory of its own, and `variables`."""
+        """Run a command with a clean environment, its own temporary directory, and `variables`."""
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL_"))
         }
@@ -70,14 +70,14 @@ class Guarded:
         )
 
     def put_pil(self, version: str, core: bytes) -> None:
-        """Write a PIL as an installer does, whole and with the time of now."""
+        """Write a complete PIL with the current time, as an installer does."""
         shutil.rmtree(self.site / "PIL", ignore_errors=True)
         for name, content in pil_files(version, core).items():
             (self.site / name).parent.mkdir(exist_ok=True)
             (self.site / name).write_bytes(content)
 
     def swap(self, *, tool: str = "uv", version: str = "13.0.0") -> None:
-        """Replace PIL as a tool that does not run the target's Python would."""
+        """Replace PIL like a tool that does not run the target's Python."""
         self.put_pil(version, b"\x7fELF stock core")
         metadata = self.site / f"pillow-{version}.dist-info"
         metadata.mkdir()
@@ -85,17 +85,17 @@ class Guarded:
 
     @property
     def version(self) -> str:
-        """Of the Python: "3.11"."""
+        """The version of its Python: "3.11"."""
         return self.site.parent.name.removeprefix("python")
 
     def guard(self, *, core: str = CORE, stack: str = STACK, program: str = PROGRAM, version: str = "") -> None:
-        """Install the guard over the PIL in place, as setup does: staged, compiled, renamed.
+        """Install the guard of the present PIL as setup does: stage, compile, rename.
 
         Args:
-            core: its imaging core.
-            stack: what the receipt calls the version.
-            program: how fastinstall was called.
-            version: of the Python that it is meant for, if not this environment's.
+            core: path of its imaging core.
+            stack: version in the receipt.
+            program: the command line that starts fastinstall.
+            version: version of Python to install for, if not this environment's.
         """
         file = self.site / core
         built = BuiltCore(
@@ -115,12 +115,12 @@ class Guarded:
 
 
 def warnings(result: subprocess.CompletedProcess[str]) -> list[str]:
-    """What the guard said in it, without the hints."""
+    """Return the guard's warnings in a result, without the hints."""
     return [line for line in result.stderr.splitlines() if line.startswith("fastinstall: ")]
 
 
 def make_environment(directory: Path, python: Path, *, name: str = "env", pip_of: Path | None = None) -> Guarded:
-    """A virtual environment below `directory`, with neither PIL nor guard; with pip where a cache has it."""
+    """Create a virtual environment with neither PIL nor guard; with pip if `pip_of` is a cache that has it."""
     subprocess.run([python, "-m", "venv", "--without-pip", directory / name], check=True, capture_output=True)
     if pip_of is not None:
         add_pip(directory / name, python, pip_of, os.environ)
@@ -130,7 +130,7 @@ def make_environment(directory: Path, python: Path, *, name: str = "env", pip_of
 
 
 def make_guarded(directory: Path, python: Path, *, name: str = "env") -> Guarded:
-    """A virtual environment without pip, with a PIL of fastinstall's making and the guard over it: a copy of one."""
+    """Copy a virtual environment that has a guarded PIL of fastinstall and no pip."""
     shutil.copytree(_template(python).prefix, directory / name, symlinks=True)
     (directory / "tmp").mkdir(exist_ok=True)
     return Guarded(prefix=directory / name, temporary=directory / "tmp")
@@ -145,7 +145,7 @@ def _template(python: Path) -> Guarded:
 
 
 def pil_files(version: str, core: bytes) -> dict[str, bytes]:
-    """A PIL that can be imported and does nothing; its core is never loaded."""
+    """Return a PIL that can be imported and does nothing; its core is never loaded."""
     return {
         "PIL/__init__.py": b"from ._version import __version__\n",
         "PIL/_version.py": f'# Master version for Pillow\n__version__ = "{version}"\n'.encode(),
@@ -156,6 +156,6 @@ def pil_files(version: str, core: bytes) -> dict[str, bytes]:
 def make_wheel(
     directory: Path, version: str, *, stack: str = "", core: bytes = b"\x7fELF stock core", more: int = 0
 ) -> Path:
-    """A wheel of a Pillow, small enough to be installed in no time and without a network; `more` files make it last."""
+    """Write a small wheel of a Pillow, which installs quickly and without a network, or slowly with `more` files."""
     files = {**pil_files(stack or version, core), **{f"PIL/file_{number}.py": b"pass\n" for number in range(more)}}
     return write_files_wheel(directory, "pillow", version, files)

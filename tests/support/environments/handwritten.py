@@ -1,17 +1,17 @@
-"""Environments that are only looked at: the files that tell what is in them, and no interpreter."""
+"""Handwritten environments that are only read: the files that describe their contents, and no interpreter."""
 
 import json
 from pathlib import Path
 
 
 def venv_by_hand(prefix: Path, python: str, *distributions: str, ours: str = "") -> Path:
-    """A virtual environment.
+    """Write a virtual environment.
 
     Args:
-        prefix: where.
-        python: its version.
-        distributions: "pillow-13.0.0", that it has.
-        ours: version of the pillow that a receipt speaks of.
+        prefix: the environment's path.
+        python: version of its Python.
+        distributions: its distributions, such as "pillow-13.0.0".
+        ours: version of pillow in the receipt; empty for no receipt.
     """
     _distributions(prefix, python, distributions)
     (prefix / "pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {python}\n")
@@ -23,7 +23,7 @@ def venv_by_hand(prefix: Path, python: str, *distributions: str, ours: str = "")
 
 
 def conda_by_hand(prefix: Path, python: str, *distributions: str) -> Path:
-    """An environment of conda's, likewise."""
+    """Write a conda environment; arguments are those of `venv_by_hand`."""
     _distributions(prefix, python, distributions)
     (prefix / "conda-meta").mkdir()
     (prefix / "conda-meta" / f"python-{python}-h1_0_cpython.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""The Python interpreters of this machine that tests may make environments from."""
+"""The Python interpreters of this machine from which tests create environments."""
 
 import glob
 import os
@@ -19,24 +19,24 @@ _QUESTION = (
 
 @dataclass(frozen=True, kw_only=True)
 class Python:
-    """An interpreter that is no environment's.
+    """An interpreter that belongs to no virtual environment.
 
     Attributes:
         executable: its path.
-        version: major and minor.
+        version: major and minor version.
     """
 
     executable: Path
     version: tuple[int, int]
 
     def __str__(self) -> str:
-        """Its version: "3.11"."""
+        """Return its version: "3.11"."""
         return ".".join(map(str, self.version))
 
 
 @cache
 def running() -> Python:
-    """The interpreter that the one of the tests was made from."""
+    """Return the base interpreter of the one that runs the tests."""
     found = _asked(sys.executable)
     if found is None:
         raise AssertionError(f"{sys.executable} runs these tests, and does not answer")
@@ -45,9 +45,9 @@ def running() -> Python:
 
 @cache
 def at_hand() -> tuple[Python, ...]:
-    """One interpreter of each supported version, and always the one that runs the tests.
+    """Return one interpreter per supported version, including the one that runs the tests.
 
-    FASTINSTALL_TEST_PYTHONS (separated by ":") names them; else pyenv's and those on PATH are taken.
+    They are those in FASTINSTALL_TEST_PYTHONS (separated by ":"), or else those of pyenv and on PATH.
     """
     named = os.environ.get("FASTINSTALL_TEST_PYTHONS")
     candidates = named.split(os.pathsep) if named else (*_of_pyenv(), *_on_path())
@@ -60,14 +60,14 @@ def at_hand() -> tuple[Python, ...]:
 
 @cache
 def outdated() -> tuple[Python, ...]:
-    """Interpreters older than every version that fastinstall supports, oldest first."""
+    """Return interpreters older than every supported version, oldest first."""
     found = {python.version: python for python in _answering(_of_pyenv()) if python.version < SUPPORTED[0]}
     return tuple(found[version] for version in sorted(found))
 
 
 @cache
 def of_version(version: str) -> Python | None:
-    """An interpreter of this version ("3.8"), supported or not; None where there is none."""
+    """Return an interpreter of this version ("3.8"), supported or not; None if there is none."""
     if str(running()) == version:
         return running()
     on_path = shutil.which(f"python{version}")
@@ -77,12 +77,12 @@ def of_version(version: str) -> Python | None:
 
 def _of_pyenv() -> tuple[str, ...]:
     roots = {Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"}
-    roots |= {parent for parent in Path(sys.base_prefix).parents if parent.name == "versions"}  # whatever HOME is
+    roots |= {parent for parent in Path(sys.base_prefix).parents if parent.name == "versions"}  # if HOME is another
     return tuple(found for root in sorted(roots) for found in _interpreters_below(root))
 
 
 def _interpreters_below(root: Path) -> list[str]:
-    return sorted(glob.glob(f"{glob.escape(str(root))}/*/bin/python"))  # noqa: PTH207 (absent is fine)
+    return sorted(glob.glob(f"{glob.escape(str(root))}/*/bin/python"))  # noqa: PTH207 (the directory may be missing)
 
 
 def _on_path() -> Iterator[str]:
@@ -95,7 +95,7 @@ def _answering(candidates: Iterable[str]) -> Iterator[Python]:
 
 
 def _asked(executable: str) -> Python | None:
-    """None where it does not run: pyenv's shims stand on PATH for versions that are switched off."""
+    """Return the interpreter; None if it does not run, like pyenv's shims of inactive versions on PATH."""
     try:
         done = subprocess.run(
             (executable, "-E", "-s", "-c", _QUESTION), capture_output=True, text=True, timeout=20, check=False

@@ -1,4 +1,4 @@
-"""Real environments of every kind, each made once in a run, and copied where a test changes one."""
+"""Real environments of every kind; each is created once per run, and copied for tests that change one."""
 
 import shutil
 from collections.abc import Callable
@@ -23,18 +23,18 @@ OTHER_VERSION = "12.1.1"
 
 @dataclass(frozen=True, kw_only=True)
 class Environments:
-    """Makes environments, and what they are damaged with.
+    """Creates environments, and libraries and sources to damage them with.
 
     Attributes:
-        sandbox: where.
-        made: what there is already, by its name.
+        sandbox: the sandbox that contains them.
+        made: everything created so far, by name.
     """
 
     sandbox: Sandbox
     made: dict[str, Any] = field(default_factory=dict)
 
     def copy(self, kind: str) -> Venv:
-        """An environment of a kind ("ours", "stock", "empty", "fork", "linked", "conda"); the one before it is gone."""
+        """Copy a kind of environment ("ours", "stock", "empty", "fork", "linked", "conda"), replacing the last copy."""
         pristine = self._pristine(kind)
         prefix = pristine.with_name(kind)
         shutil.rmtree(prefix, ignore_errors=True)
@@ -42,29 +42,29 @@ class Environments:
         return Venv(prefix=prefix, variables=self.sandbox.variables())
 
     def jpegs(self) -> JpegLibraries:
-        """Other libjpegs."""
+        """Return other libjpegs."""
         found: JpegLibraries = self._once("jpegs", self._jpegs)
         return found
 
     def other_version(self) -> Path:
-        """The site-packages of another version of Pillow."""
+        """Return the site-packages of another version of Pillow."""
         found: Path = self._once("other", self._other_version)
         return found
 
     def source(self) -> PillowSource:
-        """Pillow's source, compiled as it should be."""
+        """Return Pillow's source, compiled with correct flags."""
         found: PillowSource = self._once("source", lambda: self._source("source", "-O1"))
         return found
 
     def careless_source(self) -> PillowSource:
-        """The same with the flags that many guides give: `CFLAGS=-mavx2`, and nothing of the interpreter's."""
+        """Return Pillow's source compiled with `CFLAGS=-mavx2` alone, as in many guides."""
         require_system(rank(observe_cpu(allowed_cores=1, tunables="").level) >= rank("x86-64-v3"), "a CPU with AVX2")
         found: PillowSource = self._once("careless", lambda: self._source("careless", "-mavx2"))
         return found
 
     @property
     def version(self) -> str:
-        """The newest Pillow's."""
+        """The version of the newest Pillow."""
         (metadata,) = self._pristine("stock").glob("lib/python3*/site-packages/pillow-*.dist-info")
         return metadata.name.removesuffix(".dist-info").partition("-")[2]
 
@@ -91,7 +91,7 @@ class Environments:
         return self.sandbox.venv(running(), name="empty", pip=False)
 
     def _fork(self) -> Venv:
-        """Pillow-SIMD as people have it: under its own name, without a receipt."""
+        """Create an environment with Pillow-SIMD as users install it: under its own name, without a receipt."""
         venv, wheels = self.sandbox.venv(running(), name="fork", pip=False), self.sandbox.root / "wheels"
         words = ("--python", venv.python, *FORK, *ONE_LEVEL, "--dist-name", "pillow-simd")
         succeeds(self.sandbox.cli("build", "-o", wheels, *words))
@@ -99,7 +99,7 @@ class Environments:
         return venv
 
     def _linked(self) -> Venv:
-        """A core that was built against a libjpeg-turbo in the environment's `lib`, and finds it by DT_RUNPATH."""
+        """Create an environment whose core is linked with a libjpeg-turbo in `lib`, found by DT_RUNPATH."""
         prefix = self.copy("stock").prefix.rename(self.sandbox.root / "linked")
         venv = Venv(prefix=prefix, variables=self.sandbox.variables())
         jpeg = prefix / "lib/libjpeg.so.8"
@@ -131,7 +131,7 @@ class Environments:
 
 
 def succeeds(result: Result) -> None:
-    """A command that has to work, for the test to mean anything."""
+    """Assert that a command has succeeded which only prepares a test."""
     assert result.exit_code == 0, result.text
 
 

@@ -1,4 +1,4 @@
-"""Site-packages directories written by hand, as an installer would leave them."""
+"""Handwritten site-packages directories, in the form that an installer leaves."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ def install(
     requires: tuple[str, ...] = (),
     installer: str = "pip",
 ) -> Path:
-    """Write the files of a distribution and its metadata; the metadata directory is returned."""
+    """Write the files of a distribution and its metadata, and return the metadata directory."""
     metadata = f"{name.replace('-', '_')}-{version}.dist-info"
     headers = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {line}" for line in requires)]
     content = "\n".join(["Metadata-Version: 2.1", *headers, "", "Requires-Dist: pillow in a description", ""])
@@ -40,7 +40,7 @@ def install(
 
 
 def rerecord(metadata: Path, changed: Path) -> None:
-    """Make the RECORD of a distribution speak of a file as it is, as the one who built it would have."""
+    """Update a file's line in RECORD, so that the change looks like part of the build."""
     name = changed.relative_to(metadata.parent).as_posix()
     lines = (metadata / "RECORD").read_text().splitlines()
     kept = [line for line in lines if not line.startswith(f"{name},")]
@@ -48,6 +48,6 @@ def rerecord(metadata: Path, changed: Path) -> None:
 
 
 def record_line(path: str, content: bytes) -> str:
-    """One line of RECORD."""
+    """Return a line of RECORD."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     return f"{path},sha256={digest},{len(content)}"

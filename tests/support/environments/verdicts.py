@@ -1,4 +1,4 @@
-"""What doctor says of an environment, and what of that is an alarm."""
+"""Runs doctor on an environment, and selects its alarms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from support.sandbox import Sandbox
 from fastinstall.model.finding import Status
 
 APART = ("advisories",)
-"""Checks that speak of the version of Pillow, whatever was done to it."""
+"""Checks of Pillow's version, whose findings do not depend on how it was installed."""
 
 Finding = dict[str, Any]
 
@@ -16,18 +16,18 @@ Finding = dict[str, Any]
 def examined(
     sandbox: Sandbox, *arguments: object, variables: Mapping[str, str | None] | None = None
 ) -> tuple[Finding, ...]:
-    """All findings of a doctor that is run as a person runs it; `arguments` name the target."""
+    """Return all findings of `doctor` on the command line; `arguments` name the target."""
     report = sandbox.cli("doctor", "--json", *map(str, arguments), env=variables)
     assert report.stdout, report.stderr
     return tuple(report.document["findings"])
 
 
 def alarms(findings: tuple[Finding, ...]) -> dict[str, list[str]]:
-    """The messages of warnings, errors, and of whatever could not be told, by check."""
+    """Return the messages of warnings, errors and undetermined checks, by check."""
     grave = [found for found in findings if Status(found["status"]).gravity > 1 and found["check"] not in APART]
     return {found["check"]: messages(findings, found["check"], found["status"]) for found in grave}
 
 
 def messages(findings: tuple[Finding, ...], check: str, status: str) -> list[str]:
-    """What a check says at this gravity."""
+    """Return a check's messages with this status."""
     return [found["message"] for found in findings if (found["check"], found["status"]) == (check, status)]

@@ -1,4 +1,4 @@
-"""Virtual environments with pip inside for the price of a copy: `python -m venv` takes seconds to put it there."""
+"""Virtual environments with pip, copied, because `python -m venv` takes seconds to install pip."""
 
 import shutil
 import subprocess
@@ -9,13 +9,13 @@ from support.made_once import key_of, made_once
 
 
 def add_pip(prefix: Path, python: Path, cache: Path, variables: Mapping[str, str]) -> None:
-    """Put into an environment without pip what `python -m venv` would have installed there.
+    """Copy into an environment without pip what `python -m venv` would have installed.
 
     Args:
-        prefix: the environment, made by `python -m venv --without-pip`.
-        python: the interpreter that it was made from.
-        cache: fastinstall's, for the environment that it is copied from, which is made once.
-        variables: the environment variables to make that one with.
+        prefix: the environment, created by `python -m venv --without-pip`.
+        python: the interpreter that it was created with.
+        cache: fastinstall's cache, which keeps the environment to copy from.
+        variables: the environment variables for the creation of that environment.
     """
 
     def make(directory: Path) -> None:

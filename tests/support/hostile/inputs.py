@@ -1,4 +1,4 @@
-"""What somebody may put where a document is expected: no file at all, or one that no reader can follow."""
+"""Hostile inputs in place of a document: no regular file, or a document that cannot be read."""
 
 import os
 import shutil
@@ -6,11 +6,11 @@ import socket
 from pathlib import Path
 
 NO_FILES = ("fifo", "zeros", "directory", "socket", "loop", "nowhere")
-"""Kinds of what is no file; `put_no_file` makes each."""
+"""Kinds of paths that are no files; see `put_no_file`."""
 
 
 def put_no_file(place: Path, kind: str) -> None:
-    """Put something at a place, where nothing is, that can be opened and never be read as a file."""
+    """Create, at an unused path, something that can be opened but not read as a file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     match kind:
         case "fifo":
@@ -28,7 +28,7 @@ def put_no_file(place: Path, kind: str) -> None:
 
 
 def _bind(place: Path) -> None:
-    """Under a short name of its directory: that of a socket has 108 bytes at most."""
+    """Bind a socket by a short path to its directory, as a socket's path has at most 108 bytes."""
     directory = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX) as made:
@@ -38,7 +38,7 @@ def _bind(place: Path) -> None:
 
 
 def take_away(place: Path) -> None:
-    """Remove whatever lies at a place."""
+    """Remove a file, link or directory, if it exists."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:

@@ -1,4 +1,4 @@
-"""Files of the package index by their names, kept in fastinstall's cache, so that each is fetched once."""
+"""Downloads files of the package index by name, and keeps them in fastinstall's cache."""
 
 import os
 import sys
@@ -14,11 +14,11 @@ _SECONDS = 60.0
 
 
 def fetched(cache: Path, *filenames: str) -> dict[str, Path]:
-    """Bring files; each is given by its file name.
+    """Return the paths of downloaded files, by file name.
 
     Args:
-        cache: fastinstall's.
-        filenames: of sdists or wheels, whatever they are made for.
+        cache: fastinstall's cache.
+        filenames: names of sdists or wheels, for any platform.
     """
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=_SECONDS)
     names = tuple({name.partition("-")[0].replace("_", "-") for name in filenames})

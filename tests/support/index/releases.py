@@ -1,4 +1,4 @@
-"""What tests know of the releases that an index offers."""
+"""Facts about releases on the index that tests rely on."""
 
 NEWEST = r"1[3-9]\.\d+\.\d+"
-"""Pattern of the version of today's Pillow, which was 13.0.0 when the tests were written."""
+"""Pattern of the current Pillow's version, which was 13.0.0 when the tests were written."""

@@ -1,4 +1,4 @@
-"""A package index on this machine's loopback, as badly behaved as a test wants it."""
+"""A package index on this machine's loopback, which may misbehave as a test requires."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 @dataclass
 class SimpleIndex:
-    """What the server answers, by path, and what it was asked.
+    """The server's answers by path, and the requests that it received.
 
     `released` ends every answer that hangs.
     """
@@ -35,16 +35,16 @@ class SimpleIndex:
 
     @property
     def url(self) -> str:
-        """The index, as pip's index-url."""
+        """Its address as pip's index-url."""
         return f"http://{self.host}/simple"
 
     @property
     def url_with_credentials(self) -> str:
-        """The same with the user and password that it asks for."""
+        """Its address with the user and password that it requires."""
         return f"http://{self.credentials}@{self.host}/simple"
 
     def offer(self, name: str, files: dict[str, bytes], *, attributes: str = "", sha256: str = "") -> None:
-        """Serve a page of the distribution `name` and its files; `sha256` replaces the right one."""
+        """Serve the page of the distribution `name` and its files; `sha256` replaces the correct digest."""
         links = []
         for filename, content in files.items():
             digest = sha256 or hashlib.sha256(content).hexdigest()
@@ -55,7 +55,7 @@ class SimpleIndex:
 
 
 def content_answer(content: bytes, content_type: str, **headers: str) -> Answer:
-    """An answer with content; `Content_Encoding="gzip"` becomes that header."""
+    """Return an answer with content; `Content_Encoding="gzip"` becomes that header."""
 
     def answer(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
@@ -70,7 +70,7 @@ def content_answer(content: bytes, content_type: str, **headers: str) -> Answer:
 
 
 def status_answer(code: int, **headers: str) -> Answer:
-    """An answer without content."""
+    """Return an answer without content."""
 
     def answer(request: BaseHTTPRequestHandler) -> None:
         request.send_response(code)
@@ -82,7 +82,7 @@ def status_answer(code: int, **headers: str) -> Answer:
 
 
 def broken_answer(content: bytes) -> Answer:
-    """Half of the content, and the connection is gone."""
+    """Return an answer that sends half of the content and closes the connection."""
 
     def answer(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
@@ -95,7 +95,7 @@ def broken_answer(content: bytes) -> Answer:
 
 
 def in_turn(*answers: Answer) -> Answer:
-    """One answer after the other; the last one for good."""
+    """Return an answer that uses the given answers in turn, and then repeats the last one."""
     left = list(answers)
 
     def answer(request: BaseHTTPRequestHandler) -> None:
@@ -109,12 +109,12 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # a client that gives up is what some tests are about
+        if not isinstance(sys.exception(), ConnectionError):  # in some tests, clients give up
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # socket types of the base class
 
 
 def self_signed(directory: Path) -> Path:
-    """A key and a certificate for the loopback that nobody else has signed."""
+    """Write a key and a self-signed certificate for the loopback."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
     now = datetime.now(UTC)
@@ -146,7 +146,7 @@ def serving(encryption: ssl.SSLContext | None = None) -> Iterator[SimpleIndex]:
             _answer_for(index, self)(self)
 
         def do_HEAD(self) -> None:
-            status_answer(405)(self)  # uv then asks for the whole file
+            status_answer(405)(self)  # then uv requests the whole file
 
         def log_message(self, *_arguments: object) -> None:
             return

@@ -1,8 +1,8 @@
-"""How this machine reaches its package index, for tests that otherwise know nothing of the machine.
+"""The settings by which this machine reaches its package index, for tests that are otherwise independent of it.
 
-Settings of pip hold more than that: a constraint of the house would be obeyed by every pip of a test. No variable leads
-past `/etc/pip.conf` alone: `PIP_CONFIG_FILE=/dev/null` would leave out the file of an environment too, where our pins
-stand. So the tests have another file in its place.
+pip's settings may contain more: every pip in a test would obey, for example, a constraint of the organisation. No
+variable skips only `/etc/pip.conf`: `PIP_CONFIG_FILE=/dev/null` would also skip the environment's file, which contains
+our pins. So the tests see another file in its place.
 """
 
 import configparser
@@ -14,7 +14,7 @@ from pathlib import Path
 from support.machine.own_mounts import bind, unshare_mounts
 
 OF_THE_MACHINE = Path("/etc/pip.conf")
-"""Read by every pip."""
+"""Settings that every pip reads."""
 
 _REACHES = frozenset(
     {
@@ -25,21 +25,21 @@ _REACHES = frozenset(
 
 
 def trust_variables() -> dict[str, str]:
-    """Variables that have uv believe in the certificates of the system, as pip does, where the system has any."""
+    """Return variables that make uv trust the system's certificates, as pip does, if the system has any."""
     known = ssl.get_default_verify_paths()
     has_any = known.cafile or (known.capath and any(os.scandir(known.capath)))
     return {"UV_SYSTEM_CERTS": "1"} if has_any else {}
 
 
 def shared_settings(directory: Path, *further: Path) -> dict[str, str]:
-    """Write what pip's settings for all users of this machine say of the index into another directory.
+    """Copy the index settings in pip's settings for all users into another directory.
 
     Args:
-        directory: gets a `pip/pip.conf`, unless there are no settings.
-        further: files of settings to read as well; the last one counts.
+        directory: receives `pip/pip.conf`, unless there are no settings.
+        further: further files of settings; later ones take precedence.
 
     Returns:
-        The variable that leads pip there.
+        The variable that makes pip read that file.
     """
     places = (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
     parsed = configparser.RawConfigParser()
@@ -53,10 +53,10 @@ def shared_settings(directory: Path, *further: Path) -> dict[str, str]:
 
 
 def hide_further_settings(file: Path = OF_THE_MACHINE) -> str:
-    """Have this process, and all that it starts, see nothing in a file of settings but how the index is reached.
+    """Hide all settings in a file, except those of the index, from this process and its child processes.
 
     Returns:
-        Why that cannot be; empty where it is so.
+        The reason why that is impossible; empty on success.
     """
     parsed = configparser.RawConfigParser()
     parsed.read(file, encoding="utf-8")
@@ -75,7 +75,7 @@ def hide_further_settings(file: Path = OF_THE_MACHINE) -> str:
 
 
 def _keep_what_reaches(parsed: configparser.RawConfigParser) -> list[str]:
-    """Remove all other settings; their keys."""
+    """Remove all settings except those of the index, and return their keys."""
     further = [(section, key) for section in parsed.sections() for key in set(parsed.options(section)) - _REACHES]
     for section, key in further:
         parsed.remove_option(section, key)
@@ -83,7 +83,7 @@ def _keep_what_reaches(parsed: configparser.RawConfigParser) -> list[str]:
 
 
 def settings_of_person() -> tuple[Path, ...]:
-    """Pip's files of settings of whoever runs the tests; they need not be there."""
+    """Return the paths of the pip settings of the person who runs the tests; the files may be missing."""
     home = Path.home()
     configured = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     return OF_THE_MACHINE, home / ".pip" / "pip.conf", configured / "pip" / "pip.conf"

@@ -1,4 +1,4 @@
-"""A web server that knows nothing but files, and what it was asked for."""
+"""A web server for static files that records its requests."""
 
 import threading
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from urllib.parse import unquote
 
 @dataclass
 class StaticServer:
-    """Where it listens, and the paths that were asked for, in order."""
+    """Its address, and the requested paths, in order."""
 
     url: str
     asked: list[str] = field(default_factory=list)
 
     def names(self) -> list[str]:
-        """The last part of each path that was asked for."""
+        """Return the last part of each requested path."""
         return [unquote(path.rstrip("/").rpartition("/")[2]) for path in self.asked]
 
 

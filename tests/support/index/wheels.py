@@ -1,4 +1,4 @@
-"""Wheels of files that a test names, as small as pip and uv take them."""
+"""Minimal wheels with given files."""
 
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ PURE = "py3-none-any"
 
 
 def write_wheel(directory: Path, name: str = "pillow", version: str = BUILT, tag: str = PURE, *headers: str) -> Path:
-    """A pure wheel that brings a module, whose content names its version and `headers`; more headers follow METADATA's.
+    """Write a pure wheel with one module, whose content is its version; `headers` are further lines of METADATA.
 
-    One with a local version says, as those of fastinstall do, that the recipe "pillow-fast" has made it.
+    With a local version, the wheel claims, like fastinstall's, to be built from the recipe "pillow-fast".
     """
     files = {f"{name}_module.py": f"version = {version!r}\n".encode()}
     if "+" in version:
@@ -32,7 +32,7 @@ def write_files_wheel(
     tag: str = PURE,
     headers: Sequence[str] = (),
 ) -> Path:
-    """Write a wheel of these files, by their paths in site-packages; `headers` are more lines of METADATA."""
+    """Write a wheel with files, given by paths in site-packages; `headers` are further lines of METADATA."""
     directory.mkdir(parents=True, exist_ok=True)
     wheel = directory / f"{_stem(name, version)}-{tag}.whl"
     wheel.write_bytes(pack_files(name, version, files, tag=tag, headers=headers))
@@ -40,7 +40,7 @@ def write_files_wheel(
 
 
 def stub_wheel(name: str, version: str, *requires: str) -> tuple[str, bytes]:
-    """The file name and the content of a wheel with one module, which says its version."""
+    """Return the file name and the content of a wheel with one module, which contains its version."""
     headers = [f"Requires-Dist: {requirement}" for requirement in requires]
     content = pack_files(name, version, {f"{name}.py": f"version = {version!r}\n".encode()}, headers=headers)
     return f"{_stem(name, version)}-{PURE}.whl", content
@@ -49,7 +49,7 @@ def stub_wheel(name: str, version: str, *requires: str) -> tuple[str, bytes]:
 def pack_files(
     name: str, version: str, files: Mapping[str, bytes], *, tag: str = PURE, headers: Sequence[str] = ()
 ) -> bytes:
-    """The content of a wheel of these files."""
+    """Return the content of a wheel with these files."""
     metadata = f"{_stem(name, version)}.dist-info"
     lines = ("Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *headers, "")
     members = {
@@ -61,7 +61,7 @@ def pack_files(
 
 
 def pack_members(members: Mapping[str, bytes], metadata: str) -> bytes:
-    """A wheel of all its members but RECORD, not compressed; what is packed twice is the same.
+    """Return an uncompressed wheel of these members and a RECORD; equal members give equal bytes.
 
     Args:
         metadata: the directory for RECORD.

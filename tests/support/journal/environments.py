@@ -1,4 +1,4 @@
-"""Environments to move things in, what they look like from outside, and death at any step."""
+"""Environments for transactions, comparisons of their content, and kills at any step."""
 
 import hashlib
 import os
@@ -43,11 +43,11 @@ OURS = {
     "_fastinstall_guard.py": "guard",
 }
 FIRST = Stamp(id="20261121T101500Z-000001", at="2026-11-21T10:15:00Z")
-SECOND = Stamp(id="20261121T101500Z-000000", at="2026-11-21T10:15:00Z")  # same second: the name does not decide
+SECOND = Stamp(id="20261121T101500Z-000000", at="2026-11-21T10:15:00Z")  # the same second; names do not decide
 
 
 def make_environment(prefix: Path, *, share: bool = False) -> JournalStore:
-    """A small environment with stock Pillow, every entry of it as old as the others."""
+    """Create a small environment with official Pillow, in which all entries have the same modification time."""
     write_tree(prefix / SITE, STOCK)
     write_tree(prefix, {"bin/python": "python"})
     (prefix / SITE / "PIL/sub/deep.py").chmod(0o600)
@@ -61,14 +61,14 @@ def make_environment(prefix: Path, *, share: bool = False) -> JournalStore:
 
 
 def write_tree(root: Path, content: dict[str, str]) -> None:
-    """Files by their path."""
+    """Write files, given by path."""
     for path, text in content.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
 
 
 def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]]:
-    """Every entry: kind and mode, content, modification time (where asked for; never that of the prefix itself)."""
+    """Return every entry's type and mode, content, and modification time (if requested; never the prefix's own)."""
     looks = {path.relative_to(prefix).as_posix(): _look(path, times=times) for path in prefix.rglob("*")}
     return {".": _look(prefix, times=False), **looks}
 
@@ -84,7 +84,7 @@ def _look(path: Path, *, times: bool) -> tuple[object, ...]:
 
 
 def live(prefix: Path) -> dict[str, tuple[object, ...]]:
-    """What Python and people look at: everything but our own directory, without times."""
+    """Return what Python and people see: all entries except our own directory, without times."""
     return {
         path: look
         for path, look in picture(prefix, times=False).items()
@@ -93,7 +93,7 @@ def live(prefix: Path) -> dict[str, tuple[object, ...]]:
 
 
 def swap_moves() -> tuple[Move, ...]:
-    """Stock Pillow makes room for ours: each kind of move is among them, and a directory that is not there."""
+    """Return moves from official Pillow to ours: every kind of move, and one into a new directory."""
     return (
         Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL", kept="stage/PIL"),
         Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/pillow.libs", kept="stage/pillow.libs"),
@@ -108,7 +108,7 @@ def swap_moves() -> tuple[Move, ...]:
 
 
 def open_transaction(store: JournalStore, stamp: Stamp = FIRST) -> Transaction:
-    """A transaction with ours on its stage."""
+    """Begin a transaction with our files in its staging directory."""
     transaction = _begun(store, stamp)
     write_tree(transaction.stage, OURS)
     return transaction
@@ -119,7 +119,7 @@ def _begun(store: JournalStore, stamp: Stamp) -> Transaction:
 
 
 def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:
-    """A whole setup."""
+    """Run a whole setup."""
     with _begun(store, stamp) as transaction:
         write_tree(transaction.stage, OURS)
         transaction.perform(swap_moves())
@@ -127,7 +127,7 @@ def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:
 
 
 def set_up_again(store: JournalStore) -> None:
-    """A setup over ours: the same content comes in once more, beside a changed module."""
+    """Run a second setup: the same files are installed again, with one changed module."""
     with _begun(store, SECOND) as transaction:
         write_tree(transaction.stage, OURS)
         write_tree(transaction.stage, {"again/__init__.py": "again"})
@@ -142,17 +142,17 @@ def set_up_again(store: JournalStore) -> None:
 
 
 def receipt_of(stamp: Stamp) -> Receipt:
-    """A receipt of that transaction."""
+    """Return a receipt of the transaction with this stamp."""
     return changed(receipt(), {"id": stamp.id, "created_at": stamp.at})
 
 
 def dies_at(step: int, work: Callable[[], object]) -> bool:
     """Run `work` in a process of its own that is killed at its `step`-th change of the filesystem.
 
-    Even steps die before the change, odd ones after it; a write dies with half of its bytes written.
+    Even steps kill before the change, odd ones after it; an interrupted write leaves half of its bytes.
 
     Returns:
-        False where the work ended before it came to that step.
+        False if the work ended before that step.
     """
     child = os.fork()
     if child == 0:
@@ -172,14 +172,14 @@ def _run_and_die(step: int, work: Callable[[], object]) -> None:
             _arm(patch, step)
             work()
         code = 0
-    except BaseException:  # noqa: BLE001 (this process ends here: its traceback is all that it can leave)
+    except BaseException:  # noqa: BLE001 (this process ends here, after it has printed its traceback)
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
 def _arm(patch: pytest.MonkeyPatch, step: int) -> None:
-    """Every call that changes the disk counts; the kernel is real, only the moment of death is ours."""
+    """Count every call that changes the disk, and kill the process at one of them; the calls themselves are real."""
     count = iter(range(1_000_000))
 
     def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,7 +214,7 @@ def _die(function: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> Non
 
 
 def steps_of(work: Callable[[int], bool], stride: int = 1) -> Iterator[int]:
-    """The steps 0, 1, 2 ... (or some of them) for as long as `work(step)` says that it was cut off there."""
+    """Yield the steps 0, 1, 2 ... (or every n-th) for as long as `work(step)` returns that it was interrupted."""
     step = 0
     while work(step):
         yield step
@@ -223,8 +223,8 @@ def steps_of(work: Callable[[int], bool], stride: int = 1) -> Iterator[int]:
 
 @contextmanager
 def swift_directory(fallback: Path) -> Iterator[Path]:
-    """A directory in memory where there is one: hundreds of deaths wait for as many disks otherwise."""
-    memory = Path("/dev/shm")  # noqa: S108 (our own subdirectory of it)
+    """Yield a directory in memory if possible, as hundreds of kills would otherwise wait for a disk."""
+    memory = Path("/dev/shm")  # noqa: S108 (only a subdirectory of it is used)
     if not os.access(memory, os.W_OK):
         yield fallback
         return
@@ -233,13 +233,13 @@ def swift_directory(fallback: Path) -> Iterator[Path]:
 
 
 def recover_all(store: JournalStore) -> None:
-    """What the next command does first."""
+    """Recover the environment, as the next command does first."""
     recover(store)
     assert store.unfinished() is None
 
 
 def in_own_mounts(work: Callable[[], None]) -> None:
-    """Run something in a process that has a mount table of its own; skips where that is forbidden."""
+    """Run a function in a process with its own mount table, or skip the test if that is forbidden."""
     if os.geteuid() != 0:
         pytest.skip("mounting needs root: sudo -E python -m pytest tests/integration/test_journal_filesystems.py")
     child = os.fork()
@@ -252,7 +252,7 @@ def in_own_mounts(work: Callable[[], None]) -> None:
                 os._exit(77)
             work()
             code = 0
-        except BaseException:  # noqa: BLE001 (likewise)
+        except BaseException:  # noqa: BLE001 (this process ends here)
             traceback.print_exc()
         finally:
             os._exit(code)
@@ -263,7 +263,7 @@ def in_own_mounts(work: Callable[[], None]) -> None:
 
 
 def fill(ballast: Path, *, leave: int) -> None:
-    """Write a file that leaves so many bytes of its filesystem."""
+    """Write a file that leaves this number of free bytes in its filesystem."""
     space = os.statvfs(ballast.parent)
     free = space.f_bavail * space.f_frsize
     ballast.write_bytes(b"\0" * max(0, free - leave))

@@ -1,4 +1,4 @@
-"""A plugin of pytest for the files that name it in `pytest_plugins`: an environment with a history."""
+"""A pytest plugin, for files that name it in `pytest_plugins`: an environment with a history."""
 
 import venv
 from pathlib import Path
@@ -12,7 +12,7 @@ from fastinstall.cli.main import main
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Place:
-    """An environment, and a program that reads and writes nothing elsewhere."""
+    """Return an empty environment, with variables that keep fastinstall away from all other places."""
     for name, value in {"HOME": str(tmp_path / "home"), "FASTINSTALL_CACHE_DIR": str(tmp_path), **UNREACHABLE}.items():
         monkeypatch.setenv(name, value)
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "XDG_STATE_HOME", "PIP_FIND_LINKS"):

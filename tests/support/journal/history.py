@@ -1,4 +1,4 @@
-"""An environment with a history of transactions, and the program in the process of the tests, meant for it."""
+"""An environment with a history of transactions, and calls of fastinstall on it in the tests' own process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """An environment without anything in it, and a command line that is meant for it."""
+    """An empty environment, and a function that runs command lines."""
 
     prefix: Path
     call: Callable[..., Result]
@@ -36,7 +36,7 @@ class Place:
 
 
 def open_transaction(place: Place, stamp: Stamp, verb: str = "setup") -> Transaction:
-    """A transaction that has moved one file in; a run that dies leaves it so."""
+    """Begin a transaction and move one file in, as a killed run would leave it."""
     build = {"distribution": "pillow", "version": f"13.0.0+{stamp.id[-1]}"}
     plan = {"schema": "fastinstall.plan/1", "verb": verb, "build": build if verb == "setup" else None}
     transaction = begin(JournalStore(place.prefix), plan, site_packages=place.site_packages, stamp=stamp)

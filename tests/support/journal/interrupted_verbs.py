@@ -1,4 +1,4 @@
-"""Whole verbs of the journal in miniature, to be disturbed: an environment before each, and the deed."""
+"""Small versions of the journal's verbs, for tests of interruptions: an environment for each, and its changes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from fastinstall.journal.transaction import begin
 from fastinstall.model.move import Move, MoveKind
 
 WHOLE = extent.every_row
-"""Whether the long form was asked for."""
+"""True with --every-row."""
 
 Picture = Mapping[str, tuple[object, ...]]
 _THIRD = Stamp(id="20261121T101700Z-000003", at="2026-11-21T10:17:00Z")
@@ -24,11 +24,11 @@ _THIRD = Stamp(id="20261121T101700Z-000003", at="2026-11-21T10:17:00Z")
 
 @dataclass(frozen=True, kw_only=True)
 class Verb:
-    """What is done to an environment.
+    """A change of an environment.
 
     Attributes:
-        scene: makes the environment.
-        act: does it.
+        scene: creates the environment.
+        act: changes it.
     """
 
     scene: Callable[[Path], JournalStore]
@@ -36,12 +36,12 @@ class Verb:
 
 
 def timeless(looks: Picture) -> Picture:
-    """Without times, and of journals, which hold times, only that they are there."""
+    """Leave out times, and the content of journals, which contains times."""
     return {path: () if path.endswith("journal.jsonl") else look[:2] for path, look in looks.items()}
 
 
 def but_its_journals_times(looks: Picture) -> Picture:
-    """A line that was begun and taken back again leaves the journal as it was, but for its time."""
+    """Leave out the times of journals: a line that was appended and removed again changes only a journal's time."""
     return {path: look[:2] if path.endswith("journal.jsonl") else look for path, look in looks.items()}
 
 
@@ -58,7 +58,7 @@ def _twice_set_up(prefix: Path) -> JournalStore:
 
 
 def _all_kinds(store: JournalStore) -> None:
-    """Moves, an engine's changes and lines added, in one transaction."""
+    """Move files, change packages by an engine, and append lines, in one transaction."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
         transaction.commit(receipt_of(FIRST))

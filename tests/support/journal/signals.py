@@ -1,7 +1,7 @@
-"""A signal at any moment of a scene at which the interpreter may hear it.
+"""Signals at every moment of a function at which the interpreter may handle them.
 
-CPython hears signals where a function of Python begins, and behind a call of one that is written in C; those are the
-moments at which a profiler is called.
+CPython handles signals at the start of a Python function and after the call of a C function, and calls profilers at the
+same moments.
 """
 
 import inspect
@@ -18,14 +18,14 @@ _PATIENCE = 30.0
 
 
 def outcomes(scene: Callable[[], object], *, every: int = 1) -> Iterator[tuple[int, BaseException | None]]:
-    """What becomes of a scene that SIGTERM interrupts at its first moment, at its second, and so on to the last.
+    """Run a function repeatedly, each time interrupted by SIGTERM one moment later, until it ends uninterrupted.
 
     Args:
-        scene: called once for each.
-        every: take only each so many of them.
+        scene: the function.
+        every: use only every n-th moment.
 
     Yields:
-        The moment, and what was raised; None where it was not heard at all.
+        The moment, and the exception that the function raised; None if it did not notice the signal.
     """
     moment = 1
     while True:
@@ -49,7 +49,7 @@ def _interrupted(profiler: "_Profiler", scene: Callable[[], object]) -> BaseExce
             deadline = time.monotonic() + _PATIENCE
             while profiler.has_struck and time.monotonic() < deadline:
                 time.sleep(0.001)
-    except BaseException as error:  # noqa: BLE001 (told)
+    except BaseException as error:  # noqa: BLE001 (returned)
         return error
     return None
 
@@ -71,14 +71,14 @@ class _Profiler:
 
 
 def _is_entered_again(frame: FrameType) -> bool:
-    """Whether a generator goes on: where an exception is thrown into it, no signal is heard before that."""
+    """Return True if a generator is resumed: before an exception thrown into it, no signal is handled."""
     code = frame.f_code
     is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
     return is_generator and (frame.f_lineno != code.co_firstlineno or code.co_name == "<genexpr>")
 
 
 def all_ended(before: int) -> bool:
-    """Whether no more threads run than before; one that was told to end takes a moment."""
+    """Wait until no more threads run than before, as ending takes a moment; return False after a timeout."""
     deadline = time.monotonic() + _PATIENCE
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Addresses without randomisation, for sanitizers: some crash where the kernel randomises many bits (Ubuntu: 32)."""
+"""Turns off address randomisation for sanitizers, some of which crash if it uses many bits (Ubuntu: 32)."""
 
 import ctypes
 from collections.abc import Iterator
@@ -6,14 +6,14 @@ from contextlib import contextmanager
 
 _FIXED = 0x0040000
 _ASK = 0xFFFFFFFF
-"""See personality(2): ADDR_NO_RANDOMIZE, and the value that changes nothing."""
+"""Arguments of personality(2): ADDR_NO_RANDOMIZE, and the value that only queries."""
 
 
 @contextmanager
 def fixed_addresses() -> Iterator[None]:
     """Start programs in the block without address randomisation, as `setarch -R` does.
 
-    Where that is refused, as by Docker's default seccomp profile, they start as usual.
+    If that is refused, as by Docker's default seccomp profile, they start as usual.
     """
     set_personality = ctypes.CDLL(None).personality
     set_personality.argtypes = [ctypes.c_ulong]

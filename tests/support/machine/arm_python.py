@@ -1,7 +1,7 @@
-"""fastinstall and an environment with stock Pillow on aarch64, under qemu: nothing of the machine is touched.
+"""fastinstall and an environment with official Pillow on aarch64, under qemu, without changes to the machine.
 
-Programs and those that they start run by a handler that the kernel knows in a user namespace alone (binfmt_misc there,
-since Linux 6.7), which ends with them.
+Programs and their child processes run by a binfmt_misc handler that exists only in a user namespace (since Linux 6.7)
+and ends with it.
 """
 
 import os
@@ -38,8 +38,8 @@ class ArmPython:
     """A Python for aarch64.
 
     Attributes:
-        root: of its Debian.
-        libraries: what fastinstall needs, installed.
+        root: root directory of its Debian.
+        libraries: directory with the installed dependencies of fastinstall.
     """
 
     root: Path
@@ -56,7 +56,7 @@ class ArmPython:
         timeout: float = 900,
         changes: Mapping[str, str] | None = None,
     ) -> "subprocess.CompletedProcess[str]":
-        """Run it, or the interpreter of an environment, with arguments; it finds fastinstall's checkout.
+        """Run it, or an environment's interpreter; both can import fastinstall from the checkout.
 
         Args:
             words: the arguments.
@@ -77,14 +77,14 @@ class ArmPython:
         return subprocess.run(argv, env=variables, capture_output=True, text=True, timeout=timeout, check=False)
 
     def write_starter(self, place: Path, *, model: str = "max") -> Path:
-        """Write a program that starts it on this machine as it is, without binfmt_misc, on a CPU as qemu names it."""
+        """Write a program that starts it without binfmt_misc, on a CPU given by its qemu name."""
         words = shlex.join(str(word) for word in emulate(self.root, self.program, model=model))
         place.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         place.chmod(0o755)
         return place
 
     def make_environment(self, place: Path, *requirements: str) -> Path:
-        """Make a virtual environment with distributions of the index, for aarch64; its interpreter."""
+        """Create a virtual environment for aarch64 with distributions of the index, and return its interpreter."""
         done = self.run("-m", "venv", "--without-pip", place)
         assert done.returncode == 0, done.stderr
         install_for_arm(place / "lib" / f"python{VERSION}" / "site-packages", "--no-deps", *requirements)
@@ -92,7 +92,7 @@ class ArmPython:
 
 
 def arm_python(cache: Path) -> ArmPython:
-    """Return a Python for aarch64 with what fastinstall needs; the test is skipped where it cannot be had."""
+    """Return a Python for aarch64 with fastinstall's dependencies, or skip the test if it cannot be provided."""
     root = arm_root(cache, SUITE, PACKAGES)
     try:
         place = cache / "testbed" / f"arm-libraries-{key_of(LOCKED)}"
@@ -107,7 +107,7 @@ def arm_python(cache: Path) -> ArmPython:
 
 
 def _install_locked(directory: Path) -> None:
-    """Install what is locked; by pip's lights markers are about the machine that it runs on."""
+    """Install the locked dependencies, without those for some machines: pip evaluates markers for this machine."""
     locked = re.split(r"\n(?=\w)", LOCKED.read_text(encoding="utf-8"))
     kept = directory.with_name(f"{directory.name}.txt")
     kept.write_text("\n".join(each for each in locked if "platform_machine" not in each), encoding="utf-8")
@@ -115,7 +115,7 @@ def _install_locked(directory: Path) -> None:
 
 
 def install_for_arm(directory: Path, *what: str | Path) -> None:
-    """Have pip unpack wheels for the machine."""
+    """Install wheels for aarch64 into a directory."""
     platforms = (f"manylinux_2_{minor}_{AARCH64.wheel_platform}" for minor in (28, 17))
     pip = (sys.executable, "-m", "pip", "install", "-q", "--target", directory, "--upgrade")
     words = (word for platform in platforms for word in ("--platform", platform))

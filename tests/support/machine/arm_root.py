@@ -1,6 +1,6 @@
-"""A userland of Debian for aarch64, unpacked from its packages: no chroot, nothing configured; qemu-user runs it.
+"""A Debian root for aarch64, unpacked from packages and not configured; qemu-user runs its programs without chroot.
 
-apt has its state in a directory of its own, so that the machine's list of architectures stays as it is.
+apt's state is in a directory of its own, so that this machine's list of architectures is not changed.
 """
 
 import shutil
@@ -20,14 +20,14 @@ _TIMEOUT = 300
 
 
 def arm_root(cache: Path, suite: str, packages: Sequence[str]) -> Path:
-    """Return the root with packages of a release of Debian, and what they depend on; unpacked there once.
+    """Return the root with packages of a Debian release and their dependencies; they are unpacked once.
 
-    The test is skipped where that cannot be had.
+    The test is skipped if that is impossible.
 
     Args:
-        cache: of the tests.
-        suite: the release's name: "bookworm".
-        packages: by name.
+        cache: cache of the tests.
+        suite: name of the release: "bookworm".
+        packages: names of packages.
     """
     require_system(EMULATOR, "qemu-aarch64")
     place = cache / "testbed" / f"{suite}-{_DEBIAN_NAME}-{key_of(*packages)}"
@@ -39,12 +39,12 @@ def arm_root(cache: Path, suite: str, packages: Sequence[str]) -> Path:
 
 
 def emulate(root: Path, program: Path | str, *, model: str = "max") -> tuple[str | Path, ...]:
-    """Return what begins a command that runs a program for aarch64, with the loader and libraries of a root.
+    """Return a command that runs a program for aarch64 with the loader and libraries of a root.
 
     Args:
-        root: what stands for "/" where something is there.
+        root: a directory that the program sees as "/", for files that it contains.
         program: its path on this machine.
-        model: the CPU, as qemu names it.
+        model: qemu's name of the CPU.
     """
     return EMULATOR, "-cpu", model, "-L", root, program
 
@@ -77,7 +77,7 @@ def _unpack(root: Path, suite: str, packages: Sequence[str]) -> None:
     apt = ("apt-get", *(word for name, value in settings.items() for word in ("-o", f"{name}={value}")))
     _run(*apt, "update")
     _run(*apt, "install", "-y", "--download-only", *packages)
-    for name in ("bin", "sbin", "lib", "lib64"):  # as the package base-files has them
+    for name in ("bin", "sbin", "lib", "lib64"):  # as in the package base-files
         (root / "usr" / name).mkdir(parents=True)
         if name != "lib64":
             (root / name).symlink_to(f"usr/{name}")

@@ -1,17 +1,17 @@
-"""Where this machine's apt has the packages of Debian."""
+"""Finds the Debian mirror of this machine's apt."""
 
 import subprocess
 
 
 class NoMirrorError(Exception):
-    """It has none; the text says so."""
+    """This machine's apt has no Debian mirror."""
 
 
 def find_debian_mirror() -> str:
-    """Return the address of the packages of Debian that apt of this machine has.
+    """Return the address of the Debian mirror that this machine's apt uses.
 
     Raises:
-        NoMirrorError: it has none.
+        NoMirrorError: apt has no Debian mirror.
         subprocess.CalledProcessError: apt fails.
         OSError: there is no apt.
     """
@@ -21,6 +21,6 @@ def find_debian_mirror() -> str:
         found = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
         if found:
             return found[0]
-        if not is_up_to_date:  # images of containers come without lists
+        if not is_up_to_date:  # container images have no package lists
             subprocess.run(("apt-get", "update"), capture_output=True, check=True)
     raise NoMirrorError("apt of this machine has no packages of Debian")

@@ -1,4 +1,4 @@
-"""What a test needs of the machine. In continuous integration a skip for it is a failure."""
+"""Skips tests whose needs the machine does not meet; in continuous integration they fail."""
 
 import os
 import sysconfig
@@ -8,15 +8,15 @@ from contextlib import contextmanager
 import pytest
 
 _STARTED = frozenset({"cc", "gcc", "git", "groff", "rsync", "ssh-keygen", "sudo"})
-"""Programs of the system that tests start by name."""
+"""System programs that tests start by name."""
 
 
 def require_system(present: object, what: str) -> None:
-    """Skip unless something of the system is there; fail where CI is set.
+    """Skip the test unless something of the system is present; fail if CI is set.
 
     Args:
-        present: whether it is.
-        what: its name, for the message: a package, a program, a right.
+        present: true if it is present.
+        what: its name for the message: a package, a program, a right.
     """
     if present:
         return
@@ -26,9 +26,9 @@ def require_system(present: object, what: str) -> None:
 
 
 def require_plain_python() -> None:
-    """Skip where the interpreter of the tests cannot be copied into an environment like conda's.
+    """Skip the test if the tests' interpreter cannot be copied into an environment like conda's.
 
-    Debian's looks for `site-packages` in virtual environments alone, and for `dist-packages` anywhere else.
+    Debian's Python uses `site-packages` only in virtual environments, and `dist-packages` everywhere else.
     """
     if "deb_system" in sysconfig.get_scheme_names():
         pytest.skip("Debian's Python has no site-packages outside of virtual environments; another one has")
@@ -36,7 +36,7 @@ def require_plain_python() -> None:
 
 @contextmanager
 def requiring_programs() -> Iterator[None]:
-    """Require the program of the system that could not be started in the block."""
+    """Skip the test (see `require_system`) if a system program cannot be started in the block."""
     try:
         yield
     except FileNotFoundError as error:

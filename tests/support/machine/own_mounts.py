@@ -1,4 +1,4 @@
-"""A mount table of this process and of all that it starts: see mount_namespaces(7)."""
+"""A mount table for this process and its child processes: see mount_namespaces(7)."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ _MS_REC_PRIVATE = 0x4000 | 0x40000
 
 
 def unshare_mounts() -> None:
-    """Give this process a mount table of its own, of which nobody else sees the changes.
+    """Give this process its own mount table, whose changes no other process sees.
 
     Raises:
         OSError: it is forbidden.
@@ -26,7 +26,7 @@ def mount(kind: str, target: Path, options: str = "", *, flags: int = 0) -> None
 
 
 def bind(file: Path, target: Path) -> None:
-    """Have a file seen in another's place."""
+    """Mount a file over another file."""
     _mount(str(file), target, "", _MS_BIND, "")
 
 

@@ -1,4 +1,4 @@
-"""Processes of this machine, found by words of their command lines."""
+"""Finds processes of this machine by words of their command lines."""
 
 import time
 from pathlib import Path
@@ -8,19 +8,19 @@ _POLL = 0.02
 
 
 def command_lines(word: str) -> list[str]:
-    """Return the command lines that have a word; arguments are separated by spaces."""
+    """Return the command lines that contain a word; arguments are separated by spaces."""
     lines = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         lines += [line] if word in line else []
     return lines
 
 
 def lasting_command_lines(word: str) -> list[str]:
-    """Wait until no process has a word; return the command lines that still have it after ten seconds.
+    """Wait until no command line contains a word; return those that still do after ten seconds.
 
     A process that was killed takes a moment to end.
     """

@@ -1,6 +1,6 @@
-"""poetry and pdm for tests: in a virtual environment of their own, made once and kept in the test cache.
+"""poetry and pdm for tests, in a virtual environment of their own, built once and kept in the test cache.
 
-Neither is a dependency of the tests: both bring dozens of distributions.
+Neither is a dependency of the tests, as both require dozens of distributions.
 """
 
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ name = "pypi"
 url = "{url}"
 verify_ssl = false
 """
-"""What a manifest has for its tool, besides; `url` is the index that it asks."""
+"""Additions to a manifest for each tool; `url` is the index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectTools:
-    """The programs that make environments of a project's manifest.
+    """Programs that create environments from a project's manifest.
 
     Attributes:
         bin: the directory of poetry and pdm.
@@ -55,18 +55,18 @@ class ProjectTools:
 
 @pytest.fixture(scope="session")
 def project_tools(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> ProjectTools:
-    """poetry and pdm, the same for all workers."""
+    """Return poetry and pdm, shared by all workers."""
     root = tmp_path_factory.mktemp("project-tools")
     return made_project_tools(Sandbox(root=root, cache=shared_cache, downloads=root / "downloads"))
 
 
 def made_project_tools(sandbox: Sandbox) -> ProjectTools:
-    """The same, in the cache of a sandbox."""
+    """Return poetry and pdm from the cache of a sandbox."""
     return ProjectTools(bin=programs("project-tools", REQUIREMENTS, sandbox))
 
 
 def programs(name: str, requirements: Sequence[str], sandbox: Sandbox) -> Path:
-    """The `bin` of an environment with these requirements, made once and kept in the cache."""
+    """Return the `bin` directory of an environment with these requirements, built once and kept in the cache."""
     variables = sandbox.variables()
 
     def make(place: Path) -> None:

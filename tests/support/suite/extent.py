@@ -1,4 +1,4 @@
-"""How the suite runs, as `conftest` was told; modules that make their cases when they are imported read it."""
+"""The extent of the run, as set by `conftest`; modules that create cases at import read it."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -6,15 +6,15 @@ from typing import TypeVar
 Case = TypeVar("Case")
 
 full = False
-"""`--full`: also what takes long; what continuous integration runs."""
+"""`--full`: include long tests, as in continuous integration."""
 
 every_row = False
-"""`--every-row`: every case of a sweep that the full suite takes a part of; for hours, by hand."""
+"""`--every-row`: all cases of sweeps that the full suite samples; takes hours."""
 
 renews_golden = False
-"""`--renew-golden`: texts that tests compare are written anew."""
+"""`--renew-golden`: rewrite the texts that tests compare."""
 
 
 def every_second(cases: Iterable[Case]) -> list[Case]:
-    """Return every second case of a sweep whose cases are long and alike; all of them with `--every-row`."""
+    """Return every second case of a sweep with long, similar cases; all of them with `--every-row`."""
     return list(cases)[:: 1 if every_row else 2]

@@ -1,7 +1,7 @@
-"""What the program says, word for word, in one file a room: tests/golden/ROOM.txt, asserted by the fixture `golden`.
+"""Golden files: the program's texts, one file per room in tests/golden/ROOM.txt, compared by the fixture `golden`.
 
-Tests assert what is meant by its parts (check, status, code, remedy). Where the wording itself is meant, it stands
-here, once, and `sh bootstrap.sh test --renew-golden tests/unit/ROOM` writes it anew.
+Tests assert the parts of a result (check, status, code, remedy). Only tests of the wording itself use these files, and
+`sh bootstrap.sh test --renew-golden tests/unit/ROOM` rewrites them.
 """
 
 import ast
@@ -19,12 +19,12 @@ _MARGIN = "    "
 
 
 class Golden:
-    """The texts of one test; called with a text, it compares that with the recorded one.
+    """The texts of one test; a call with a text compares it with the recorded one.
 
     Args:
         file: The test's file.
         test: Its name, with parameters.
-        stand_ins: Texts that differ from run to run, and the words recorded for them.
+        stand_ins: Texts that differ between runs, and the words recorded for them.
         renews: Record the texts instead of comparing them.
     """
 
@@ -39,9 +39,9 @@ class Golden:
         """Compare a text, or `str()` of an exception, with the recorded one.
 
         Args:
-            text: What the program said.
-            about: Tells texts of one test apart.
-            **stand_ins: Texts that differ from run to run, by the word to record for each: `PREFIX=prefix`.
+            text: The program's output.
+            about: Distinguishes several texts of one test.
+            **stand_ins: Texts that differ between runs, by the word to record for each: `PREFIX=prefix`.
         """
         key = f"{self._test} {about}".rstrip()
         assert key not in self._texts, f"two texts of one test need names: golden(text, {about!r})"
@@ -53,19 +53,19 @@ class Golden:
             assert not changed, "\n".join((f"{self._file.name}, {key}; if it is meant: --renew-golden", *changed))
 
     def finish(self) -> None:
-        """Record this test's texts in place of those it had, where texts are renewed; a test that failed has none."""
+        """With --renew-golden, replace this test's recorded texts; a test without texts keeps the old ones."""
         if self._renews and self._texts:
             _record(self._file, self._test, self._texts)
 
     def _replace(self, text: str, stand_ins: Mapping[str, str]) -> str:
-        # The longest first: a prefix lies below the temporary directory.
+        # The longest first, as a prefix is below the temporary directory.
         for value, word in sorted({**self._stand_ins, **stand_ins}.items(), key=lambda pair: -len(pair[0])):
             text = text.replace(value, word)
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
 def golden_file_of(test_file: Path) -> Path:
-    """Return the file of the room that a test belongs to: its folder's name."""
+    """Return the golden file of a test's room, which is the name of its folder."""
     return DIRECTORY / f"{test_file.parent.name}.txt"
 
 
@@ -75,7 +75,7 @@ def read_golden(file: Path) -> dict[str, str]:
 
 
 def find_stale_keys(file: Path) -> Iterator[str]:
-    """Yield the keys whose test is gone, or asks for no `golden` any more."""
+    """Yield the keys whose test no longer exists or no longer uses `golden`."""
     tests = {name for path in TESTS.glob(f"**/{file.stem}/test_*.py") for name in _tests_of(path)}
     tests |= {name for path in TESTS.glob("test_*.py") for name in _tests_of(path)}
     yield from (key for key in read_golden(file) if key.split(" ")[0].split("[")[0] not in tests)
@@ -106,7 +106,7 @@ def _record(file: Path, test: str, texts: Mapping[str, str]) -> None:
     file.parent.mkdir(exist_ok=True)
     directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)  # workers of pytest-xdist record side by side
+        fcntl.flock(directory, fcntl.LOCK_EX)  # workers of pytest-xdist record at the same time
         before = read_golden(file)
         kept = {key: text for key, text in before.items() if key != test and not key.startswith(f"{test} ")}
         entries = {**kept, **texts}

@@ -1,4 +1,4 @@
-"""The sum of several runs of pytest, as pytest itself closes one: who reads the last line reads of all of them."""
+"""Sums up several runs of pytest in one closing line, in pytest's own form."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 VARIABLE = "FASTINSTALL_TEST_COUNTS"
-"""Names the directory into which each run of pytest writes its counts."""
+"""The variable with the directory into which each run of pytest writes its counts."""
 
 _KINDS = ("failed", "passed", "skipped", "deselected", "xfailed", "xpassed", "error")
 
@@ -18,7 +18,7 @@ def write_counts(counts: Mapping[str, int], directory: Path) -> None:
 
 
 def read_counts(directories: Iterable[Path]) -> Counter[str]:
-    """Sum up what the runs have written."""
+    """Return the sum of the runs' counts."""
     total: Counter[str] = Counter()
     for directory in directories:
         for path in directory.glob("*.json"):

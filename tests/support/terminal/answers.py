@@ -1,10 +1,10 @@
-"""Somebody at a terminal, for questions without one: gives the answers that it was made with, then what is marked."""
+"""A simulated person who answers questions without a terminal."""
 
 from collections.abc import Mapping
 
 
 class AskedPerson:
-    """Gives its answers one after the other; then the one that is marked first, and notes what was offered.
+    """Returns the given answers in order, and then the default or first answer; records the questions.
 
     Args:
         answers: values of menus and lines of text, in order.
@@ -17,7 +17,7 @@ class AskedPerson:
         self.questions: list[str] = []
 
     def confirm(self, question: str, *, default: bool = True) -> bool:
-        """A question of another kind than are expected."""
+        """Fail, as tests expect no such question."""
         raise AssertionError(f"not to be asked: {question} ({default})")
 
     def choose(
@@ -28,7 +28,7 @@ class AskedPerson:
         default: str | None = None,
         meanings: Mapping[str, str] | None = None,
     ) -> str:
-        """One of the answers."""
+        """Return the next answer of a menu."""
         self.questions.append(question)
         self.offered, self.meanings = answers, meanings or {}
         answer = self._answers.pop(0) if self._answers else default or next(iter(answers))
@@ -36,6 +36,6 @@ class AskedPerson:
         return answer
 
     def ask_text(self, question: str, *, default: str = "") -> str:
-        """A line of text."""
+        """Return the next line of text."""
         self.questions.append(question)
         return self._answers.pop(0) if self._answers else default

@@ -1,4 +1,4 @@
-"""A terminal with a person at it: a pseudo-terminal, its screen as pyte shows it, and keys to press."""
+"""A pseudo-terminal, with its screen rendered by pyte and keys to press."""
 
 import os
 import pty
@@ -20,13 +20,13 @@ from support.sandbox import AS_INSTALLED
 COLUMNS, ROWS = 80, 24
 ENTER, UP, DOWN, CTRL_C, CTRL_D = "\r", "\x1b[A", "\x1b[B", "\x03", "\x04"
 
-# A session of its own takes the first terminal that it opens as the one whose Ctrl-C reaches it.
+# The first terminal that a new session opens becomes its controlling terminal, which Ctrl-C needs.
 _ADOPT = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execv(sys.argv[1], sys.argv[1:])"
 _SECONDS = 1200.0
 
 
 class _Screen(pyte.HistoryScreen):
-    """Answers the questions that programs ask a terminal (where is the cursor?)."""
+    """Answers queries of programs to the terminal, such as the cursor's position."""
 
     def __init__(self, master: int, columns: int) -> None:
         super().__init__(columns, ROWS, history=2000)
@@ -42,9 +42,9 @@ class Terminal:
 
     Attributes:
         process: the program.
-        master: the person's end.
-        columns: how wide it is.
-        raw: every byte that came.
+        master: file descriptor of the terminal's other end.
+        columns: width of the terminal.
+        raw: all bytes that the program has written.
     """
 
     process: "subprocess.Popen[bytes]"
@@ -58,13 +58,13 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What stands on the screen, and above it."""
+        """The text of the screen and of the lines scrolled off above it."""
         above = ["".join(line[column].data for column in range(self.columns)) for line in self._screen.history.top]
         return "\n".join(line.rstrip() for line in (*above, *self._screen.display)).rstrip()
 
     @property
     def words(self) -> str:
-        """The same in one line, as if no line had been broken."""
+        """The text in one line, with single spaces."""
         return " ".join(self.text.split())
 
     @property
@@ -73,7 +73,7 @@ class Terminal:
         return [row.rstrip() for row in self._screen.display]
 
     def listen(self, seconds: float = 0.2) -> None:
-        """Take in what comes within some time."""
+        """Read the program's output for some time."""
         self._read(time.monotonic() + seconds)
 
     def press(self, *keys: str) -> None:
@@ -82,13 +82,13 @@ class Terminal:
             os.write(self.master, key.encode())
 
     def resize(self, columns: int) -> None:
-        """Make the terminal wider or narrower, as a person does by pulling at the window."""
+        """Change the width of the terminal, as a person does with a window."""
         ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))  # the kernel sends SIGWINCH
         self.columns = columns
         self._screen.resize(ROWS, columns)
 
     def expect(self, words: str, *, after: int = 0) -> int:
-        """Wait until these words stand there, behind the first `after` characters; where they end is returned."""
+        """Wait until these words appear after the first `after` characters; return the index of their end."""
         deadline = time.monotonic() + _SECONDS
         while (found := self.words.find(words, after)) < 0:
             alive = self._read(deadline)
@@ -97,14 +97,14 @@ class Terminal:
         return found + len(words)
 
     def expect_written(self, words: str, *, after: int) -> None:
-        """Wait until these words come behind the first `after` bytes, which the screen may have shown before."""
+        """Wait until these words are written after the first `after` bytes, even if the screen showed them before."""
         deadline = time.monotonic() + _SECONDS
         while words.encode() not in self.raw[after:]:
             assert self._read(deadline), f"it ended, and never wrote {words!r} again:\n{self.text}"
             assert time.monotonic() < deadline, f"it does not write {words!r} again:\n{self.text}"
 
     def end(self) -> int:
-        """Wait for the end; the exit code."""
+        """Wait for the end, and return the exit code."""
         deadline = time.monotonic() + _SECONDS
         while self._read(deadline):
             assert time.monotonic() < deadline, f"it does not end:\n{self.text}"
@@ -116,7 +116,7 @@ class Terminal:
             return True
         try:
             data = os.read(self.master, 65536)
-        except OSError:  # Linux says so when the other end is closed
+        except OSError:  # Linux reports that the other end is closed
             return False
         self.raw += data
         self._stream.feed(data)
@@ -130,7 +130,7 @@ def terminal(
     stdout: Path | None = None,
     columns: int = COLUMNS,
 ) -> AbstractContextManager[Terminal]:
-    """Run fastinstall in a terminal, like `python_in_terminal`."""
+    """Run fastinstall in a terminal; see `python_in_terminal`."""
     words = (*AS_INSTALLED, "-m", "fastinstall", *arguments)
     return python_in_terminal(*words, variables=variables, directory=directory, stdout=stdout, columns=columns)
 
@@ -143,14 +143,14 @@ def python_in_terminal(
     stdout: Path | None = None,
     columns: int = COLUMNS,
 ) -> Iterator[Terminal]:
-    """Run the Python of the tests in a terminal; it is killed where the block leaves it running.
+    """Run the tests' Python in a terminal; it is killed if it still runs at the end of the block.
 
     Args:
-        arguments: of Python.
-        variables: its environment.
-        directory: where it runs.
-        stdout: a file that takes the results; None for the terminal.
-        columns: how wide the terminal is.
+        arguments: arguments of Python.
+        variables: its environment variables.
+        directory: its working directory.
+        stdout: a file for its stdout; None for the terminal.
+        columns: width of the terminal.
     """
     master, slave = pty.openpty()
     ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def short_root() -> Iterator[Path]:
-    """A directory whose path is as long as any other of its kind."""
+    """Yield a directory whose path always has the same length."""
     made = Path(tempfile.mkdtemp(prefix="fi", dir="/tmp"))
     yield made
     shutil.rmtree(made)

@@ -1,4 +1,4 @@
-"""A person who answers the wizard: by arrow keys in menus, by numbers where the terminal knows only lines."""
+"""A simulated person who answers the wizard, by arrow keys in menus, or by numbers on a terminal with plain lines."""
 
 import re
 import time
@@ -15,12 +15,12 @@ _ERASED = "\x15"
 
 @dataclass(kw_only=True)
 class Person:
-    """At a terminal.
+    """A person at a terminal.
 
     Attributes:
         shown: the terminal.
-        plain: whether it knows only lines.
-        after: how many characters of its words have been read.
+        plain: whether the terminal supports only plain lines.
+        after: number of characters of its words that have been read.
     """
 
     shown: Terminal
@@ -28,11 +28,11 @@ class Person:
     after: int = 0
 
     def reads(self, words: str) -> None:
-        """Wait for words behind those that were read."""
+        """Wait for words after those that were read."""
         self.after = self.shown.expect(words, after=self.after)
 
     def chooses(self, question: str, label: str) -> None:
-        """Answer a question by one of its answers, by the beginning of its label."""
+        """Choose an answer of a menu, by the beginning of its label."""
         if self.plain:
             self.reads(question)
             self.reads(")")
@@ -43,21 +43,21 @@ class Person:
         self.shown.press(*self.keys(label), ENTER)
 
     def types(self, question: str, text: str) -> None:
-        """Answer a question by text, in place of what is proposed."""
+        """Answer a question with a text that replaces the proposed one."""
         self.presses(question, "" if self.plain else _ERASED, text, ENTER)
 
     def presses(self, question: str, *keys: str) -> None:
-        """Press keys where a text is asked for."""
+        """Press keys at a question for text."""
         self.reads(question)
         self.shown.press(*keys)
 
     def keys(self, label: str) -> list[str]:
-        """The arrow keys that lead from where the menu points to the label."""
+        """Return the arrow keys that lead from the selected row of the menu to the label."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             rows = self.shown.rows
             last = max((number for number, row in enumerate(rows) if row.startswith("? ")), default=0)
-            # What an answer means may stand on further rows below it, which are indented.
+            # The explanation of an answer may continue on further, indented rows.
             answers = [row for row in rows[last + 1 :] if re.match(r" [ >] \S", row)]
             pointed = [number for number, row in enumerate(answers) if row.startswith(" > ")]
             meant = [number for number, row in enumerate(answers) if row[3:].startswith(label)]

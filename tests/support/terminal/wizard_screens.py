@@ -1,4 +1,4 @@
-"""Screens of the wizard as reviewed text, below e2e/screens/; `--renew-golden` writes them anew."""
+"""The wizard's screens as reviewed text in e2e/screens/; `--renew-golden` rewrites them."""
 
 import difflib
 import re
@@ -9,7 +9,7 @@ from support.suite import extent
 
 SCREENS = Path(__file__).parents[2] / "e2e" / "screens"
 ROOT = "/home/you/photo"
-"""What stands for the directory of a test, as long as those that `tempfile.mkdtemp` makes for "/tmp/fi"."""
+"""Replaces a test's directory; it has the length of paths from `tempfile.mkdtemp` with the prefix "/tmp/fi"."""
 
 _MEASURED = re.compile(
     (
@@ -17,7 +17,7 @@ _MEASURED = re.compile(
         r"(?:, within this machine's noise: \S+(?: \(\S+ to \S+\))?)?(?:, measured on [\d-]+)?"
     ).replace(" ", r"\s+")
 )
-"""The gain of a setup, with the words that a busy machine adds."""
+"""Matches the measured gain of a setup, with the further words that a busy machine causes."""
 _GAIN = "2.2 times as fast as pillow \\g<1> (in place) at decoding, resizing and cropping\n  a 1080p photo"
 
 _SAME = (
@@ -28,7 +28,7 @@ _SAME = (
     (re.compile(r"Python 3\.\d+\.\d+"), "Python 3.11.7"),
     (_MEASURED, _GAIN),
     (re.compile(r"(?:\d+\.\d times )?as fast as"), "2.2 times as fast as"),
-    (re.compile(r"(?m)^Cost  +.*\n(?:  .*\n)*"), ""),  # what the cache of the tests already has costs nothing
+    (re.compile(r"(?m)^Cost  +.*\n(?:  .*\n)*"), ""),  # inputs in the tests' cache cost nothing
     (re.compile(r"(accepted\s+on\s+)[\d-]+"), r"\g<1>2026-11-23"),
     (re.compile(r"(?m)^  \d+\.\dx(?: \(\d+\.\d to \d+\.\d\))? +"), "  2.6x (2.4 to 2.7)    "),
     (re.compile(r"(?ms)^slower: .*?x\)\n"), ""),
@@ -37,7 +37,7 @@ _SAME = (
 
 
 def settled(text: str, root: Path) -> str:
-    """A conversation with fixed words in place of what another machine or another day would say otherwise."""
+    """Return a screen with fixed words in place of all that depends on the machine or the day."""
     assert len(str(root)) == len(ROOT), "lines would be broken elsewhere"
     text = text.replace(str(root), ROOT)
     for pattern, word in _SAME:
@@ -46,7 +46,7 @@ def settled(text: str, root: Path) -> str:
 
 
 def assert_screen(name: str, text: str) -> None:
-    """Compare with what was reviewed."""
+    """Compare a screen with the reviewed one."""
     file = SCREENS / f"{name}.txt"
     if extent.renews_golden:
         file.parent.mkdir(exist_ok=True)

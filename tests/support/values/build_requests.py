@@ -1,4 +1,4 @@
-"""A build request to test with; nothing in it is read from this machine."""
+"""A build request for tests, independent of this machine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +52,7 @@ def build_step(**changes: Any) -> Build:
 
 
 def build_request(directory: Path, **changes: Any) -> BuildRequest:
-    """A request whose sdist exists; `changes` are fields of it."""
+    """Return a request whose sdist exists; `changes` are fields of the request."""
     source = directory / "pillow_simd-12.1.1.post0.tar.gz"
     source.write_bytes(b"not unpacked by these tests")
     request = BuildRequest(
@@ -69,7 +69,7 @@ def build_request(directory: Path, **changes: Any) -> BuildRequest:
 
 
 def wheel_tree(directory: Path, *, platform: str = "linux_x86_64") -> Path:
-    """A small unpacked wheel as a build's backend leaves it."""
+    """Write a small unpacked wheel, in the form that a build backend produces."""
     metadata = directory / "pillow_simd-12.1.1.post0.dist-info"
     package = directory / "PIL"
     package.mkdir(parents=True)
@@ -91,7 +91,7 @@ def wheel_tree(directory: Path, *, platform: str = "linux_x86_64") -> Path:
 
 
 def offer_programs(directory: Path, *programs: str) -> dict[str, str]:
-    """Return variables by which these programs, and no others, are found; they do nothing."""
+    """Return variables with which only these programs are found; they do nothing."""
     for program in programs:
         path = directory / program
         path.write_text("#!/bin/false\n")

@@ -1,6 +1,6 @@
-"""Values to test with: a healthy environment, the stock one, an empty one, and changes to them.
+"""Values for tests: a healthy environment, one with official Pillow, an empty one, and changes to these.
 
-Not observed on any machine: captured ones are data below tests/cases/.
+They are not observed on a machine; captured facts are in tests/cases/.
 """
 
 from dataclasses import replace
@@ -56,12 +56,12 @@ T = TypeVar("T")
 
 
 def environment() -> Environment:
-    """A virtual environment."""
+    """Return a virtual environment."""
     return Environment(prefix=PREFIX, kind=EnvironmentKind.VENV, python=PREFIX / "bin/python")
 
 
 def healthy_facts() -> Facts:
-    """An environment that fastinstall has set up; `receipt()` is what it left there."""
+    """Return the facts of an environment after a setup; `receipt()` is its receipt."""
     return Facts(
         environment=environment(),
         active={"VIRTUAL_ENV": PREFIX},
@@ -80,7 +80,7 @@ def healthy_facts() -> Facts:
 
 
 def stock_facts() -> Facts:
-    """An environment with stock Pillow out of a wheel, which fastinstall has never touched."""
+    """Return the facts of an environment with Pillow's official wheel, which fastinstall has never changed."""
     sha256, version = STOCK_SHA256, "12.1.1"
     changes = {
         "distributions": [encode(_distribution("pillow", version, "pip"))],
@@ -97,7 +97,7 @@ def stock_facts() -> Facts:
 
 
 def empty_facts() -> Facts:
-    """An environment without any Pillow."""
+    """Return the facts of an environment without any Pillow."""
     nothing: dict[str, Any] = {"directory": None, "has_init": False, "version": None, "core": None}
     nothing |= {"owners": [], "dependants": []}
     missing = {
@@ -121,7 +121,7 @@ def empty_facts() -> Facts:
 
 
 def levelled_facts() -> Facts:
-    """The healthy environment, its core in two copies, the better of them loaded; `levelled_receipt()` goes with it."""
+    """Return the healthy facts with two copies of the core, the better one loaded; see `levelled_receipt()`."""
     copies = [encode(copy(level, loaded=level == "x86-64-v3")) for level in COPIES]
     running = copy("x86-64-v3").path
     core: dict[str, Any] = {"levels": copies}
@@ -135,7 +135,7 @@ def levelled_facts() -> Facts:
 
 
 def conda_facts() -> Facts:
-    """A conda environment of conda-forge's packages of today, its Pillow linked to libjpeg-turbo and libtiff."""
+    """Return the facts of an environment of today's conda-forge, with Pillow linked with libjpeg-turbo and libtiff."""
     pillow = conda_package("pillow 12.1.1 py311h07c5bb8_0", depends=("python >=3.11,<3.12.0a0", "libjpeg-turbo"))
     tiff = conda_package("libtiff 4.7.1 h9d88235_1", depends=("libjpeg-turbo >=3.1.0,<4.0a0",))
     others = (
@@ -149,7 +149,7 @@ def conda_facts() -> Facts:
 
 
 def old_conda_facts() -> Facts:
-    """A conda environment of `defaults` as it was: IJG's libjpeg, and libtiff linked to it."""
+    """Return the facts of an environment of the old `defaults`: IJG's libjpeg, and a libtiff linked with it."""
     channel, needs_jpeg = "defaults", ("jpeg >=9e,<10a",)
     pillow = conda_package("pillow 9.4.0 py311h6a678d5_0", channel, depends=(*needs_jpeg, "libtiff >=4.1.0,<5.0a0"))
     others = (
@@ -168,7 +168,7 @@ def old_conda_facts() -> Facts:
 
 
 def healthy_conda_facts() -> Facts:
-    """A conda environment that fastinstall has set up; `conda_receipt()` goes with it."""
+    """Return the facts of a conda environment after a setup; see `conda_receipt()`."""
     stack = conda_stack()
     assert stack.guard is not None
     facts = conda_facts()
@@ -180,7 +180,7 @@ def healthy_conda_facts() -> Facts:
 
 
 def conda_stack() -> CondaStack:
-    """The packages that were made in it."""
+    """Return the conda packages that the setup created in it."""
     channel = file_url(PREFIX / "share/fastinstall/channel")
     package = conda_package("pillow 12.1.1 simd_v3_py311_0", channel, constrains=("pillow-simd <0.0.0a",))
     guard = conda_package("fastinstall-guard 1 0123abc_0", channel, constrains=("pillow * simd_*",))
@@ -188,7 +188,7 @@ def conda_stack() -> CondaStack:
 
 
 def conda_receipt() -> Receipt:
-    """What the setup behind `healthy_conda_facts()` left."""
+    """Return the receipt of the setup behind `healthy_conda_facts()`."""
     changes = {"engine": "conda", "conda": encode(conda_stack()), "environment": {"kind": "conda"}}
     return changed(receipt(), changes)
 
@@ -196,7 +196,7 @@ def conda_receipt() -> Receipt:
 def conda_package(
     words: str, channel: str = "conda-forge", *, depends: tuple[str, ...] = (), constrains: tuple[str, ...] = ()
 ) -> CondaPackage:
-    """An installed package, by its name, version and build."""
+    """Return an installed package, given by "NAME VERSION BUILD"."""
     name, version, build = words.split()
     return CondaPackage(
         name=name,
@@ -210,7 +210,7 @@ def conda_package(
 
 
 def minimal_facts() -> Facts:
-    """The least that an observation can give: whatever may be None, empty or unknown is."""
+    """Return the least that can be observed: every field that may be None, empty or unknown is so."""
     return Facts(
         environment=environment(),
         active={},
@@ -225,7 +225,7 @@ def minimal_facts() -> Facts:
 
 
 def scan(path: PurePath, level: str) -> IsaScan:
-    """What a core asks of a CPU that was compiled for a level by `-march`; copies of a core declare it too."""
+    """Return the CPU features of a core that was compiled with `-march`; copies of a core also declare their level."""
     required = {"x86-64-v1": (), "x86-64-v2": ("pni", "ssse3", "sse4_1")}
     wanted = required.get(level, ("avx", "avx2", "bmi2", "movbe"))
     return IsaScan(
@@ -242,7 +242,7 @@ def scan(path: PurePath, level: str) -> IsaScan:
 
 
 def linkage(code: PurePath) -> Linkage:
-    """A process that loads a wheel's libraries, all of them its own; `code` is the file with the core's code."""
+    """Return a process that loads a wheel's bundled libraries; `code` is the file with the core's code."""
     jpeg, tiff, webp = _jpeg(), _library("libtiff", "6.2.0", "4.7.1"), _library("libwebp", "7.2.0", "1.6.0")
     zlib = LoadedLibrary(soname="", path=code, implementation="zlib-ng compat", version="2.2.4")
     bundled = ((jpeg, code), (tiff, code), (webp, _WEBP))
@@ -269,12 +269,12 @@ def linkage(code: PurePath) -> Linkage:
 
 
 def request() -> Request:
-    """What led to `receipt()`: the small recipe, and nothing else said."""
+    """Return the request behind `receipt()`: the small recipe, and defaults."""
     return Request(recipe="pillow-simd")
 
 
 def receipt() -> Receipt:
-    """What the setup behind `healthy_facts()` left."""
+    """Return the receipt of the setup behind `healthy_facts()`."""
     return Receipt(
         id="20261121T100000Z-1a2b",
         created_at="2026-11-21T10:00:00+00:00",
@@ -306,12 +306,12 @@ def receipt() -> Receipt:
 
 
 def levelled_receipt() -> Receipt:
-    """What the setup behind `levelled_facts()` left."""
+    """Return the receipt of the setup behind `levelled_facts()`."""
     return changed(receipt(), {"levels": list(COPIES)})
 
 
 def copy(level: str, *, loaded: bool = False) -> CoreLevel:
-    """A copy of the core in a wheel that has several; the first of `COPIES` is the baseline."""
+    """Return a copy of the core in a wheel with several; the first of `COPIES` is the baseline."""
     place = "" if level == COPIES[0] else f"glibc-hwcaps/{level}/"
     return CoreLevel(
         level=level,
@@ -326,7 +326,7 @@ def copy(level: str, *, loaded: bool = False) -> CoreLevel:
 
 @cache
 def recipe() -> Recipe:
-    """A small `pillow-simd`, with one advisory that no version here is affected by, and one for <12."""
+    """Return a small `pillow-simd`, with one advisory that affects no version in the tests."""
     return Recipe(
         schema=1,
         name="pillow-simd",
@@ -355,7 +355,7 @@ def recipe() -> Recipe:
 
 
 def advisory(name: str, affects: str, severity: Severity = Severity.HIGH, *, kernels_only: bool = False) -> Advisory:
-    """A known vulnerability."""
+    """Return an advisory of a known vulnerability."""
     return Advisory(
         id=name,
         severity=severity,
@@ -368,11 +368,11 @@ def advisory(name: str, affects: str, severity: Severity = Severity.HIGH, *, ker
 
 
 def changed(value: T, changes: dict[str, Any]) -> T:
-    """Change fields of a value, deep inside too, in the words of its JSON.
+    """Change fields of a value, at any depth, given as JSON.
 
-    A dictionary changes single fields (or, with numbers for keys, single items of a list); any other
-    value, and a dictionary under "$replace", takes the place of what was there. What "$append" holds
-    is added to a list. An unknown field is a `DocumentError`, as in a file.
+    A dictionary changes single fields (or, with numbers as keys, single items of a list). Any other value, and a
+    dictionary under "$replace", replaces the old value. The items under "$append" are added to a list. An unknown field
+    raises `DocumentError`, as in a file.
     """
     return decode(type(value), _merged(encode(value), changes), file="changes") if changes else value
 
@@ -392,7 +392,7 @@ def _merged(base: Any, changes: Any) -> Any:
 
 
 def _in_conda(facts: Facts, conda: Conda, installer: str) -> Facts:
-    """Facts of a virtual environment, as if conda had made it."""
+    """Change facts of a virtual environment to those of a conda environment."""
     changes: dict[str, Any] = {
         "environment": {"kind": "conda"},
         "active": {"$replace": {"CONDA_PREFIX": str(PREFIX)}},
@@ -467,7 +467,7 @@ def _owner(distribution: Distribution, core_sha256: str) -> Owner:
 
 
 def recorded(sha256: str) -> str:
-    """A hexadecimal digest as RECORD writes it."""
+    """Convert a hexadecimal digest to the form in RECORD."""
     from base64 import urlsafe_b64encode
 
     return f"sha256={urlsafe_b64encode(bytes.fromhex(sha256)).decode().rstrip('=')}"
@@ -511,7 +511,7 @@ def _jpeg() -> LoadedLibrary:
 
 
 def _library(stem: str, soname: str, version: str) -> LoadedLibrary:
-    """A library of the wheel's own."""
+    """Return a library bundled with the wheel."""
     name = f"{stem}-0d45d2bd.so.{soname}"
     return LoadedLibrary(soname=name, path=_LIBS / name, implementation=stem, version=version, sha256="11b5" * 16)
 

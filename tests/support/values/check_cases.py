@@ -1,10 +1,10 @@
-"""The states of tests/cases/checks: facts of an environment, and what doctor must say about it.
+"""The cases in tests/cases/checks: facts of an environment, and the findings that doctor must report.
 
 Keys of a file: `describes`; `base` (healthy, levelled, stock, empty, minimal; conda: with conda's own Pillow,
-conda-of-ours: set up by conda packages, conda-swapped: and replaced by conda's own); `facts`, `receipt`, `recipe`:
-changes in the form of `builders.changed` (`receipt: null`: there is none; left out: the one of the base, if any);
-`hosts`: CPUs of other machines by name, as changes to the one of the base; `today`; `expected`: findings that must be
-there; `example_of`: the check whose section in docs/reference/checks.md shows this case.
+conda-of-ours: set up with conda packages, conda-swapped: set up, then replaced by conda's own); `facts`, `receipt`,
+`recipe`: changes in the form of `builders.changed` (`receipt: null`: no receipt; by default the base's, if any);
+`hosts`: CPUs of other machines by name, as changes to the base's; `today`; `expected`: findings that must be
+reported; `example_of`: the check whose section in docs/reference/checks.md shows this case.
 """
 
 import json
@@ -54,13 +54,13 @@ _KEYS = {"describes", "base", "facts", "receipt", "recipe", "hosts", "today", "e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One state.
+    """A case.
 
     Attributes:
-        describes: it, in a sentence.
-        context: what the checks look at.
-        expected: the findings that must be there, by some of their fields.
-        example_of: the check whose page shows it; empty for most.
+        describes: the environment, in a sentence.
+        context: the input of the checks.
+        expected: some fields of each finding that must be reported.
+        example_of: the check whose documentation shows this case; empty for most.
     """
 
     describes: str
@@ -70,7 +70,7 @@ class Case:
 
 
 def case_files() -> list[Path]:
-    """Every file of a case, in order."""
+    """Return the files of all cases, sorted."""
     return sorted(CASES.glob("*.json"))
 
 
@@ -78,7 +78,7 @@ def load_case(path: Path) -> Case:
     """Read a case.
 
     Raises:
-        ValueError: it has a key that means nothing.
+        ValueError: it has an unknown key.
     """
     case = json.loads(path.read_text("utf-8"))
     if unknown := set(case) - _KEYS:

@@ -1,4 +1,4 @@
-"""Hosts of a fleet as tests describe them, made into the documents that they would have written."""
+"""Hosts of a fleet, described by a few values and converted to the documents that they would write."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from fastinstall.elf.cpu import LEVELS, list_level_features
 from fastinstall.fleet.hosts import HostDocument
 
 NOW = 1_763_800_000.0
-"""The clock of the tests, in seconds since the epoch."""
+"""The current time in the tests, in seconds since the epoch."""
 
 _DAY = 86400.0
 _KNOWN = {
@@ -21,12 +21,12 @@ _KNOWN = {
 
 
 def facts_document(name: str, host: Mapping[str, Any]) -> HostDocument:
-    """What a host has written: a whole document of `inspect --json`.
+    """Return a host's document, as `inspect --json` writes it.
 
     Args:
-        name: of its file.
-        host: what is not as on a usual host: level, python, abi, implementation, architecture, platform, libc, glibc;
-            kind, frozen, base (of the environment); age (of the document, in days), host (its name inside).
+        name: name of its file.
+        host: differences from a usual host: level, python, abi, implementation, architecture, platform, libc, glibc;
+            kind, frozen, base (of the environment); age (of the document, in days), host (the name in the document).
     """
     assert set(host) <= _KNOWN, set(host) - _KNOWN
     python, architecture = host.get("python", "3.11"), host.get("architecture", "x86_64")

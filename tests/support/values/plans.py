@@ -1,4 +1,4 @@
-"""Plans of a few steps."""
+"""Plans with few steps."""
 
 from typing import Any
 
@@ -27,11 +27,11 @@ _ONE_EACH: dict[str, type[SetupStep] | tuple[type[SetupStep], ...]] = {
     "verify": Verify,
 }
 PARTS = {*_ONE_EACH, "prepare", "change"}
-"""Fields of a plan that hold steps."""
+"""Fields of a plan that contain steps."""
 
 
 def parts_of(*steps: SetupStep) -> dict[str, Any]:
-    """Return the fields of a plan that has these steps and no others."""
+    """Return the fields of a plan that has exactly these steps."""
     return {
         **{name: next((step for step in steps if isinstance(step, kind)), None) for name, kind in _ONE_EACH.items()},
         "prepare": tuple(step for step in steps if isinstance(step, PreparingStep)),
@@ -40,5 +40,5 @@ def parts_of(*steps: SetupStep) -> dict[str, Any]:
 
 
 def plan_of(situation: Situation, cached: str = "") -> Plan:
-    """Decide and plan; `cached` is the hash of a wheel in the cache equal to what would be built."""
+    """Decide and plan; `cached` is the hash of a cached wheel that equals the wheel to build."""
     return make_plan(situation, complete_build(decide(situation), cached))

@@ -1,4 +1,4 @@
-"""A session of nobody's: with a home of the test, and no variable beside it."""
+"""A session that is independent of the user: with a home of the test, and no other variables."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from fastinstall.observe.session import Session
 
 
 def a_session(home: Path, **variables: str) -> Session:
-    """What the outside world is to a test."""
+    """Return a session for a test."""
     return Session(
         variables={"HOME": str(home), **variables},
         recipe_directories=(recipes_directory(),),

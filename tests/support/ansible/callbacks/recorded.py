@@ -1,6 +1,6 @@
-"""A callback of Ansible's: writes what each task came to on each host, one JSON document a line.
+"""Ansible callback that writes the result of each task on each host, as one JSON document per line.
 
-It is loaded by Ansible, which imports all that lies in this directory; `ansible_plays` reads what it writes.
+Ansible imports all modules in this directory; `ansible_plays` reads the results.
 """
 
 import json
@@ -8,33 +8,33 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.callback import CallbackBase  # type: ignore[import-untyped]  # likewise
+from ansible.plugins.callback import CallbackBase  # type: ignore[import-untyped]  # Ansible has no type hints
 
 _FILE = "FASTINSTALL_TEST_RECORD"
 
 
-class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible tells nothing of its types
-    """Beside the usual output."""
+class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible has no type hints
+    """Records results, in addition to Ansible's usual output."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "notification"
     CALLBACK_NAME = "recorded"
 
     def v2_runner_on_ok(self, result: Any) -> None:
-        """It went well."""
+        """Record a task that succeeded."""
         self._record(result, "changed" if _of(result, "result").get("changed") else "ok")
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:  # noqa: FBT001, FBT002 (Ansible's)
-        """It failed."""
+        """Record a task that failed."""
         del ignore_errors
         self._record(result, "failed")
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        """Nobody answered."""
+        """Record a host that could not be reached."""
         self._record(result, "unreachable")
 
     def v2_runner_on_skipped(self, result: Any) -> None:
-        """It was not for this host."""
+        """Record a task that was skipped."""
         self._record(result, "skipped")
 
     def _record(self, result: Any, status: str) -> None:
@@ -45,5 +45,5 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible tells nothi
 
 
 def _of(result: Any, name: str) -> Any:
-    """A part of a task's result; before ansible-core 2.19 under a private name."""
+    """Return an attribute of a task's result, which is private before ansible-core 2.19."""
     return getattr(result, name) if hasattr(result, name) else getattr(result, f"_{name}")
