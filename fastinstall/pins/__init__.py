@@ -1,1 +1,1 @@
-"""Pins of projects: one class per tool in `tools/`; pins are tried, written into manifests, and removed."""
+"""Pin projects to the stack: try a pin, write it into the manifest, and recognise it; `tools/` has a class per tool."""
