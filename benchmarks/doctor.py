@@ -87,10 +87,10 @@ def main() -> None:
 
 
 def prepare(scratch: Path, wheel: Path | None) -> Place:
-    """Make the environment."""
+    """Create the environment with a wheel of Pillow, which is downloaded if None."""
     prefix, home = scratch / "env", scratch / "home"
     home.mkdir()
-    # auditwheel prints sets, in an order that changes from run to run.
+    # auditwheel prints sets, whose order depends on the hash seed.
     variables = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
     found = wheel or download(scratch / "wheels")
     subprocess.run((sys.executable, "-m", "venv", "--without-pip", prefix), check=True)

@@ -84,7 +84,7 @@ def install(prefix: Path) -> None:
     digest = hashlib.sha256((site / CORE).read_bytes()).hexdigest()
     core = BuiltCore(path=CORE, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=digest, simd_symbols=())
     stage = prefix / "stage"
-    version = site.parent.name.removeprefix("python").rstrip("t")  # "3.14t" has no GIL
+    version = site.parent.name.removeprefix("python").rstrip("t")  # "t" marks a build without the GIL
     for name in stage_guard(stage, render_state(site, core, "1.0"), prefix / "bin" / "python", version):
         files.rename(stage / name, site / name)
 

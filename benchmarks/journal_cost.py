@@ -114,7 +114,7 @@ def forced(tree: Path, scratch: Path, runs: int) -> Mapping[str, list[float]]:
         for name, way in ways.items():
             copy = scratch / f"copy-{number}"
             shutil.copytree(tree, copy, symlinks=True)
-            found[name].append(seconds(lambda way=way, copy=copy: way(copy)))  # type: ignore[misc]  # bound at once
+            found[name].append(seconds(lambda way=way, copy=copy: way(copy)))  # type: ignore[misc]  # called at once
             shutil.rmtree(copy)
     return found
 

@@ -124,7 +124,7 @@ def list_cykooz() -> Work:
 
 def list_pillow() -> Work:
     """Yield the rows for Pillow: name and call."""
-    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (their names)
+    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (PIL's names)
     for row, mode, way, old, new in list_resizing():
         core = Image.frombytes(mode, old, make_bytes(old, MODES[mode])).im
         yield row, partial(core.resize, new, FILTERS[way], (0, 0, *old))

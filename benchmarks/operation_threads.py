@@ -81,7 +81,7 @@ def time_call(call: Callable[[], object]) -> float:
 
 def make_work(size: tuple[int, ...]) -> dict[str, Callable[[], object]]:
     """Return the operations that may use threads, by name."""
-    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (their names)
+    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (PIL's names)
     width, height = size
     noise = Image.effect_noise((width // 4, height // 4), 90).convert("RGB")
     rgb, half = noise.resize((width, height), Image.Resampling.BICUBIC), (width // 2, height // 2)

@@ -55,7 +55,7 @@ VARIABLES = {
     "FASTINSTALL_GUARD": "0",
 }
 """Environment of the workers: one thread per library, and the same hash seed."""
-NONE = "–"  # noqa: RUF001 (as in tables)
+NONE = "–"  # noqa: RUF001 (an en dash, for empty cells)
 Size = tuple[int, int]
 
 
@@ -303,7 +303,7 @@ def describe_machine() -> str:
 
 
 def work(library: str, settings: dict[str, Any]) -> None:
-    """Answer requests on stdin, in the Python of one build or of the peers."""
+    """Answer requests on stdin; this runs in the Python of a build or of the peers."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # keep output of the libraries out of the answers
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-settings["threads"] :])

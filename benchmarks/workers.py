@@ -23,7 +23,7 @@ from pathlib import Path
 
 MB = 1 << 20
 IMAGES = 3
-LIMITS = (  # manner, MB, workers
+LIMITS = (  # manner, limit in MB, number of workers
     ("service", 300, 4),
     ("service", 400, 5),
     ("service", 512, 8),
@@ -73,7 +73,7 @@ def tell(runs: list[Counted]) -> str:
 
 
 def run_row(row: str, python: str, directory: str) -> Counted:
-    """Run one row once, in fresh processes."""
+    """Measure one row once, in new processes."""
     if row in GROUPS:
         manner, limit, workers, order = GROUPS[row]
         return run_in_group(manner, limit, (python, "-I", __file__, "--workers", directory, str(workers), order))

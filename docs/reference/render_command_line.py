@@ -268,7 +268,7 @@ _FILES = (
 
 
 def render_man() -> str:
-    """Give the text of docs/reference/fastinstall.1."""
+    """Return the text of docs/reference/fastinstall.1."""
     parser = build_parser()
     verbs = verbs_of(parser)
     lines = (

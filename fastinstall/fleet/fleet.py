@@ -10,7 +10,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.request import Request
 
 FLEET_FILE = "fleet.json"
-"""File name, in a wheelhouse, of the record of which host takes which wheel."""
+"""Name of the file in a wheelhouse that records which host takes which wheel."""
 
 
 class Cause(StrEnum):
@@ -28,7 +28,7 @@ class Cause(StrEnum):
     PYTHON = "python"
     """The recipe does not support this version of Python."""
     PROTECTED = "protected"
-    """Its environment is frozen, or conda's own."""
+    """Its environment is frozen, or is conda's base environment."""
     CPU = "cpu"
     """Its CPU is below the lowest level that is built."""
     MINIMUM_GLIBC = "minimum-glibc"
@@ -44,7 +44,7 @@ class ExcludedHost:
         cause: the kind of reason, in one word.
         reason: why no wheel is built for the host, in a sentence.
         hint: how to have the host included.
-        file: path of its facts file; empty if it has several.
+        file: path of its facts file; empty if the reason does not concern one file.
     """
 
     host: str
@@ -130,7 +130,7 @@ class Fleet:
     Attributes:
         summary: one line with the number of wheels, and of the hosts that they serve.
         request: the request for all wheels; it names levels only if the user did.
-        groups: groups of like hosts, the largest first; empty in a set.
+        groups: groups of similar hosts, the largest first; empty in a set.
         artefacts: the wheels, sorted by Python; those at the top of the wheelhouse come before those below it.
         left_out: hosts that no wheel is built for, sorted by name.
         notes: sentences for the user, such as hosts that will run a lower level than their CPU has.

@@ -35,7 +35,7 @@ def plan_hosts(
         place: a directory of facts files.
         request: what to build for all hosts.
         python: an interpreter of this machine to prefer as builder; None to use those found on this machine.
-        max_age: the age in days above which a facts file is ignored; None for no limit.
+        max_age: days after which a facts file is too old, and its host excluded; None for no limit.
 
     Raises:
         UsageError: the directory has no facts files, the recipe does not support the request, or the request is for

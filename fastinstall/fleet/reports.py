@@ -129,7 +129,7 @@ def collect(session: Session, place: Path, max_age: float | None = None) -> Coll
     Args:
         session: provides the clock.
         place: a directory of reports.
-        max_age: the age in days above which a report is ignored; None for no limit.
+        max_age: days after which a report is too old to count; None for no limit.
 
     Raises:
         UsageError: the directory cannot be listed, or has no reports.
@@ -227,7 +227,7 @@ def sum_up(
     Args:
         reports: reports in any order; a host with several counts once, with the gravest status.
         unreported: hosts whose documents gave no report.
-        oldest: reports written before this time are ignored, in seconds since the epoch; None for no limit.
+        oldest: reports written before this time are too old, in seconds since the epoch; None for no limit.
         now: the present, in seconds since the epoch; messages say how old a report is.
     """
     current = [report for report in reports if oldest is None or report.written >= oldest]

@@ -1,6 +1,6 @@
 """Put wheels of fastinstall itself and its dependencies beside a stack's wheels, for machines without a package index.
 
-Such a machine unpacks the wheels that fit it, and runs `python -m fastinstall` from that directory without installing.
+Such a machine unpacks the wheels that fit it, and runs `python -m fastinstall` from that directory without pip.
 
 fastinstall's own wheel is built from the running code, not downloaded from its origin (PEP 610): from the checkout of
 an editable installation, otherwise from the installed files.
@@ -83,7 +83,7 @@ def fetch_tool(
         offline: use no index; every wheel must then be in the cache.
 
     Raises:
-        FailedError: fastinstall's wheel cannot be built, or dependencies cannot be fetched for any Python.
+        FailedError: fastinstall's wheel cannot be built, or fetching dependencies failed for every Python.
         DocumentError: SHA256SUMS in the directory cannot be read.
         RefusedError: the directory is a symbolic link.
     """
@@ -169,8 +169,8 @@ def _list_machines(served: Iterable[str], more: Iterable[str]) -> tuple[str, ...
 def _list_minors(wheel: Path, served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
     """Return the minor versions of Python to support, each once, lowest first, from 3.11 on.
 
-    These are the versions in the classifiers of the wheel, the running one, those of version-specific wheels among the
-    file names in `served`, and `more`.
+    These are the versions in the classifiers of the wheel, the version of the running Python, the versions of
+    version-specific wheels among the file names in `served`, and `more`.
     """
     named = _CLASSIFIER.findall(read_sound_metadata(wheel))
     parsed = [known for name in served if name.endswith(".whl") and (known := parse_filename(name)) is not None]
@@ -227,7 +227,7 @@ def find_checkout() -> Path | None:
 
 
 def _list_checkout_contents(checkout: Path) -> dict[str, Path]:
-    """Return the files that the wheel is built from, by path relative to the checkout."""
+    """Return the files of a checkout that its wheel is built from, by path relative to the checkout."""
     found = [path for name in _OF_A_CHECKOUT for path in (checkout / name, *(checkout / name).rglob("*"))]
     shown = sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(checkout).as_posix(): path for path in shown}

@@ -67,7 +67,7 @@ def plan_fleet(
         request: what to build. Levels that it names apply to all hosts of their architecture; otherwise each host gets
             the best level of its CPU.
         now: the present, in seconds since the epoch.
-        max_age: the age in days above which a facts file is ignored; None for no limit.
+        max_age: days after which a facts file is too old, and its host excluded; None for no limit.
     """
     names, refused = _sort_out_hosts(hosts, recipe, request, now, max_age)
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}

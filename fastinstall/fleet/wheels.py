@@ -36,7 +36,7 @@ def find_existing_wheel(
     """Return the artefact with the newest matching wheel of a directory, or None if no wheel matches.
 
     A wheel matches if its name fits the artefact and the request, its digest is the one in SHA256SUMS, and its metadata
-    names the requested recipe and linking. With --upgrade no wheel matches, so that the newest version is built.
+    names the requested recipe and linking. With --upgrade or --require no wheel matches, so that one is built.
 
     Raises:
         DocumentError: SHA256SUMS cannot be read.

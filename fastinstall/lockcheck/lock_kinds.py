@@ -49,7 +49,7 @@ EXPORT = "export another format to one of them, such as: pipenv requirements > r
 
 
 def lock_kind_of(path: PurePath) -> LockKind | None:
-    """Return the format of a file by its path (a directory "requirements" counts); None if it is not supported.
+    """Return the format of a file by its name or, for requirements, its directory; None if it is not supported.
 
     >>> lock_kind_of(PurePath("app/requirements-dev.txt")), lock_kind_of(PurePath("app/notes.txt"))
     (<LockKind.REQUIREMENTS: 'requirements'>, None)

@@ -51,7 +51,7 @@ class LockEntry:
 
 @immutable
 class LockFinding:
-    """A problem that an entry of a file causes when the file is installed from.
+    """A problem of installing from a file, caused by one of its lines.
 
     Attributes:
         file: path of the file, as the user or the including file gives it.

@@ -140,7 +140,7 @@ def _read_package(
         name, build = normalise_distribution_name(words.get("name", (named, 0))[0]), ""
         version = words.get("version", (version, 0))[0]
         told = told or f"{name} {version}"
-        tags = told.removesuffix(".whl").rpartition("-")[2]  # a wheel for another machine does not count
+        tags = told.removesuffix(".whl").rpartition("-")[2]  # wheels for other architectures are ignored
         anywhere = not told.endswith(".whl") or tags == "any"
         machines = [each.machine for each in ARCHITECTURES if anywhere or each.wheel_platform in tags]
     if name in PROVIDERS and machines:
@@ -184,7 +184,7 @@ def _compose(text: str, file: PurePath) -> yaml.Node | None:
 
 
 def _read_pairs(node: yaml.Node | None) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-    """Return the node of the key and of the value for each key of a mapping; own keys override those merged by "<<"."""
+    """Return key node and value node of each entry of a mapping, by key; own keys override those merged by "<<"."""
     pairs = _read_own_pairs(node)
     _, merged = pairs.pop("<<", (None, None))
     for each in [merged, *_get_elements(merged)]:

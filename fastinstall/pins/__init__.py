@@ -1,1 +1,1 @@
-"""Pin projects to the stack: try a pin, write it into the manifest, and recognise it; `tools/` has a class per tool."""
+"""Pin projects to the stack: prepare and try the change, and recognise pins; `tools/` has a class for each tool."""

@@ -116,7 +116,7 @@ class Locking:
     Attributes:
         lock: arguments that write a new lock but keep the versions of the present one.
         why: a shell command that shows which distributions require Pillow.
-        names_python: whether the arguments need `--python`.
+        names_python: whether to add `--python` with the interpreter of the environment.
         variables: environment variables to set.
         drops: variables of the user's to remove, as they would make the tool leave the copy in which a pin is tried.
     """

@@ -14,7 +14,7 @@ _NO_ANSWER = {"schema": "fastinstall.error/1", "message": "fastinstall printed n
 
 
 class _Document(FactBase):
-    """The JSON document of a verb."""
+    """Base class of facts: the JSON document that a verb of fastinstall prints."""
 
     verb = ""
 
@@ -35,7 +35,10 @@ class _Document(FactBase):
 
 
 class FastinstallFacts(_Document):
-    """`host.get_fact(FastinstallFacts, words="--prefix /opt/images")`: the document `fastinstall.facts/1`."""
+    """The facts of an environment, `fastinstall.facts/1`.
+
+    Example: `host.get_fact(FastinstallFacts, words="--prefix /opt/images")`.
+    """
 
     verb = "inspect"
 
