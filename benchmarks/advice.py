@@ -1,17 +1,17 @@
-"""Is the advice of `bench` true? It is taken by its own printed command, and measured by a loop that knows no bench.
+"""Check the advice of `bench`: follow it with the printed command, and measure the gain with an independent loop.
 
     python benchmarks/advice.py [KIND...] [--photos PYTHON] [--rounds N] [--full] [--markdown]
 
-Five kinds of folders are made from the photos of scikit-image and scikit-learn, by an interpreter that has them
+Five kinds of folders are made from the photos of scikit-image and scikit-learn, by an interpreter that has both
 (`--photos`): thumbnails of 200 pixels, photos of 12 megapixels, progressive JPEGs, PNG screenshots, and a mixture with
-broken files, CMYK, TIFF of 16 bits and an animated GIF. For each, `bench` runs in an environment with stock Pillow;
-what it recommends is done by the printed command, in a shell, in a second environment that was alike.
+broken files, CMYK, 16-bit TIFF and an animated GIF. For each folder, there are two equal environments with stock
+Pillow. `bench` runs for one of them, and its recommendation is applied there by running the printed command in a shell.
 
-Then two processes load the whole folder in turn, one as it was and one as advised: open, convert to RGB, resize, crop,
-to an array, 32 of them to a batch. A file that Pillow cannot read is passed over. The median of the rounds' ratios is
-the gain had. It should lie within 15% of the gain promised.
+Then two processes load the whole folder in turn, one in each environment: open, convert to RGB, resize, crop, convert
+to an array, and stack batches of 32. Files that Pillow cannot read are skipped. The achieved gain is the median of the
+rounds' ratios. It should be within 15% of the gain that `bench` promised.
 
-Needs what a setup of the build needs, or a cache that has it (FASTINSTALL_CACHE_DIR).
+Requires everything that building the stack requires, or a cache with the build (FASTINSTALL_CACHE_DIR).
 """
 
 import argparse
@@ -33,7 +33,7 @@ from typing import Any
 
 WITHIN = 0.15
 TRIES = 3
-"""Runs of bench, where a busy machine keeps it from recommending anything."""
+"""How often bench runs at most, if it recommends nothing because the machine is busy."""
 LOOP = """
 import json, sys, time
 from pathlib import Path
@@ -73,15 +73,15 @@ for line in sys.stdin:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One kind of folder.
+    """The result for one kind of folder.
 
     Attributes:
-        kind: of the folder.
-        bound: what limits the loading.
-        advice: what was recommended; empty where nothing was.
-        promised: its gain, least, typical and greatest.
-        had: the same by the loop: the quartiles of its rounds.
-        command: that was done; why nothing was recommended.
+        kind: the kind of folder.
+        bound: what limits the loading, according to bench.
+        advice: the recommended candidate; empty if nothing was recommended.
+        promised: the promised gain: lowest, typical and highest ratio.
+        had: the achieved gain: quartiles of the rounds' ratios.
+        command: the command that was run, or why nothing was recommended.
     """
 
     kind: str
@@ -93,7 +93,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """What stands in the table."""
+        """The cells of this row in the table."""
         if not self.advice:
             return self.kind, self.bound, "nothing", "", "", "", ""
         ratio = self.had[1] / self.promised[1]
@@ -102,7 +102,7 @@ class Row:
 
 
 def in_words(gain: tuple[float, float, float]) -> str:
-    """A gain with its range."""
+    """Format a gain with its range."""
     low, ratio, high = gain
     return f"{ratio:.2f} ({low:.2f}-{high:.2f})"
 
@@ -133,14 +133,14 @@ def main() -> None:
 
 
 def make_pristine(prefix: Path) -> None:
-    """The environment that all others are copies of."""
+    """Create the environment that all others are copied from."""
     subprocess.run((sys.executable, "-m", "venv", "--without-pip", prefix), check=True)
     words = ("--python", prefix / "bin/python", "install", "--quiet", "--only-binary", ":all:", "pillow", "numpy")
     subprocess.run((sys.executable, "-m", "pip", "--disable-pip-version-check", *words), check=True)
 
 
 def take_advice(place: Path, kind: str, options: argparse.Namespace) -> Row:
-    """What is recommended for a folder, and what it brings."""
+    """Run bench for a folder, follow its recommendation, and measure the gain."""
     before, advised = (shutil.copytree(place / "pristine", place / f"{kind}-{each}", symlinks=True) for each in "ba")
     work = place / f"{kind}-work"
     work.mkdir()
@@ -173,7 +173,7 @@ def take_advice(place: Path, kind: str, options: argparse.Namespace) -> Row:
 
 
 def run_bench(words: list[Any], work: Path) -> dict[str, Any]:
-    """What `bench` says of a folder; asked again where the machine was too busy."""
+    """Return the result of `bench` for a folder; run it again if the machine was too busy."""
     for _ in range(TRIES):
         (result,) = json.loads(in_shell(shlex.join(map(str, words)), work))["workloads"]
         if not any("busy machine" in each["message"] for each in result["advice"]):
@@ -182,11 +182,11 @@ def run_bench(words: list[Any], work: Path) -> dict[str, Any]:
 
 
 Loops = tuple[tuple[tuple[Any, ...], dict[str, str]], ...]
-"""Of each loop its command, and the variables that are set for it."""
+"""The command and the environment variables of each loop."""
 
 
 def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
-    """How many times as fast the second loop is: the quartiles of the rounds in which they take turns."""
+    """Return how many times as fast the second loop is, as quartiles over the rounds in which the loops take turns."""
     with ExitStack() as closing:
         processes = [
             closing.enter_context(
@@ -208,7 +208,7 @@ def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
 
 
 def ask(process: "subprocess.Popen[str]", seconds: str) -> float:
-    """Images a second, by the loop's own clock."""
+    """Return images per second, measured by the loop itself."""
     if process.stdin is None or process.stdout is None:
         raise SystemExit("a loop has no pipes")
     process.stdin.write(f"{seconds}\n")
@@ -217,7 +217,7 @@ def ask(process: "subprocess.Popen[str]", seconds: str) -> float:
 
 
 def in_shell(command: str, work: Path) -> str:
-    """What a command prints, with our own `fastinstall` first on the path, and plans agreed to."""
+    """Run a shell command with this fastinstall first on PATH and plans accepted; return what it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = {**os.environ, "PATH": path, "FASTINSTALL_YES": "1"}
     words = (str(shutil.which("bash")), "-c", command)
@@ -228,7 +228,7 @@ def in_shell(command: str, work: Path) -> str:
 
 
 def show(rows: list[Row], *, markdown: bool) -> None:
-    """A table, for a terminal or for the documentation."""
+    """Print a table, aligned for a terminal or in Markdown."""
     names = ("folder", "bottleneck", "advice", "promised", "had", "had / promised", f"within {WITHIN:.0%}")
     cells = [names, *([tuple("---" for _ in names)] if markdown else []), *(row.cells for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -238,20 +238,20 @@ def show(rows: list[Row], *, markdown: bool) -> None:
 
 
 def make_folder(directory: Path) -> None:
-    """Fill a folder that is named after its kind; this runs where the photos are."""
+    """Write the images of a folder, whose name is its kind; runs in the interpreter that has the photos."""
     KINDS[directory.name](directory, list_photos())
 
 
 def list_photos() -> list[Any]:
-    """Photos of the two libraries, those that come in their packages, as Pillow images."""
-    from PIL import Image  # noqa: PLC0415 (where the photos are)
+    """Return the photos that are included in scikit-image and scikit-learn, as Pillow images."""
+    from PIL import Image  # noqa: PLC0415 (only in the interpreter with the photos)
 
     more = import_module("sklearn.datasets").load_sample_images().images
     return [Image.fromarray(each) for each in (import_module("skimage.data").astronaut(), *more)]
 
 
 def vary(photos: list[Any], count: int, size: tuple[int, int]) -> list[Any]:
-    """Different parts of the photos, enlarged or reduced, with the grain that a sensor leaves."""
+    """Return different parts of the photos, scaled to a size, with noise like a camera sensor's."""
     from PIL import Image  # noqa: PLC0415
 
     chance, found = random.Random(0), []  # noqa: S311 (the same pictures every time)
@@ -281,7 +281,7 @@ def make_progressive(directory: Path, photos: list[Any]) -> None:
 
 
 def make_screenshots(directory: Path, photos: list[Any]) -> None:
-    """Windows with text, and a photo in one of them."""
+    """Draw screenshots: lines of text, with a photo on top."""
     from PIL import Image, ImageDraw  # noqa: PLC0415
 
     chance = random.Random(0)  # noqa: S311 (the same pictures every time)
@@ -297,7 +297,7 @@ def make_screenshots(directory: Path, photos: list[Any]) -> None:
 
 
 def make_mixture(directory: Path, photos: list[Any]) -> None:
-    """What lies in a folder that nobody has tidied."""
+    """Write images of several formats, and broken files, as in an untidy folder."""
     from PIL import Image  # noqa: PLC0415
 
     found = vary(photos, 30, (640, 480))

@@ -1,18 +1,18 @@
-"""The role on hosts against copying the wheel and Ansible's own pip module, in turn.
+"""Compare the time of the Ansible role with copying the wheel and installing it with Ansible's pip module.
 
     python benchmarks/ansible_role.py [--hosts 3] [--rounds 5] [--cache DIR]
 
-The hosts are namespaces of this machine, so they share its CPUs: what a host computes counts for all of them, as it
-does not in a fleet. The wheelhouse is built before. Each round times, on hosts that are in the same state again:
+The hosts are namespaces of this machine and share its CPUs, so that the computing time of all hosts adds up, unlike in
+a real fleet. The wheelhouse is built in advance. Each round resets the hosts and times these:
 
-    pip       copy the wheel, `ansible.builtin.pip` with it (offline), nothing more
-    first     the role on hosts that never saw fastinstall: it is shipped and unpacked with the wheel
-    later     the role on hosts that have fastinstall, and get another wheel
-    second    the role where all is in place
+    pip       copy the wheel and install it with `ansible.builtin.pip` (offline)
+    first     run the role on hosts without fastinstall, which is shipped and unpacked too
+    later     run the role on hosts that have fastinstall but not the wheel
+    second    run the role on hosts where everything is installed
 
-`first` and `later` also prove the build, put in the guard and examine it, as pip does not. Printed are medians in
-seconds, and the medians of the ratios to `pip` of the same round. Needs root and ansible-core. A script
-stands for ssh: there is no network, and no encryption.
+`first` and `later` also prove the build, install the guard and examine the stack, which pip does not. Prints medians in
+seconds, and the median ratio to `pip` in the same round. Needs root and ansible-core. A script replaces ssh, so that
+there is no network and no encryption.
 """
 
 import argparse
@@ -61,7 +61,7 @@ NAMES = ("pip", "first", "later", "second")
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description="the role against pip's module")
     parser.add_argument("--hosts", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=5)
@@ -100,7 +100,7 @@ def _round(controller: Controller, fleet: Fleet) -> dict[str, float]:
 
 
 def _play(controller: Controller, playbook: str, **variables: str) -> float:
-    """Run a playbook; how long it took, in seconds."""
+    """Run a playbook, and return its duration in seconds."""
     start = time.perf_counter()
     played = controller.play(playbook, **variables)
     seconds = time.perf_counter() - start

@@ -1,10 +1,11 @@
-"""What the conda engines cost, beside conda itself: the same two packages shown and linked, interleaved.
+"""Compare the time of the conda engines with conda's own: preview and link the same two packages, in turn.
 
     python benchmarks/conda_engines.py [--runs N] [--conda EXE] [--wheel FILE]
 
-Makes an environment below a temporary directory, and the stack (of a wheel of ours) and its guard as conda packages.
-conda itself shows what would happen (`install --dry-run`) and installs it; the engines preview it, and link it beside
-the environment. Prints minimum and median of each, and the ratio of the minima to conda's.
+Creates an environment below a temporary directory, and conda packages of the stack (from a fastinstall wheel) and its
+guard. conda previews the installation (`install --dry-run`) and installs them. The engines preview it, and link the
+packages into a directory beside the environment. Prints the minimum and the median of each, and the ratio of the
+minimum to conda's.
 """
 
 import argparse
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 class Bench:
-    """The environment, the packages, and what is done with them."""
+    """The environment and the packages, with the operations to time."""
 
     def __init__(self, root: Path, conda: Path, wheel: Path) -> None:
         self.root = root
@@ -61,7 +62,7 @@ class Bench:
         open_rattler(means).create(self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True)
 
     def measured(self, runs: int) -> dict[str, list[float]]:
-        """Seconds of every run of each."""
+        """Return the seconds of every run of each operation, in turn; the first run fills caches and does not count."""
         works: dict[str, Callable[[], None]] = {"conda: shown": self.shown, "conda: installed": self.installed}
         for kind, engine in self.engines.items():
             works[f"{kind} engine: preview"] = lambda engine=engine: self.previewed(engine)  # type: ignore[misc]
@@ -72,27 +73,27 @@ class Bench:
                 self.reset()
                 started = time.perf_counter()
                 work()
-                if turn:  # the first one fills caches
+                if turn:  # the first turn fills caches
                     times[name].append(time.perf_counter() - started)
         return times
 
     def reset(self) -> None:
-        """Copies to work on."""
+        """Recreate the copy of the environment and the empty directory that the operations change."""
         for name in ("live", "scratch"):
             shutil.rmtree(self.root / name, ignore_errors=True)
         shutil.copytree(self.prefix, self.root / "live", symlinks=True)
         (self.root / "scratch").mkdir()
 
     def shown(self) -> None:
-        """Have conda tell what it would do."""
+        """Let conda preview the installation."""
         self.install("--dry-run")
 
     def installed(self) -> None:
-        """Have conda do it."""
+        """Let conda install the packages."""
         self.install()
 
     def install(self, *words: str) -> None:
-        """Run conda as a person would."""
+        """Run `conda install` with both packages, as a user would."""
         specs = [f"{each.name}={each.version}={each.build}" for each in self.ours]
         channel = ("--override-channels", "-c", self.ours[0].channel)
         place = ("-p", str(self.root / "live"), "--offline", "--freeze-installed")
@@ -100,23 +101,23 @@ class Bench:
         subprocess.run(argv, env=self.variables, check=True, capture_output=True)
 
     def previewed(self, engine: CondaEngine) -> None:
-        """Have an engine show it."""
-        assert len(engine.preview(CondaRequest(prefix=self.root / "live", ours=self.ours)).linked) == len(self.ours)  # noqa: S101 (else nothing was measured)
+        """Let an engine preview the installation."""
+        assert len(engine.preview(CondaRequest(prefix=self.root / "live", ours=self.ours)).linked) == len(self.ours)  # noqa: S101 (a wrong preview would be measured)
 
     def linked(self, engine: CondaEngine) -> None:
-        """Have an engine link it."""
+        """Let an engine link the packages."""
         engine.link(self.ours, self.root / "scratch", prefix=self.prefix)
 
 
 def others(channel: Path) -> None:
-    """A Python and a Pillow to be replaced, which are names alone."""
+    """Write empty packages of Python, of the Pillow to replace, and of pip, into a channel."""
     for name, version in (("python", "{}.{}.0".format(*sys.version_info)), ("pillow", "12.0.0"), ("pip", "26.0")):
         conda_packages.CondaPackage(name=name, version=version, build="h0_0").write(channel)
     conda_packages.index_channel(channel)
 
 
 def packages(channel: Path, wheel: Path) -> tuple[CondaPackage, CondaPackage]:
-    """The stack and its guard."""
+    """Write the packages of the stack and its guard into a channel, and return them."""
     version = wheel.name.split("-")[1].partition("+")[0]
     stack = conda_packages.CondaPackage(
         name="pillow",
@@ -139,7 +140,7 @@ def packages(channel: Path, wheel: Path) -> tuple[CondaPackage, CondaPackage]:
 
 
 def described(package: conda_packages.CondaPackage, channel: Path) -> CondaPackage:
-    """Write a package, and say where it is."""
+    """Write a package into a channel, and return it with its URL."""
     return CondaPackage(
         name=package.name,
         version=package.version,
@@ -153,7 +154,7 @@ def described(package: conda_packages.CondaPackage, channel: Path) -> CondaPacka
 
 
 def report(times: dict[str, list[float]]) -> None:
-    """One line each, and the sums."""
+    """Print a line for each operation, and the sum for each engine."""
     shown, installed = (min(times[f"conda: {what}"]) for what in ("shown", "installed"))
     against = {"preview": shown, "link": installed, "shown": shown, "installed": installed}
     for name, seconds in times.items():

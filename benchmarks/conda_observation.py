@@ -1,11 +1,12 @@
-"""What it costs to observe a conda environment from its files.
+"""Measure the time to observe a conda environment from its files.
 
     python benchmarks/conda_observation.py [--records N] [--rounds N]
 
-Makes an environment of records as conda and py-rattler write them, each in its order of keys, below a temporary
-directory: most packages have 50 to 500 files, Python has 4,000, and one in fifty 10,000. PIL, libjpeg and libtiff have
-their files on disk. Prints, for each writer, the minimum and the median of observing all of it in a fresh process,
-imports included and apart, and for comparison what it takes to parse the records as JSON.
+Creates an environment below a temporary directory. Its package records are written as by conda, mamba and py-rattler,
+which order the keys differently. Most packages have 50 to 500 files, Python has 4,000, and one package in fifty has
+10,000. Only the files of PIL, libjpeg and libtiff exist. Prints for each writer the minimum and the median time to
+observe the environment in a new process, with the time of the imports separately, and the time to parse the records as
+JSON.
 """
 
 import argparse
@@ -56,7 +57,7 @@ print(0, 1000 * (time.perf_counter() - start))
 
 
 def main() -> None:
-    """Measure every writer's records."""
+    """Measure with the records of every writer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=7)
@@ -73,21 +74,21 @@ def main() -> None:
 
 
 def measured(program: str, *words: str) -> tuple[float, float]:
-    """Milliseconds of the imports, and of the work."""
+    """Run a program, and return its milliseconds for imports and for work."""
     argv = (sys.executable, "-c", program, *words)
     imports, work = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
     return float(imports), float(work)
 
 
 def show(name: str, taken: Sequence[tuple[float, float]]) -> None:
-    """One line."""
+    """Print a line of results."""
     work = sorted(each for _, each in taken)
     imports = min(each for each, _ in taken)
     print(f"{name:<24} {work[0]:7.1f} ms at least, median {statistics.median(work):.1f}, imports {imports:.1f}")
 
 
 def make(prefix: Path, records: int, write: Callable[[Record], str]) -> float:
-    """The environment; megabytes of its records."""
+    """Create the environment; return the size of its records in megabytes."""
     (prefix / "conda-meta").mkdir(parents=True)
     (prefix / "conda-meta/history").write_text("".join(revisions()))
     chance = random.Random(5)  # noqa: S311 (the same environment each time)
@@ -98,7 +99,7 @@ def make(prefix: Path, records: int, write: Callable[[Record], str]) -> float:
 
 
 def package(number: int, chance: random.Random) -> Record:
-    """One of the many; the first is Python."""
+    """Return the record of an invented package; number 0 is Python."""
     if number == 0:
         return described("python", [(f"{PYTHON}/module{part}.py", digest(part), part) for part in range(4000)])
     count = 10_000 if number % 50 == 0 else chance.randint(50, 500)
@@ -108,7 +109,7 @@ def package(number: int, chance: random.Random) -> Record:
 
 
 def real_packages(prefix: Path) -> tuple[Record, ...]:
-    """Packages that matter, with their files."""
+    """Return the records of Pillow, libjpeg-turbo and libtiff, and write their files."""
     pillow = [f"{SITE}/PIL/Plugin{number}.py" for number in range(200)]
     cores = [f"{SITE}/PIL/_imaging{number}.cpython-311-x86_64-linux-gnu.so" for number in range(8)]
     pillow_files = [*written(prefix, pillow, 12_000), *written(prefix, cores, 700_000)]
@@ -120,7 +121,7 @@ def real_packages(prefix: Path) -> tuple[Record, ...]:
 
 
 def written(prefix: Path, places: Sequence[str], size: int) -> list[tuple[str, str, int]]:
-    """Files on disk: path, hash, size."""
+    """Write files of a given size; return path, SHA-256 and size of each."""
     found = []
     for place in places:
         content = (place.encode() * (size // len(place) + 1))[:size]
@@ -131,7 +132,7 @@ def written(prefix: Path, places: Sequence[str], size: int) -> list[tuple[str, s
 
 
 def described(name: str, files: Sequence[tuple[str, str, int]]) -> Record:
-    """A record, in the order of py-rattler."""
+    """Return a record, with its keys in the order of py-rattler."""
     dist = f"{name}-1.2.3-py311h1234567_0"
     url = "https://conda.example/conda-forge/linux-64"
     paths = [
@@ -162,12 +163,12 @@ def described(name: str, files: Sequence[tuple[str, str, int]]) -> Record:
 
 
 def digest(number: int) -> str:
-    """Some hash."""
+    """Return the SHA-256 of a number's text, as an example of a hash."""
     return hashlib.sha256(str(number).encode()).hexdigest()
 
 
 def revisions() -> list[str]:
-    """A history of fifty revisions."""
+    """Return the lines of a conda history with fifty revisions."""
     return [
         f"==> 2026-01-{1 + number % 28:02} 12:00:00 <==\n# cmd: /opt/conda/bin/conda install package-{number}\n"
         + "".join(f"+conda-forge/linux-64::package-{part}-1.{number}-0\n" for part in range(20))

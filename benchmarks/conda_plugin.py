@@ -1,11 +1,11 @@
-"""What the plugin costs each command of conda's, and the script of activate.d each activation.
+"""Measure the time that the plugin adds to a conda command, and the activate.d script to an activation.
 
     python benchmarks/conda_plugin.py [--conda EXE] [--runs N] [--starts N]
 
-`conda list` of an empty environment with the plugin of this checkout and without it, and a shell that reads the script
-over a healthy stack and an empty one, all interleaved. conda is the one that CONDA_EXE names, if none is given; without
-one, only shells are measured. Prints medians of the time and of the processors' time, and the minimum, which is the one
-to compare where the machine has other things to do.
+Runs `conda list` on an empty environment with and without the plugin of this checkout. Then runs shells that read the
+script in an environment with a healthy stack, or read an empty script. All variants take turns. The default for --conda
+is CONDA_EXE; without either, only shells are measured. Prints the medians of elapsed time and CPU time, and the minimum
+of elapsed time, which is the figure to compare on a busy machine.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def commands(conda: str, directory: Path) -> dict[str, Command]:
-    """`conda list` without the plugin and with it."""
+    """Return the commands for `conda list` without the plugin and with it."""
     prefix = directory / "empty"
     (prefix / "conda-meta").mkdir(parents=True)
     (prefix / "conda-meta/history").touch()
@@ -65,7 +65,7 @@ def commands(conda: str, directory: Path) -> dict[str, Command]:
 
 
 def activations(shell: str, directory: Path) -> dict[str, Command]:
-    """A shell that reads an empty script, and ours over a healthy stack."""
+    """Return the commands for a shell that reads an empty script, and one that reads ours with a healthy stack."""
     suffix = "fish" if shell == "fish" else "sh"
     ours, empty = hooks_directory() / f"conda/fastinstall.{suffix}", directory / f"empty.{suffix}"
     empty.touch()
@@ -82,7 +82,7 @@ def activations(shell: str, directory: Path) -> dict[str, Command]:
 
 
 def make_stack(site: Path) -> None:
-    """A PIL of three files, and the state that setup writes for it."""
+    """Write a PIL of two files, and the guard's state that setup would write for it."""
     (site / "PIL").mkdir(parents=True)
     (site / "PIL/_version.py").write_text('__version__ = "1.0"\n')
     (site / CORE).write_bytes(b"core")
@@ -94,7 +94,7 @@ def make_stack(site: Path) -> None:
 
 
 def measure(kinds: Mapping[str, Command], runs: int) -> dict[str, list[tuple[float, float]]]:
-    """Milliseconds that each command took, and that processors worked on it, in turn."""
+    """Run the commands in turn; return elapsed and CPU milliseconds of every run."""
     times: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
     for _ in range(runs):
         for kind, (argv, variables) in kinds.items():
@@ -105,13 +105,13 @@ def measure(kinds: Mapping[str, Command], runs: int) -> dict[str, list[tuple[flo
 
 
 def processors_ms() -> float:
-    """What processors have worked for all children of this process that have ended, milliseconds."""
+    """Return the CPU time of all ended children of this process, in milliseconds."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (used.ru_utime + used.ru_stime) * 1000
 
 
 def report(times: Mapping[str, list[tuple[float, float]]]) -> None:
-    """One line for each kind, compared with the first."""
+    """Print a line for each kind, with its difference to the first."""
     rows = {kind: figures(values) for kind, values in times.items()}
     base = next(iter(rows.values()))
     print(f"{'ms':<24}" + "".join(f"{name:>12}{'more':>9}" for name in ("median", "minimum", "processors")))
@@ -123,7 +123,7 @@ def report(times: Mapping[str, list[tuple[float, float]]]) -> None:
 
 
 def figures(values: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """Median and minimum of the time, and the median of the processors' time."""
+    """Return the median and minimum of elapsed time, and the median of CPU time."""
     walls, works = zip(*values, strict=True)
     return statistics.median(walls), min(walls), statistics.median(works)
 

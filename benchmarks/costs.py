@@ -1,10 +1,10 @@
-"""What fastinstall itself costs, whole processes, side by side with what it is compared with.
+"""Measure the time of fastinstall's commands as whole processes, and of comparable programs.
 
     python benchmarks/costs.py [--runs N] [--cold]
 
-Makes environments below a temporary directory. With --cold it also compiles: fastinstall's build of
-the wheel in turn with a plain `pip wheel` of all of pillow-simd with the same flags.
-Prints minimum and median of each, and the ratio of the minima.
+Creates environments below a temporary directory. With --cold it also compiles: fastinstall's build of the wheel takes
+turns with a plain `pip wheel` of pillow-simd with the same flags. Prints the minimum and the median of each, and the
+ratio of the minima of the two builds.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def doctor(prefix: Path, runs: int) -> None:
-    """Whole process, as a script calls it; and its peak memory."""
+    """Measure doctor as scripts call it, and its peak memory."""
     show("doctor --json", timed(lambda: run((*TOOL, "doctor", "--json", "--prefix", prefix)), runs))
     show("doctor --quick --json", timed(lambda: run((*TOOL, "doctor", "--quick", "--json", "--prefix", prefix)), runs))
     show("python -c pass", timed(lambda: run((sys.executable, "-c", "pass")), runs))
@@ -50,12 +50,12 @@ def doctor(prefix: Path, runs: int) -> None:
 
 
 def nothing_to_do(prefix: Path, runs: int) -> None:
-    """A second setup."""
+    """Measure a second setup, which has nothing to do."""
     show("second setup", timed(lambda: run((*TOOL, "setup", "--yes", "--prefix", prefix)), runs))
 
 
 def warm_setup(prefix: Path, runs: int) -> None:
-    """The wheel is in the cache; the swap window as setup tells it."""
+    """Measure a setup with the wheel in the cache, and the swap window that it reports."""
     windows: list[float] = []
 
     def once() -> float:
@@ -72,7 +72,7 @@ def warm_setup(prefix: Path, runs: int) -> None:
 
 
 def repair(prefix: Path, runs: int) -> None:
-    """Doctor --fix after pip has swapped the stock wheel in."""
+    """Measure `doctor --fix` after pip has replaced the stack with stock Pillow."""
 
     def once() -> float:
         run((prefix / "bin" / "python", "-m", "pip", "install", "-q", "--force-reinstall", "pillow"))
@@ -84,7 +84,7 @@ def repair(prefix: Path, runs: int) -> None:
 
 
 def cold_build(scratch: Path, prefix: Path) -> None:
-    """The compilation, in turn with the plain one: A B A B."""
+    """Measure fastinstall's build and a plain one, in turn."""
     ours: list[float] = []
     plain: list[float] = []
     for number in range(2):
@@ -97,7 +97,7 @@ def cold_build(scratch: Path, prefix: Path) -> None:
 
 
 def plain_build(scratch: Path, prefix: Path) -> None:
-    """What the documentation of Pillow-SIMD says, with full flags."""
+    """Build Pillow-SIMD as its documentation says, with the flags of our build."""
     target = scratch / "plain"
     shutil.rmtree(target, ignore_errors=True)
     pip = (sys.executable, "-m", "pip", "--python", prefix / "bin" / "python")
@@ -106,13 +106,13 @@ def plain_build(scratch: Path, prefix: Path) -> None:
 
 
 def environment(prefix: Path) -> Path:
-    """An empty virtual environment."""
+    """Create a virtual environment without Pillow."""
     run((sys.executable, "-m", "venv", prefix))
     return prefix
 
 
 def run(argv: Sequence[str | Path], variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run to the end; a failure ends the benchmark with its output."""
+    """Run a command; if it fails, end the benchmark with its output."""
     environment_variables = {**os.environ, **(variables or {})}
     done = subprocess.run(argv, env=environment_variables, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -121,7 +121,7 @@ def run(argv: Sequence[str | Path], variables: dict[str, str] | None = None) -> 
 
 
 def timed(call: Callable[[], object], runs: int) -> list[float]:
-    """Seconds of each run."""
+    """Return the seconds of each run."""
     found = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -131,7 +131,7 @@ def timed(call: Callable[[], object], runs: int) -> list[float]:
 
 
 def peak_megabytes(argv: Sequence[str | Path]) -> float:
-    """Peak resident memory of a process, its children apart."""
+    """Return the peak resident memory of a process in MB, without its children."""
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as child:
         _pid, _status, usage = os.wait4(child.pid, 0)
         child.returncode = 0
@@ -139,7 +139,7 @@ def peak_megabytes(argv: Sequence[str | Path]) -> float:
 
 
 def show(name: str, seconds: Sequence[float]) -> None:
-    """One row: minimum and median in milliseconds."""
+    """Print a row: minimum and median in milliseconds."""
     print(f"{name:<34} min {min(seconds) * 1000:9.2f} ms   median {statistics.median(seconds) * 1000:9.2f} ms")
 
 

@@ -1,11 +1,11 @@
-"""What doctor costs beside the programs that people ask today, and what each of them notices.
+"""Compare the time of doctor with that of similar programs, and which kinds of damage each of them notices.
 
     python benchmarks/doctor.py [--rounds N] [--wheel FILE] [--environments N] [--markdown]
 
-Makes a throw-away environment with a stock Pillow wheel, runs every program on it in turn, each as a whole process,
+Creates a temporary environment with a stock Pillow wheel, runs every program on it in turn, each as a whole process,
 and prints medians and their ratios to the first. Then the environment is damaged in three ways, one after another, and
-each program is asked again: it sees a damage if its exit code or its words differ from those on the whole environment.
-Last, many environments in one run, `doctor --all --quick`, with the memory of all its processes together.
+each program runs again. A program notices the damage if its exit code or output differs from that on the intact
+environment. Finally, `doctor --all --quick` runs on many environments, and the memory of all its processes is measured.
 """
 
 import argparse
@@ -29,12 +29,12 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where everything lies.
+    """The environment to examine.
 
     Attributes:
-        prefix: the environment.
-        wheel: what was installed there.
-        variables: of every process.
+        prefix: prefix of the environment.
+        wheel: the wheel of Pillow that is installed in it.
+        variables: environment variables of every program.
     """
 
     prefix: Path
@@ -48,7 +48,7 @@ class Place:
 
     @property
     def core(self) -> Path:
-        """PIL's imaging core."""
+        """Path of PIL's imaging core."""
         return next(self.prefix.glob("lib/python*/site-packages/PIL/_imaging.*.so"))
 
 
@@ -87,10 +87,10 @@ def main() -> None:
 
 
 def prepare(scratch: Path, wheel: Path | None) -> Place:
-    """Make the environment."""
+    """Create the environment with a wheel of Pillow, which is downloaded if None."""
     prefix, home = scratch / "env", scratch / "home"
     home.mkdir()
-    # auditwheel prints sets, in an order that changes from run to run.
+    # auditwheel prints sets, whose order depends on the hash seed.
     variables = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
     found = wheel or download(scratch / "wheels")
     subprocess.run((sys.executable, "-m", "venv", "--without-pip", prefix), check=True)
@@ -101,14 +101,14 @@ def prepare(scratch: Path, wheel: Path | None) -> Place:
 
 
 def download(directory: Path) -> Path:
-    """The newest wheel of Pillow for this interpreter."""
+    """Download the newest wheel of Pillow for this interpreter."""
     command = (*PIP, "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", directory, "pillow")
     subprocess.run(command, check=True)
     return next(directory.glob("*.whl"))
 
 
 def measured(programs: Mapping[str, Program], place: Place, rounds: int) -> dict[str, list[float]]:
-    """Seconds of every run, the programs in turn; the first round warms caches and does not count."""
+    """Return the seconds of every run, the programs in turn; the first round fills caches and does not count."""
     seconds: dict[str, list[float]] = {name: [] for name in programs}
     for number in range(rounds + 1):
         for name, program in programs.items():
@@ -122,7 +122,7 @@ def measured(programs: Mapping[str, Program], place: Place, rounds: int) -> dict
 
 
 def run(program: Program, place: Place) -> tuple[int, str]:
-    """Run one to its end; its exit code and words."""
+    """Run a program, and return its exit code and its output without memory addresses."""
     done = subprocess.run(
         program(place), check=False, capture_output=True, text=True, env=place.variables, cwd=place.prefix.parent
     )
@@ -131,7 +131,7 @@ def run(program: Program, place: Place) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def changed_core(place: Place) -> Iterator[None]:
-    """One byte of the core's code is another one."""
+    """Change one byte of the core's code."""
     content = place.core.read_bytes()
     middle = len(content) // 3
     with put_back(place.core, place):
@@ -141,7 +141,7 @@ def changed_core(place: Place) -> Iterator[None]:
 
 @contextlib.contextmanager
 def missing_library(place: Place) -> Iterator[None]:
-    """A bundled libjpeg is gone."""
+    """Remove a bundled libjpeg."""
     library = next(place.core.parent.parent.glob("[Pp]illow.libs/libjpeg*"))
     with put_back(library, place):
         library.unlink()
@@ -150,7 +150,7 @@ def missing_library(place: Place) -> Iterator[None]:
 
 @contextlib.contextmanager
 def foreign_version(place: Place) -> Iterator[None]:
-    """The Python files say another version than the core: two installations, one over the other."""
+    """Change the version in the Python files, as if two versions of Pillow were installed over each other."""
     version = place.core.parent / "_version.py"
     with put_back(version, place):
         version.write_text('__version__ = "9.5.0"\n')
@@ -159,7 +159,7 @@ def foreign_version(place: Place) -> Iterator[None]:
 
 @contextlib.contextmanager
 def put_back(file: Path, place: Place) -> Iterator[None]:
-    """A file is afterwards as it was before."""
+    """Restore a file when the block ends."""
     kept = place.prefix.parent / "kept"
     shutil.copy2(file, kept)
     try:
@@ -172,10 +172,10 @@ DAMAGES = {"core changed": changed_core, "libjpeg gone": missing_library, "versi
 
 
 def notices(program: Program, place: Place) -> list[str]:
-    """For each damage, whether a program says anything else than on the whole environment."""
+    """Return for each damage whether a program's exit code or output differs from that on the intact environment."""
     whole, answers = run(program, place), []
     if run(program, place) != whole:
-        return ["?"] * len(DAMAGES)  # it never says the same twice
+        return ["?"] * len(DAMAGES)  # its output changes from run to run
     for damage in DAMAGES.values():
         with damage(place):
             answers.append("sees it" if run(program, place) != whole else "-")
@@ -183,7 +183,7 @@ def notices(program: Program, place: Place) -> list[str]:
 
 
 def rows(seconds: Mapping[str, list[float]], noticed: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
-    """The table, its head first."""
+    """Return the rows of the table, the header first."""
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     first = next(iter(medians.values()))
     head = ("program", "median ms", "minimum ms", "ratio", *DAMAGES)
@@ -194,7 +194,7 @@ def rows(seconds: Mapping[str, list[float]], noticed: Mapping[str, list[str]]) -
 
 
 def show(table: list[tuple[str, ...]], *, markdown: bool) -> None:
-    """Print rows of one width."""
+    """Print a table with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for number, row in enumerate(table):
         cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
@@ -204,12 +204,12 @@ def show(table: list[tuple[str, ...]], *, markdown: bool) -> None:
 
 
 def everywhere(place: Place, scratch: Path, number: int) -> None:
-    """Many environments in one run."""
+    """Measure one run of doctor on many environments, and print the result."""
     many = scratch / "many"
     for index in range(number):
         shutil.copytree(place.prefix, many / f"{index:03}", symlinks=True)
     for record in many.glob("*/lib/python*/site-packages/*.dist-info/RECORD"):
-        record.touch()  # the last file that an installer writes
+        record.touch()  # as after an installation: it is the last file written
     variables = {**place.variables, "WORKON_HOME": str(many)}
     command = (*TOOL, "doctor", "--all", "--quick", "--quiet")
     times, largest = [], 0
@@ -225,7 +225,7 @@ def everywhere(place: Place, scratch: Path, number: int) -> None:
 
 
 def peak(process: "subprocess.Popen[bytes]") -> int:
-    """The most memory that a process and its children held together, in bytes; shared pages count once."""
+    """Return the peak memory of a process and its children together, in bytes; shared pages count once."""
     largest = 0
     while process.poll() is None:
         largest = max(largest, sum(map(held, family(process.pid))))
@@ -234,14 +234,14 @@ def peak(process: "subprocess.Popen[bytes]") -> int:
 
 
 def family(parent: int) -> list[int]:
-    """A process and its children."""
+    """Return the ids of a process and its children; empty if it has ended."""
     with contextlib.suppress(OSError):
         return [parent, *map(int, Path(f"/proc/{parent}/task/{parent}/children").read_text().split())]
     return []
 
 
 def held(process: int) -> int:
-    """The memory of a process, shared pages in proportion. Source: proc_pid_smaps(5)."""
+    """Return the memory of a process in bytes, with its share of shared pages. Source: proc_pid_smaps(5)."""
     with contextlib.suppress(OSError):
         found = re.search(r"^Pss: +(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(), re.MULTILINE)
         return 1024 * int(found[1]) if found else 0

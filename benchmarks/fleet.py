@@ -1,12 +1,12 @@
-"""What a plan for many hosts costs: time and peak memory of `plan --hosts`, whole processes, and how both grow.
+"""Measure time and peak memory of `plan --hosts`, and how both grow with the number of hosts.
 
     python benchmarks/fleet.py [--hosts N,N,...] [--runs N] [--keep DIR]
 
-Captures one real `inspect --json` of an environment with Pillow, and makes of it as many facts files as are asked for,
-varied as the machines of a fleet are: processors, cores, Pythons, C libraries, paths, some of them below the floor, on
-another architecture, old or damaged. The same number gives the same files. Prints for each number of hosts the fastest
-run, what of it was spent on a CPU (which other programs on the machine change less), its peak memory, and the ratio of
-these to the smallest fleet, beside the ratio of the hosts.
+Captures one real `inspect --json` of an environment with Pillow, and derives the requested number of facts files from
+it. They vary as in a real fleet: processors, cores, Pythons, C libraries and paths. Some are of CPUs below the lowest
+level, of another architecture, old or damaged. The same number gives the same files. Prints for each number of hosts
+the minimum of elapsed time and of CPU time (which depends less on other programs), and the peak memory, with the ratios
+of CPU time, memory and number of hosts to those of the first fleet.
 """
 
 import argparse
@@ -38,7 +38,7 @@ CPUS: tuple[tuple[int, str, str, frozenset[str]], ...] = (
     (6, "Intel(R) Xeon(R) CPU E5-2670 0 @ 2.60GHz", "x86-64-v2", V4 | (V3 - {"avx", "xsave"})),
     (1, "Intel(R) Core(TM)2 Duo CPU E8400 @ 3.00GHz", "x86-64-v1", V4 | V3 | V2),
 )
-"""How many of a hundred, the name, the level, and what these lack of the captured machine's features."""
+"""Weight in percent, name, level, and the features of the captured machine that the CPU lacks."""
 
 PYTHONS = ((35, "3.11.7"), (20, "3.12.1"), (20, "3.10.13"), (15, "3.13.0"), (7, "3.9.18"), (3, "3.8.18"))
 LIBCS = ((35, "2.36"), (25, "2.39"), (20, "2.35"), (10, "2.34"), (7, "2.28"), (3, "2.31"))
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def measure(scratch: Path, numbers: list[int], runs: int) -> None:
-    """One row for each number of hosts."""
+    """Measure and print a row for each number of hosts."""
     captured = capture(scratch)
     print(f"one captured document: {len(json.dumps(captured, indent=2)) / 1000:.0f} KB")
     print(f"{'hosts':>7} {'seconds':>8} {'on CPU':>7} {'ratio':>6} {'MB':>6} {'ratio':>6} {'hosts, ratio':>13}")
@@ -73,7 +73,7 @@ def measure(scratch: Path, numbers: list[int], runs: int) -> None:
 
 
 def capture(scratch: Path) -> dict[str, Any]:
-    """The facts of a real environment with a stock Pillow in it."""
+    """Create an environment with stock Pillow, and return its facts."""
     prefix = scratch / "env"
     subprocess.run((sys.executable, "-m", "venv", prefix), check=True)
     pip = (prefix / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pillow")
@@ -84,7 +84,7 @@ def capture(scratch: Path) -> dict[str, Any]:
 
 
 def make(directory: Path, captured: dict[str, Any], number: int) -> None:
-    """Facts files of a fleet."""
+    """Write the facts files of a fleet."""
     directory.mkdir()
     chance = random.Random(SEED)  # noqa: S311 (machines, not secrets)
     for index, document in enumerate(varied(captured, number, chance)):
@@ -96,7 +96,7 @@ def make(directory: Path, captured: dict[str, Any], number: int) -> None:
 
 
 def varied(captured: dict[str, Any], number: int, chance: random.Random) -> Iterator[dict[str, Any]]:
-    """The captured document as other machines would have written it."""
+    """Yield variants of the captured document, as other machines would have written it."""
     features = list(dict.fromkeys((*captured["cpu"]["flags"], *(flag for flags in LEVELS.values() for flag in flags))))
     for _ in range(number):
         _, name, level, lacking = chance.choices(CPUS, [each[0] for each in CPUS])[0]
@@ -125,7 +125,7 @@ def _python(captured: dict[str, Any], python: str, glibc: str, chance: random.Ra
 
 
 def run(directory: Path) -> tuple[float, float, float]:
-    """Seconds, seconds on a CPU, and peak megabytes of one plan, its children apart."""
+    """Run one plan; return elapsed seconds, CPU seconds, and peak memory in MB without children."""
     start = time.perf_counter()
     with subprocess.Popen((*TOOL, "plan", "--hosts", directory, "--json"), stdout=subprocess.DEVNULL) as child:
         _pid, status, usage = os.wait4(child.pid, 0)

@@ -1,12 +1,13 @@
-"""What the guard costs at each start of Python: starts with and without it, interleaved.
+"""Measure the time that the guard adds to each start of Python.
 
     python benchmarks/guard_start.py [--starts N] [--python EXE]...
 
-Makes throw-away virtual environments with a tiny PIL: no guard (twice: the difference of the two is the noise), a
-healthy guard, one without bytecode, and one over a PIL that was replaced; and for comparison one with the start-up file
-of virtualenv and one with that of setuptools, both brought by uv from the index. Prints minimum and median of each,
-their ratios to the first, and the median of the differences (+us) to the start of the first in the same round: by the
-clock, and of the processor, which is what to look at where the machine has other things to do.
+Creates temporary virtual environments with a tiny PIL: without a guard (twice: the difference of the two is the noise),
+with a healthy guard, with a guard without bytecode, and with a guard whose PIL was replaced. For comparison, others
+have a .pth file of one line, that of virtualenv, or that of setuptools; uv installs the latter two from the index.
+Their starts take turns. Prints the minimum and median of each, their ratios to the first environment, and the median
+difference (+us) to the first in the same round. Each is given for elapsed time and for CPU time; on a busy machine,
+compare the latter.
 """
 
 import argparse
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def prepare(directory: Path, python: Path) -> dict[str, Path]:
-    """Environments by what is in them; the value is the environment."""
+    """Create the environments; return the prefix of each by its title."""
     kinds = {
         "no guard": make(directory / "none", python, guarded=False),
         "no guard, again": make(directory / "again", python, guarded=False),
@@ -56,15 +57,15 @@ def prepare(directory: Path, python: Path) -> dict[str, Path]:
     }
     package = site_packages(directory / "source") / GUARD_PACKAGE
     shutil.rmtree(package / "__pycache__")
-    (package / "__pycache__").touch()  # so that no bytecode can be written, as in a read-only environment
+    (package / "__pycache__").touch()  # a file prevents writing bytecode, as in a read-only environment
     (site_packages(directory / "swapped") / CORE).write_bytes(b"another core")
     for prefix in kinds.values():
-        start(prefix)  # writes bytecode where it may
+        start(prefix)  # writes bytecode if it can
     return kinds
 
 
 def make(prefix: Path, python: Path, *, guarded: bool) -> Path:
-    """A virtual environment with a PIL of three files, and the guard over it."""
+    """Create a virtual environment with a PIL of three files, and with the guard if `guarded`."""
     subprocess.run([python, "-m", "venv", "--without-pip", prefix], check=True)
     site = site_packages(prefix)
     (site / "PIL").mkdir()
@@ -77,25 +78,25 @@ def make(prefix: Path, python: Path, *, guarded: bool) -> Path:
 
 
 def install(prefix: Path) -> None:
-    """Install the guard as setup does: staged, compiled, renamed."""
+    """Install the guard as setup does: stage its files, compile them, and rename them into place."""
     site = site_packages(prefix)
     status = (site / CORE).stat()
     digest = hashlib.sha256((site / CORE).read_bytes()).hexdigest()
     core = BuiltCore(path=CORE, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=digest, simd_symbols=())
     stage = prefix / "stage"
-    version = site.parent.name.removeprefix("python").rstrip("t")  # "3.14t" has no GIL
+    version = site.parent.name.removeprefix("python").rstrip("t")  # "t" marks a build without the GIL
     for name in stage_guard(stage, render_state(site, core, "1.0"), prefix / "bin" / "python", version):
         files.rename(stage / name, site / name)
 
 
 def with_line(prefix: Path) -> Path:
-    """Write a start-up file that does nothing: what `site` itself takes for any of them."""
+    """Add a .pth file that does nothing, to measure the time that `site` needs for any such file."""
     (site_packages(prefix) / "line.pth").write_text("import sys\n")
     return prefix
 
 
 def with_virtualenv(prefix: Path, python: Path) -> Path:
-    """Bring the two start-up files of an environment that a real virtualenv makes (21 does it no more)."""
+    """Copy the two start-up files of an environment that virtualenv has created (21 no longer writes them)."""
     tool, made = prefix.with_name("virtualenv-itself"), prefix.with_name("made-by-virtualenv")
     subprocess.run([UV, "venv", "-q", "--python", python, tool], check=True)
     subprocess.run([UV, "pip", "install", "-q", "--python", tool / "bin" / "python", "virtualenv<21"], check=True)
@@ -112,12 +113,12 @@ def with_setuptools(prefix: Path) -> Path:
 
 
 def site_packages(prefix: Path) -> Path:
-    """Where the environment's packages lie."""
+    """Return the site-packages directory of an environment."""
     return next(prefix.glob("lib/python3*/site-packages"))
 
 
 def measure(kinds: dict[str, Path], starts: int) -> dict[str, list[tuple[float, float]]]:
-    """Milliseconds of `python -c pass`, by the clock and of the processor, each kind in turn."""
+    """Start Python in each environment in turn; return elapsed and CPU milliseconds of every start."""
     times: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
     for _ in range(starts):
         for kind, prefix in kinds.items():
@@ -126,7 +127,7 @@ def measure(kinds: dict[str, Path], starts: int) -> dict[str, list[tuple[float, 
 
 
 def start(prefix: Path) -> tuple[float, float]:
-    """One start, by the shortest way to a process that there is."""
+    """Run `python -c pass`, started as directly as possible; return elapsed and CPU milliseconds."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL"))}
     python = os.fspath(prefix / "bin" / "python")
     before = time.perf_counter_ns()
@@ -138,7 +139,7 @@ def start(prefix: Path) -> tuple[float, float]:
 
 
 def report(times: dict[str, list[tuple[float, float]]]) -> None:
-    """One line for each kind: by the clock, then of the processor, each compared with the first."""
+    """Print a line for each environment: elapsed time, then CPU time, both compared with the first environment."""
     heads = (f"{name + ' min':>10}{'median':>8}{'x min':>7}{'x med':>7}{'+us':>6}" for name in ("clock", "cpu"))
     print(f"{'':<20}{''.join(heads)}")
     base = next(iter(times.values()))

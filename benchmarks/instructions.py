@@ -1,13 +1,13 @@
-"""How many instructions operations execute on aarch64, in several builds of Pillow: counted by qemu-user, no times.
+"""Count the instructions that operations execute on aarch64, in several builds of Pillow, with qemu-user.
 
     python benchmarks/instructions.py --python ROOT/usr/bin/python3.11 NAME=DIR NAME=DIR ... [--only WORD] [--cpu MODEL]
         [--markdown]
 
-Each DIR has an unpacked wheel for aarch64, for the Python that stands in ROOT, a Debian of that architecture
-(`FASTINSTALL_TEST_CACHE=DIR PYTHONPATH=.:tests python -m support.machine.arm_python` makes one in DIR, and prints where
-its Python is). The table has millions of instructions, and the first build's by each other's. Needs qemu-aarch64 7.2
-and a C compiler. A number of instructions is no time: vector instructions take longer than others, and memory counts
-for nothing.
+Each DIR has an unpacked aarch64 wheel for the Python in ROOT. ROOT is a Debian of that architecture
+(`FASTINSTALL_TEST_CACHE=DIR PYTHONPATH=.:tests python -m support.machine.arm_python` creates one in DIR, and prints the
+path of its Python). The table has millions of instructions, and the ratio of the first build's number to each other
+build's. Needs qemu-aarch64 7.2 and a C compiler. Instructions are no measure of time: vector instructions take longer
+than others, and waiting for memory is not counted.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = 5001, 5002
-"""Numbers of system calls by which `instructions.c` knows where to count."""
+"""Numbers of unused system calls that tell `instructions.c` to start and to stop counting."""
 
 OPERATIONS = (
     *(f"resize 1080p-256 RGB {name}" for name in ("box", "bilinear", "bicubic", "lanczos")),
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def count(python: tuple[object, ...], directory: str, names: list[str]) -> dict[str, int]:
-    """Return the instructions of each operation that the build in a directory can do."""
+    """Return the number of instructions of each operation that the build in a directory supports."""
     variables = os.environ | {"PYTHONPATH": os.pathsep.join((directory, str(HERE.parent))), "PYTHONHASHSEED": "0"}
     argv = [*map(str, python), __file__, "--count", *names]
     process = subprocess.run(argv, env=variables, check=False, capture_output=True, text=True)
@@ -71,11 +71,11 @@ def count(python: tuple[object, ...], directory: str, names: list[str]) -> dict[
 
 
 def count_here(names: list[str]) -> None:
-    """Do each operation between two marks, in the emulated Python, after one call that fills caches."""
-    from PIL import Image  # noqa: PLC0415 (where it is counted alone)
+    """Run each operation between two marks, after one call that fills caches; runs in the emulated Python."""
+    from PIL import Image  # noqa: PLC0415 (only in the emulated Python)
 
-    from fastinstall.proof._worker import photo  # noqa: PLC0415 (likewise)
-    from fastinstall.proof.operations import HEIGHT, WIDTH, operations  # noqa: PLC0415 (likewise)
+    from fastinstall.proof._worker import photo  # noqa: PLC0415 (only in the emulated Python)
+    from fastinstall.proof.operations import HEIGHT, WIDTH, operations  # noqa: PLC0415 (only in the emulated Python)
 
     mark = ctypes.CDLL(None).syscall
     calls = operations(photo(Image, None, (WIDTH, HEIGHT)))
@@ -90,7 +90,7 @@ def count_here(names: list[str]) -> None:
 
 
 def print_table(counted: dict[str, dict[str, int]], names: list[str], *, between: str) -> None:
-    """Print millions of instructions, and how many times as many the first build executes as each other."""
+    """Print millions of instructions, and the ratio of the first build's number to each other build's."""
     first, *others = counted
     head = ["millions of instructions", *counted, *(f"{first} / {other}" for other in others)]
     rows = [head, ["---"] * len(head)] if between.strip() else [head]

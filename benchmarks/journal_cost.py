@@ -1,12 +1,13 @@
-"""What it costs that nothing is lost: the journal and fsync in a setup, in turn with and without; and a rollback.
+"""Measure the time that the journal and fsync take in a setup, and the time of a rollback.
 
     python benchmarks/journal_cost.py [--runs N]
 
-Makes a virtual environment with stock Pillow below a temporary directory (TMPDIR says on which disk), and sets it up
-and rolls it back again and again, the wheel from the cache: once as it is, once with an fsync that does nothing. The
-journal's part is what the calls take that exist for it: making a transaction's directories, announcing the moves
-(digests of all that comes in, forced to the disk), moving them, committing. Then the staged tree alone is forced
-to the disk in several ways. Prints tables in Markdown: minima and medians in milliseconds, and ratios of the medians.
+Creates a virtual environment with stock Pillow below a temporary directory (set TMPDIR to choose the disk). Then sets
+it up, with the wheel from the cache, and rolls it back repeatedly: alternately with the real fsync, and with one that
+does nothing. The journal's part is the time of the calls that exist for it: creating a transaction's directories,
+recording the moves (with digests of all new files, synced to disk), making the moves, and committing. Then a staged
+tree is synced to disk in several ways. Prints tables in Markdown: minima and medians in milliseconds, and ratios of the
+medians.
 """
 
 import argparse
@@ -76,7 +77,7 @@ def main() -> None:
 
 
 def whole(prefix: Path, scratch: Path, runs: int) -> Mapping[str, list[float]]:
-    """Setups with and without fsync in turn; each is rolled back."""
+    """Set up with and without fsync in turn, and roll back each time; return the seconds by what was timed."""
     found: dict[str, list[float]] = {}
     for _ in range(runs):
         for kind in ("with", "without"):
@@ -88,19 +89,19 @@ def whole(prefix: Path, scratch: Path, runs: int) -> Mapping[str, list[float]]:
 
 
 def setup(prefix: Path, scratch: Path, kind: str) -> tuple[float, dict[str, float]]:
-    """Seconds of the whole process, and what is measured inside."""
+    """Set up; return the seconds of the whole process, and the measurements made inside it."""
     notes = scratch / "notes.json"
     taken = seconds(lambda: run((sys.executable, "-c", INSIDE, kind, notes, "setup", "--yes", "--prefix", prefix)))
     return taken, json.loads(notes.read_text())
 
 
 def rollback(prefix: Path) -> float:
-    """Seconds of the whole process."""
+    """Roll back; return the seconds of the whole process."""
     return seconds(lambda: run((*TOOL, "rollback", "--yes", "--prefix", prefix)))
 
 
 def forced(tree: Path, scratch: Path, runs: int) -> Mapping[str, list[float]]:
-    """A fresh copy of the tree each time."""
+    """Sync a new copy of the tree in each way; return the seconds of every run."""
     ways: dict[str, Callable[[Path], object]] = {
         "as fastinstall does it": files.sync_tree,
         "one by one": _one_by_one,
@@ -113,7 +114,7 @@ def forced(tree: Path, scratch: Path, runs: int) -> Mapping[str, list[float]]:
         for name, way in ways.items():
             copy = scratch / f"copy-{number}"
             shutil.copytree(tree, copy, symlinks=True)
-            found[name].append(seconds(lambda way=way, copy=copy: way(copy)))  # type: ignore[misc]  # bound at once
+            found[name].append(seconds(lambda way=way, copy=copy: way(copy)))  # type: ignore[misc]  # called at once
             shutil.rmtree(copy)
     return found
 
@@ -148,28 +149,28 @@ def _sync_filesystem(tree: Path) -> None:
 
 
 def environment(prefix: Path) -> Path:
-    """A virtual environment with stock Pillow."""
+    """Create a virtual environment with stock Pillow."""
     run((sys.executable, "-m", "venv", prefix))
     run((prefix / "bin/python", "-m", "pip", "install", "-q", "--no-deps", STOCK))
     return prefix
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """How long a call takes."""
+    """Return the seconds that a call takes."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
 def run(argv: Sequence[str | Path]) -> None:
-    """Run to the end; a failure ends the benchmark with its output."""
+    """Run a command; if it fails, end the benchmark with its output."""
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{argv}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
 
 
 def table(title: str, times: Mapping[str, list[float]]) -> None:
-    """One row for each, compared with the first."""
+    """Print a table with a row for each measurement, and its ratio to the first."""
     base = statistics.median(next(iter(times.values())))
     print(f"\n| {title} | min ms | median ms | ratio |\n|---|---:|---:|---:|")
     for name, values in times.items():

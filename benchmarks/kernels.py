@@ -1,12 +1,12 @@
-"""What the kernels do, in several environments in turn: milliseconds, the best of all rounds, and ratios to the first.
+"""Measure the operations that have SIMD kernels in several environments in turn: best milliseconds, and ratios.
 
     python benchmarks/kernels.py NAME=ENV/bin/python ... [--rounds N] [--only WORD] [--cykooz]
 
-Each environment needs Pillow and numpy; `--cykooz` adds the resizing of cykooz-resizer, which must be in the first.
-NAME@EXTENSIONS is NAME where the kernels may use these extensions of the CPU alone: "avx512vnni", "avx512", "avxvnni",
-several with commas, or "none". Such an environment needs a build with the kernels' test switches: by a copy of the
-recipe (FASTINSTALL_RECIPES) whose base_cflags have "-DFI_TEST_SWITCHES". The environments may hold stock Pillow,
-Pillow-SIMD and the stack; every round of each is a fresh process.
+Each environment needs Pillow (stock Pillow, Pillow-SIMD or the stack) and numpy. `--cykooz` adds resizing with
+cykooz-resizer, which must be in the first environment. For NAME@EXTENSIONS=PYTHON, the kernels may use only these
+optional CPU extensions: "avx512vnni", "avx512", "avxvnni", several with commas, or "none". Such an environment needs a
+build with the kernels' test switches: use a copy of the recipe (FASTINSTALL_RECIPES) whose base_cflags have
+"-DFI_TEST_SWITCHES". Every round of each environment is a new process.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run(python: str, name: str, library: str, only: str) -> dict[str, float]:
-    """Measure once, in a process."""
+    """Measure one round in a new process; return the best seconds of each row."""
     extensions = name.partition("@")[2]
     variables = os.environ | ({"FI_EXTENSIONS": extensions} if extensions else {})
     argv = [python, __file__, "--measure", library, only]
@@ -65,7 +65,7 @@ def run(python: str, name: str, library: str, only: str) -> dict[str, float]:
 
 
 def print_table(best: dict[str, dict[str, float]], names: list[str]) -> None:
-    """Print milliseconds of each column, then the first column's time by each other's."""
+    """Print the milliseconds of each column, and the ratio of the first column's time to each other column's."""
     print(f"{'ms':34}", *(f"{name:>12}" for name in names), "| ratios")
     ratios: dict[str, list[float]] = {}
     for row, cells in best.items():
@@ -95,14 +95,14 @@ def measure(library: str, only: str) -> None:
 
 
 def make_bytes(size: tuple[int, int], bands: int) -> bytes:
-    """Noise, the same each time."""
+    """Return noise, the same on each call."""
     np = importlib.import_module("numpy")
     made: bytes = np.random.default_rng(1).integers(0, 256, size[0] * size[1] * bands, np.uint8).tobytes()
     return made
 
 
 def list_resizing() -> Iterator[tuple[str, str, str, tuple[int, int], tuple[int, int]]]:
-    """The rows of the resize table: name, mode, filter, sizes."""
+    """Yield the rows for resizing: name, mode, filter, old and new size."""
     for mode in MODES:
         for old, new in SIZES:
             for way in FILTERS:
@@ -110,7 +110,7 @@ def list_resizing() -> Iterator[tuple[str, str, str, tuple[int, int], tuple[int,
 
 
 def list_cykooz() -> Work:
-    """Resizing by cykooz-resizer, on one thread, without alpha."""
+    """Yield the rows for resizing with cykooz-resizer, on one thread, without alpha."""
     library = importlib.import_module("cykooz_resizer")
     types = {"RGB": library.PixelType.U8x3, "RGBA": library.PixelType.U8x4, "L": library.PixelType.U8}
     resizer = library.Resizer()
@@ -123,8 +123,8 @@ def list_cykooz() -> Work:
 
 
 def list_pillow() -> Work:
-    """What Pillow's kernels do."""
-    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (their names)
+    """Yield the rows for Pillow: name and call."""
+    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (PIL's names)
     for row, mode, way, old, new in list_resizing():
         core = Image.frombytes(mode, old, make_bytes(old, MODES[mode])).im
         yield row, partial(core.resize, new, FILTERS[way], (0, 0, *old))

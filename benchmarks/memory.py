@@ -1,10 +1,11 @@
-"""Memory of the stack: milliseconds, page faults and resident memory an image, of several environments in turn.
+"""Measure time, page faults and resident memory per image, in several environments in turn.
 
     python benchmarks/memory.py NAME=ENV/bin/python ... [--rounds N] [--only WORD] [--json FILE]
 
-Each environment needs Pillow and numpy. Every cell is a fresh process, the environments take turns, and a figure is the
-median of the rounds. For a container's limit run it in one: `docker run --memory 256m`, `systemd-run --scope -p
-MemoryMax=256M`. "least" is the smallest `ulimit -v`, in steps of 4 MB, under which a program ends without MemoryError.
+Each environment needs Pillow and numpy. Every cell is measured in a fresh process, the environments take turns, and a
+figure is the median of the rounds. To measure under a limit, run the program under one: `docker run --memory 256m`,
+`systemd-run --scope -p MemoryMax=256M`. Rows named "least" find the smallest `ulimit -v`, in steps of 4 MB, under which
+the images can be loaded.
 """
 
 import argparse
@@ -54,13 +55,13 @@ def main() -> None:
 
 
 def list_rows() -> list[str]:
-    """Return the names of all rows: a pipeline, a size, a manner."""
+    """Return the names of all rows: pipeline, size, and the kind of threads or processes."""
     usual = [f"{pipeline} {size} {manner}".strip() for manner in MANNERS for size in SIZES for pipeline in PIPELINES]
     return [*usual, *STREAMS, *(f"least {row}" for row in LIMITED)]
 
 
 def measure_in_turns(row: str, pythons: dict[str, str], directory: str, rounds: int) -> dict[str, Measured]:
-    """Return the medians of every environment."""
+    """Measure a row in all environments, and return the medians of each."""
     if row.startswith("least "):
         return {name: find_least(python, row[len("least ") :], directory) for name, python in pythons.items()}
     runs = [{name: start(python, row, directory) for name, python in pythons.items()} for _ in range(rounds)]
@@ -84,7 +85,7 @@ def find_least(python: str, row: str, directory: str) -> Measured:
 
 
 def start(python: str, row: str, directory: str, limit: int = 0) -> Measured:
-    """Run one row in a fresh process."""
+    """Measure one row in a fresh process, with an optional limit of its address space in MB."""
     argv = (python, "-I", __file__, "--child", row, directory, str(limit))
     answer = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
     measured: Measured = json.loads(answer)
@@ -92,14 +93,14 @@ def start(python: str, row: str, directory: str, limit: int = 0) -> Measured:
 
 
 def print_row(row: str, found: dict[str, Measured]) -> None:
-    """Print a row at once: the whole table takes minutes."""
+    """Print a row as soon as it is measured, as the whole table takes minutes."""
     texts = (", ".join(f"{value:,.2f} {figure}" for figure, value in cell.items()) for cell in found.values())
     print(row, *map("{}: {}".format, found, texts), sep="\n    ", flush=True)
 
 
 def run_child(row: str, directory: str, limit: int) -> Measured:
-    """Do a row's work here."""
-    if limit:  # before Pillow is imported, which looks at it
+    """Measure a row in this process."""
+    if limit:  # before Pillow is imported, which reads the limit
         resource.setrlimit(resource.RLIMIT_AS, (limit * MB, limit * MB))
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if row == "draw":
@@ -125,8 +126,8 @@ def draw(directory: Path) -> Measured:
 
 
 def make_load(pipeline: str, data: bytes) -> Callable[[], object]:
-    """Return what loads one image."""
-    import numpy as np  # noqa: PLC0415 (likewise)
+    """Return a function that loads one image."""
+    import numpy as np  # noqa: PLC0415 (only in a child, once its limit is set)
     from PIL import Image  # noqa: PLC0415 (only in a child, once its limit is set)
 
     def load_small() -> object:
@@ -139,7 +140,7 @@ def make_load(pipeline: str, data: bytes) -> Callable[[], object]:
 
 
 def make_thumbnails(directory: str) -> Callable[[], object]:
-    """Return what makes thumbnails of images of many sizes."""
+    """Return a function that makes a thumbnail of a random one of several images of many sizes."""
     from PIL import Image  # noqa: PLC0415 (only in a child, once its limit is set)
 
     chance, data = random.Random(0), Path(directory, "4000x3000.jpg").read_bytes()  # noqa: S311 (the same sizes each time)
@@ -159,7 +160,7 @@ def make_thumbnails(directory: str) -> Callable[[], object]:
 
 
 def serve(directory: str) -> Callable[[], object]:
-    """Return what a service does that keeps small results of images of many sizes, and forgets old ones."""
+    """Return a function that makes a thumbnail and keeps the last 100 of them, as a caching service does."""
     make, kept, numbers = make_thumbnails(directory), dict[int, object](), itertools.count()
 
     def answer() -> None:
@@ -169,7 +170,7 @@ def serve(directory: str) -> Callable[[], object]:
 
 
 def measure(load: Callable[[], object], turns: int) -> Measured:
-    """Load images, in turns after the first three."""
+    """Measure `turns` loads of an image, after three that warm up."""
     for _ in range(3):
         load()
     times = []
@@ -183,13 +184,13 @@ def measure(load: Callable[[], object], turns: int) -> Measured:
 
 
 def read_memory() -> Measured:
-    """Return peak and present memory, resident, in MB."""
+    """Return the peak and the present resident memory of this process, in MB."""
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return {name: int(lines[key].split()[0]) / 1024 for name, key in (("peak", "VmHWM"), ("end", "VmRSS"))}
 
 
 def run_in_manner(manner: str, load: Callable[[], object], turns: int) -> Measured:
-    """Measure in this thread, another one, several, or in processes."""
+    """Measure in this thread, in other threads, or in forked processes, as `manner` says."""
     if manner == "":
         return measure(load, turns)
     if manner == "forked child":
@@ -201,7 +202,7 @@ def run_in_manner(manner: str, load: Callable[[], object], turns: int) -> Measur
 
 
 def measure_threads(load: Callable[[], object], turns: int, count: int) -> Measured:
-    """Measure in new threads, all at once; times are of the whole, by the number of images."""
+    """Measure in new threads, all at once; the time is the elapsed time divided by the number of images."""
     each = max(2, turns // count)
 
     def work() -> None:
@@ -230,7 +231,10 @@ def measure_threads(load: Callable[[], object], turns: int, count: int) -> Measu
 
 
 def measure_processes(load: Callable[[], object], turns: int, count: int) -> Measured:
-    """Measure in forked processes, all at once; times are of the whole, memory and faults are added up."""
+    """Measure in forked processes, all at once.
+
+    The time is the elapsed time divided by the number of images; memory is the sum, faults the mean, of the processes.
+    """
     started, readers = time.perf_counter(), []
     for _ in range(count):
         reader, writer = os.pipe()

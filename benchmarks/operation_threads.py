@@ -1,9 +1,9 @@
-"""What threads inside one operation gain (FASTINSTALL_THREADS): milliseconds by each number of threads, in turn.
+"""Measure the gain from threads inside one operation (FASTINSTALL_THREADS), for several numbers of threads.
 
     python benchmarks/operation_threads.py ENV/bin/python [--threads 1,2] [--size 4000x3000] [--rounds N] [--only WORD]
 
-The environment holds the fast stack. Every number of threads is a process, which stays for all rounds. A figure is the
-least of all rounds, a ratio that of the first number to each other.
+The environment must have the fast stack. One process per number of threads runs through all rounds, and the processes
+take turns. A figure is the minimum of all rounds in ms; a ratio is the first number's time to each other number's.
 """
 
 import argparse
@@ -47,14 +47,14 @@ def main() -> None:
 
 
 def start(python: str, number: str, size: str) -> subprocess.Popen[str]:
-    """A process that answers with times."""
+    """Start a process that measures rows on request, with a number of threads."""
     variables = {**os.environ, "FASTINSTALL_THREADS": number}
     argv = (python, __file__, "--child", size)
     return subprocess.Popen(argv, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def ask(child: subprocess.Popen[str], word: str) -> str:
-    """What a process answers."""
+    """Send the name of a row to a process, and return its answer."""
     if child.stdin is None or child.stdout is None:
         raise TypeError("a process without pipes")
     print(word, file=child.stdin, flush=True)
@@ -62,7 +62,7 @@ def ask(child: subprocess.Popen[str], word: str) -> str:
 
 
 def answer(size: str) -> None:
-    """Time the rows that are asked for."""
+    """Answer requests on stdin: measure the named row, or list all rows."""
     work = make_work(tuple(map(int, size.split("x"))))
     for line in sys.stdin:
         name = line.strip()
@@ -70,7 +70,7 @@ def answer(size: str) -> None:
 
 
 def time_call(call: Callable[[], object]) -> float:
-    """The least time of a call, in ms."""
+    """Return the minimum time of a call, in ms."""
     least, end = float("inf"), time.perf_counter() + SECONDS
     while time.perf_counter() < end:
         started = time.perf_counter()
@@ -80,8 +80,8 @@ def time_call(call: Callable[[], object]) -> float:
 
 
 def make_work(size: tuple[int, ...]) -> dict[str, Callable[[], object]]:
-    """The operations that may have threads."""
-    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (their names)
+    """Return the operations that may use threads, by name."""
+    Image, ImageFilter = map(importlib.import_module, ("PIL.Image", "PIL.ImageFilter"))  # noqa: N806 (PIL's names)
     width, height = size
     noise = Image.effect_noise((width // 4, height // 4), 90).convert("RGB")
     rgb, half = noise.resize((width, height), Image.Resampling.BICUBIC), (width // 2, height // 2)

@@ -1,6 +1,6 @@
-"""What other libraries do for a row of `rows.py`: each has functions of its own for some rows, with pixels of its own.
+"""The rows of `rows.py` in other libraries: each library has some of the rows, and its pixels may differ from Pillow's.
 
-Arrays are RGB, also OpenCV's, whose functions care about the order of bands only where they read or write a file.
+All arrays are RGB. OpenCV's functions depend on the order of bands only when they read or write files.
 """
 
 import importlib
@@ -18,7 +18,7 @@ SMOOTH = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], "f4") / 13
 
 
 class OpenCv:
-    """OpenCV. Its filters do not widen when it reduces, so it reduces by area."""
+    """OpenCV. Its filters do not antialias when they reduce, so pictures are reduced by averaging areas."""
 
     def __init__(self, p: Pictures) -> None:
         self._cv2 = importlib.import_module("cv2")
@@ -217,7 +217,7 @@ class OpenCv:
         return data
 
     def thumbnail(self) -> Any:
-        """Return a thumbnail of the JPEG, decoded at a reduced size where twice the thumbnail's remains."""
+        """Return a thumbnail of the JPEG, decoded at a reduced scale of at least twice the thumbnail's size."""
         reduced = next((factor for factor in (8, 4, 2) if self._p.width >= 512 * factor), 1)
         how = getattr(self._cv2, f"IMREAD_REDUCED_COLOR_{reduced}" if reduced > 1 else "IMREAD_COLOR")
         size = enlarged(self._p.size, 256 / max(self._p.size))
@@ -271,7 +271,7 @@ class OpenCv:
         return self._cv2.merge([self._cv2.equalizeHist(band) for band in self._cv2.split(picture)])
 
     def stretch(self) -> Any:
-        """Return the photograph with each band's least and largest values at 0 and 255."""
+        """Return the photograph with the values of each band stretched to 0 to 255."""
         tables = []
         for band in range(3):
             counts = self._cv2.calcHist([self._p.array], [band], None, [256], [0, 256]).ravel()
@@ -282,7 +282,7 @@ class OpenCv:
 
 
 def simplejpeg(p: Pictures) -> Calls:
-    """simplejpeg, which reads and writes JPEG by libjpeg-turbo."""
+    """Return the rows of simplejpeg, which reads and writes JPEG with libjpeg-turbo."""
     library = importlib.import_module("simplejpeg")
 
     def write(quality: int) -> bytes:
@@ -301,7 +301,7 @@ def simplejpeg(p: Pictures) -> Calls:
 
 
 def kornia(p: Pictures) -> Calls:
-    """kornia-rs, on the CPU."""
+    """Return the rows of kornia-rs, on the CPU."""
     library = importlib.import_module("kornia_rs")
     images, files = library.imgproc, library.io
     up = enlarged(p.size, 1.5)
@@ -327,7 +327,7 @@ def kornia(p: Pictures) -> Calls:
 
 
 def cykooz(p: Pictures) -> Calls:
-    """cykooz-resizer, which only resizes, into memory that is kept."""
+    """Return the rows of cykooz-resizer, which only resizes; source and target memory are allocated once."""
     library = importlib.import_module("cykooz_resizer")
     ways = {"box": "box", "bilinear": "bilinear", "bicubic": "catmull_rom", "lanczos": "lanczos3"}
     kinds = {"RGB": library.PixelType.U8x3, "RGBA": library.PixelType.U8x4, "L": library.PixelType.U8}
@@ -358,7 +358,7 @@ def cykooz(p: Pictures) -> Calls:
 
 
 def pyvips(p: Pictures) -> Calls:
-    """libvips, which computes when its result is asked for: each call ends in memory."""
+    """Return the rows of libvips; as it computes lazily, each call writes its result to memory."""
     library = importlib.import_module("pyvips")
     library.cache_set_max(0)
     photo = library.Image.new_from_memory(p.rgb.tobytes(), p.width, p.height, 3, "uchar").copy(interpretation="srgb")
@@ -390,7 +390,7 @@ def pyvips(p: Pictures) -> Calls:
 
 
 def imagecodecs(p: Pictures) -> Calls:
-    """imagecodecs, which reads and writes files."""
+    """Return the rows of imagecodecs, which only reads and writes files."""
     library = importlib.import_module("imagecodecs")
     return {
         "webp->array": lambda: library.webp_decode(p.webp),
@@ -406,7 +406,7 @@ def imagecodecs(p: Pictures) -> Calls:
 
 
 def fpng(p: Pictures) -> Calls:
-    """fpng, which writes PNG by tables that were made before."""
+    """Return the rows of fpng, which writes PNG with precomputed Huffman tables."""
     library = importlib.import_module("fpng")
     return {
         "save png level 1": lambda: library.from_ndarray(p.array),
@@ -425,4 +425,4 @@ PEERS: dict[str, Callable[[Pictures], Calls]] = {
     "imagecodecs": imagecodecs,
     "fpng": fpng,
 }
-"""Libraries by their name in the table."""
+"""The rows of each library, by its column's name."""

@@ -1,11 +1,11 @@
-"""Ways to load photos, timed by a plain torch DataLoader: what `fastinstall bench` is checked against.
+"""Time ways to load photos with a plain torch DataLoader, to check the results of `fastinstall bench`.
 
     python benchmarks/plain_loader.py DIR [--workers N] [--rounds N] [--seconds S] [--json]
 
-Written apart from `fastinstall bench`, as anybody would write it; nothing of fastinstall is imported. It runs in the
-environment that is measured, which needs torch and numpy; a way whose package is missing is left out. All ways do the
-same: the shorter side becomes 256 pixels, the middle 224 x 224 are cut out, and a tensor from 0 to 1 is made. They take
-turns; the median of the rounds counts.
+This program is independent of `fastinstall bench`, and imports nothing of fastinstall. It runs in the environment to
+measure, which needs torch and numpy; ways whose package is missing are skipped. All ways do the same work: scale the
+shorter side to 256 pixels, crop the middle 224 x 224, and convert to a tensor with values from 0 to 1. They take turns,
+and the result is the median of the rounds.
 """
 # ruff: noqa: PLC0415 (each way imports its own package, in the worker)
 # ruff: noqa: ANN401 (images of seven libraries, most of them without types)
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ["VIPS_CONCURRENCY"] = "1"  # a worker has one CPU; read when libvips starts
+os.environ["VIPS_CONCURRENCY"] = "1"  # one thread per worker; libvips reads it on start
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ SUFFIXES = {".jpg", ".jpeg"}
 
 
 def main() -> None:
-    """Print images per second of each way."""
+    """Measure each way, and print its images per second."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--workers", type=int, default=1)
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def rate(files: list[str], load: Callable[[str], Any], workers: int, seconds: float) -> float:
-    """Images per second, once every worker has given two batches."""
+    """Return images per second, measured after every worker has delivered two batches."""
     loader = DataLoader(
         Photos(files, load),
         batch_size=BATCH,
@@ -77,18 +77,18 @@ def rate(files: list[str], load: Callable[[str], Any], workers: int, seconds: fl
 
 
 class Photos:
-    """A dataset: files, and what loads one."""
+    """A dataset of image files, with the function that loads one."""
 
     def __init__(self, files: list[str], load: Callable[[str], Any]) -> None:
         self.files = files
         self.load = load
 
     def __len__(self) -> int:
-        """How many."""
+        """Return the number of files."""
         return len(self.files)
 
     def __getitem__(self, index: int) -> torch.Tensor:
-        """The tensor of one."""
+        """Load a file as a tensor."""
         array = np.ascontiguousarray(self.load(self.files[index]).transpose(2, 0, 1))
         return torch.tensor(array, dtype=torch.float32).div_(255)
 
@@ -148,7 +148,7 @@ def vips(path: str) -> Any:
 
 
 def finished(image: Any) -> Any:
-    """Resized and cropped by Pillow."""
+    """Resize and crop an image with Pillow, and return its array."""
     from PIL import Image
 
     image = image.resize(size_of(*image.size), Image.Resampling.BILINEAR)
@@ -169,7 +169,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "simplejpeg": simplejpeg_pillow,
     "pyvips": vips,
 }
-"""By the names that `fastinstall bench` has for them."""
+"""The ways, by their names in `fastinstall bench`."""
 
 if __name__ == "__main__":
     main()

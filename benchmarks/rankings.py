@@ -1,12 +1,14 @@
-"""Do the rankings of `fastinstall bench` agree with those of a plain torch DataLoader?
+"""Check that `fastinstall bench` ranks ways to load photos as a plain torch DataLoader does.
 
     python benchmarks/rankings.py DIR --prefix ENV [--report FILE.json] [--workers 1,2] [--times N] [--json FILE]
 
-DIR has JPEG photos; ENV is an environment with torch, numpy and the packages of the ways. The report is made by
-`fastinstall bench DIR --json`, or read; the other side is `plain_loader.py`, run by ENV. Two ways whose rates lie
-within 5 % of each other on either side count as tied; of the others, an inversion is a pair that the two sides order
-differently. It exits with 1 where there is one. Both sides are measured in turn, N times, and the best of each way
-counts: what else runs on the machine only slows it down.
+DIR has JPEG photos; ENV is an environment with torch, numpy and the packages of the ways. `fastinstall bench DIR
+--json` and `plain_loader.py`, run by ENV's Python, are measured in turn, N times. The best rate of each way counts,
+because other programs on the machine only slow it down. With --report, the output of `fastinstall bench` is read from a
+file.
+
+Two ways are tied if their rates differ by at most 5 % in either program. Of the other pairs, those that the programs
+order differently are inversions. The exit code is 1 if there is an inversion.
 """
 
 import argparse
@@ -29,11 +31,11 @@ Rates = dict[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Two rankings of the same ways.
+    """The comparison of two rankings of the same ways.
 
     Attributes:
-        pairs: that neither side has tied.
-        inversions: of those, which the sides order differently.
+        pairs: number of pairs that are tied in neither ranking.
+        inversions: the pairs among these that the rankings order differently.
     """
 
     pairs: int
@@ -41,12 +43,16 @@ class Agreement:
 
     @property
     def correlation(self) -> float:
-        """Kendall's tau over those pairs; 1 where none is left."""
+        """Kendall's tau over the pairs that are not tied; 1 if all are tied."""
         return 1 - 2 * len(self.inversions) / self.pairs if self.pairs else 1.0
 
 
 def main() -> int:
-    """Measure both, print them beside each other."""
+    """Measure both programs, and print their rates side by side.
+
+    Returns:
+        The exit code: 1 if there is an inversion.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--prefix", type=Path, required=True)
@@ -70,26 +76,26 @@ def main() -> int:
 
 
 def turn(arguments: argparse.Namespace, numbers: Sequence[int]) -> dict[int, tuple[Rates, Rates]]:
-    """Both sides once: for each number of workers, the rates of `fastinstall bench` and of the plain loader."""
+    """Run both programs once; return the rates of `bench` and of the plain loader by number of workers."""
     report = json.loads(arguments.report.read_text() if arguments.report else reported(arguments))
     return {workers: (bench_rates(report, workers), plain_rates(arguments, workers)) for workers in numbers}
 
 
 def best(turns: Sequence[Rates]) -> Rates:
-    """The highest rate of each way that every turn has."""
+    """Return the highest rate of each way that every turn has measured."""
     shared = set.intersection(*(set(rates) for rates in turns))
     return {name: max(rates[name] for rates in turns) for name in turns[0] if name in shared}
 
 
 def reported(arguments: argparse.Namespace) -> str:
-    """What `fastinstall bench` says of the same photos, in JSON."""
+    """Run `fastinstall bench` on the photos, and return its JSON."""
     command = (sys.executable, "-m", "fastinstall", "bench", arguments.directory, "--prefix", arguments.prefix)
     requests = ("--only", "loading", "--no-build", "--json", "--workers", arguments.workers)
     return process.run((*command, *requests, "--candidates", ",".join(WAYS)), environment=os.environ).stdout
 
 
-def bench_rates(report: Any, workers: int) -> Rates:  # noqa: ANN401 (JSON is what it is)
-    """Images per second of each candidate, and of the baseline as "pillow"."""
+def bench_rates(report: Any, workers: int) -> Rates:  # noqa: ANN401 (any JSON)
+    """Return images per second of each candidate in a report of `bench`, and of the baseline as "pillow"."""
     (workload,) = report["workloads"]
     entries = {each["name"]: each for each in workload["candidates"]}
     entries["pillow"] = workload["baseline"]
@@ -102,7 +108,7 @@ def bench_rates(report: Any, workers: int) -> Rates:  # noqa: ANN401 (JSON is wh
 
 
 def plain_rates(arguments: argparse.Namespace, workers: int) -> Rates:
-    """The same from the plain loader."""
+    """Run the plain loader, and return images per second of each way."""
     python = arguments.prefix / "bin" / "python"
     words = (python, PLAIN, arguments.directory, "--workers", str(workers), "--rounds", "3", "--json")
     rates: Rates = json.loads(process.run(words, environment=os.environ).stdout)["rates"]
@@ -110,7 +116,7 @@ def plain_rates(arguments: argparse.Namespace, workers: int) -> Rates:
 
 
 def agreement(bench: Rates, plain: Rates) -> Agreement:
-    """How far two rankings agree, on the ways that both have."""
+    """Compare two rankings on the ways that both have."""
     shared = sorted(bench.keys() & plain.keys())
     untied = [pair for pair in itertools.combinations(shared, 2) if not (tied(bench, pair) or tied(plain, pair))]
     inverted = [(a, b) for a, b in untied if (bench[a] > bench[b]) != (plain[a] > plain[b])]
@@ -123,7 +129,7 @@ def tied(rates: Rates, pair: Sequence[str]) -> bool:
 
 
 def compared(workers: int, bench: Rates, plain: Rates, agreed: Agreement) -> str:
-    """Both rankings as lines of text."""
+    """Format both rankings as lines of text."""
     return "\n".join(_lines(workers, bench, plain, agreed))
 
 

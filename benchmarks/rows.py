@@ -1,4 +1,4 @@
-"""What pipelines do with pictures, by Pillow: the rows of `stack.py`, their goals, and their pictures."""
+"""The rows of `stack.py`: operations of image pipelines in Pillow, their goals, and the pictures that they use."""
 
 import io
 from collections.abc import Callable
@@ -20,12 +20,12 @@ STRENGTH = 1.4
 TURN_OF_HUE = 20
 GAMMA = [int(255 * (value / 255) ** 0.7) for value in range(256)]
 CROP = (0.11, 0.09, 0.73, 0.93)
-"""Left, top, right and bottom of a random crop, by the sides of the picture."""
+"""Left, top, right and bottom of a random crop, as fractions of the picture's width or height."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """How many times as fast as a column a row is to be, with pictures of one width or of all."""
+    """The goal of a row: be `at_least` times as fast as another column, for pictures of one width (None: of any)."""
 
     at_least: float
     column: str
@@ -33,10 +33,10 @@ class Goal:
 
 
 class Pictures:
-    """The pictures of one size, each made when it is first used and kept.
+    """The pictures of one size, each created on first use and then kept.
 
-    What Pillow does not compute alike in every build, the photograph and the files, lies in a directory that all
-    workers share: the first one writes it.
+    The photograph and the encoded files, which may differ between builds of Pillow, are in a directory that all workers
+    share. The first worker to need one writes it.
     """
 
     def __init__(self, directory: Path, size: tuple[int, int], photo: Path | None) -> None:
@@ -113,7 +113,7 @@ class Pictures:
 
     @cached_property
     def framed(self) -> Image.Image:
-        """Black but for the middle."""
+        """Black except for the middle."""
         picture = Image.new("RGB", self.size)
         picture.paste(self.logo, (self.width * 3 // 8, self.height * 3 // 8))
         return picture
@@ -165,13 +165,13 @@ class Pictures:
         return self.kept("tiff deflate", lambda: saved(self.rgb, "TIFF", compression="tiff_adobe_deflate"))
 
     def array_of(self, name: str) -> Any:
-        """Return one of these pictures as an array, which is kept too."""
+        """Return the picture of an attribute's name as an array, which is kept."""
         if name not in self._arrays:
             self._arrays[name] = np.array(getattr(self, name))
         return self._arrays[name]
 
     def kept(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """Return the bytes of a file that all workers share, made by the first who asks."""
+        """Return the content of a file that all workers share; write it first if it is missing."""
         file = self.directory / f"{name} {self.width}x{self.height}"
         if not file.exists():
             file.write_bytes(make())
@@ -179,7 +179,7 @@ class Pictures:
 
 
 def take_photo(file: Path | None, size: tuple[int, int]) -> bytes:
-    """Return the pixels of a photograph; enlarged, it gets the grain that a camera would give."""
+    """Return the RGB pixels of a photograph in a given size; if it is enlarged, add noise like a camera's."""
     if file is None:
         shades = np.random.default_rng(20).integers(0, 256, (18, 32, 3), "u1")
         taken = Image.fromarray(shades).resize((480, 270), Image.Resampling.BICUBIC)
@@ -193,7 +193,7 @@ def take_photo(file: Path | None, size: tuple[int, int]) -> bytes:
 
 
 def small(size: tuple[int, int]) -> tuple[int, int]:
-    """Return the size whose shorter side has 256 pixels."""
+    """Scale a size so that its shorter side has 256 pixels."""
     scale = 256 / min(size)
     return round(size[0] * scale), round(size[1] * scale)
 
@@ -233,13 +233,13 @@ def crop_middle(picture: Image.Image) -> Image.Image:
 
 
 def normalise(array: Any) -> Any:
-    """Return colours as a network takes them: floats about 0, the bands first."""
+    """Normalise colours for a neural network: floats around 0, bands first."""
     floats = array.astype("f4") / 255
     return np.ascontiguousarray(((floats - np.float32(MEAN)) / np.float32(DEVIATION)).transpose(2, 0, 1))
 
 
 def prepare_for_vision(data: bytes, size: tuple[int, int]) -> Any:
-    """Do what servers of vision models do with a picture."""
+    """Prepare a picture as servers of vision models do: decode, resize and normalise."""
     picture = loaded(data).convert("RGB").resize(enlarged(size, 0.6), Image.Resampling.BICUBIC)
     return normalise(np.asarray(picture))
 
@@ -295,7 +295,7 @@ def put_alpha(picture: Image.Image, alpha: Image.Image) -> Image.Image:
 
 
 def list_calls(p: Pictures) -> Calls:
-    """Return what each row does, by its name."""
+    """Return the operation of each row, by the row's name."""
     return {
         **reading(p),
         **writing(p),
@@ -311,7 +311,7 @@ def list_calls(p: Pictures) -> Calls:
 
 
 def reading(p: Pictures) -> Calls:
-    """Files to pictures, alone and as the first step of a pipeline."""
+    """Return rows that decode files, alone or as the first step of a pipeline, and two pipelines of augmentations."""
     quarter = (p.width // 4, p.height // 4)
     return {
         "jpeg load": lambda: loaded(p.jpeg),
@@ -336,7 +336,7 @@ def reading(p: Pictures) -> Calls:
 
 
 def writing(p: Pictures) -> Calls:
-    """Pictures to files in memory."""
+    """Return rows that encode pictures to files in memory."""
     return {
         "save jpeg q90": lambda: saved(p.rgb, "JPEG", quality=90),
         "save jpeg q75": lambda: saved(p.rgb, "JPEG"),
@@ -356,7 +356,7 @@ def writing(p: Pictures) -> Calls:
 
 
 def resizing(p: Pictures) -> Calls:
-    """Other sizes."""
+    """Return rows that resize or crop."""
     up, half = enlarged(p.size, 1.5), enlarged(p.size, 0.5)
     box = tuple(int(share * side) for share, side in zip(CROP, 2 * p.size, strict=True))
     places = (box[0], box[1], box[2], box[3])
@@ -388,7 +388,7 @@ def resizing(p: Pictures) -> Calls:
 
 
 def transforming(p: Pictures) -> Calls:
-    """Other places of pixels."""
+    """Return rows that rotate, flip or warp."""
     turns = Image.Transpose
 
     def warp(kind: Image.Transform, places: tuple[float, ...], number: int) -> Call:
@@ -410,7 +410,7 @@ def transforming(p: Pictures) -> Calls:
 
 
 def filtering(p: Pictures) -> Calls:
-    """Filters of neighbours."""
+    """Return rows that filter by neighbouring pixels."""
     filters: dict[str, Any] = {
         "gaussian r2": ImageFilter.GaussianBlur(2),
         "gaussian r5": ImageFilter.GaussianBlur(5),
@@ -431,7 +431,7 @@ def filtering(p: Pictures) -> Calls:
 
 
 def recolouring(p: Pictures) -> Calls:
-    """Other colours in the same mode."""
+    """Return rows that change colours within a mode."""
     return {
         "brightness": lambda: ImageEnhance.Brightness(p.rgb).enhance(STRENGTH),
         "contrast": lambda: ImageEnhance.Contrast(p.rgb).enhance(STRENGTH),
@@ -450,7 +450,7 @@ def recolouring(p: Pictures) -> Calls:
 
 
 def converting(p: Pictures) -> Calls:
-    """Other modes, bands and palettes."""
+    """Return rows that convert between modes, bands and palettes."""
     web = Image.new("P", (1, 1))
     web.putpalette([shade for r in range(6) for g in range(6) for b in range(6) for shade in (51 * r, 51 * g, 51 * b)])
     to_lab = ImageCms.buildTransform(ImageCms.createProfile("sRGB"), ImageCms.createProfile("LAB"), "RGB", "LAB")
@@ -480,7 +480,7 @@ def converting(p: Pictures) -> Calls:
 
 
 def combining(p: Pictures) -> Calls:
-    """Two pictures made one."""
+    """Return rows that combine two pictures."""
     corner = (p.width // 8, p.height // 8)
     return {
         "paste mask": lambda: paste(p.rgb, p.other, (0, 0), p.mask),
@@ -496,7 +496,7 @@ def combining(p: Pictures) -> Calls:
 
 
 def summarising(p: Pictures) -> Calls:
-    """Numbers of a picture."""
+    """Return rows that compute statistics of a picture."""
     return {
         "histogram": lambda: p.rgb.histogram(),
         "getextrema": lambda: p.rgb.getextrema(),
@@ -508,7 +508,7 @@ def summarising(p: Pictures) -> Calls:
 
 
 def exchanging(p: Pictures) -> Calls:
-    """Memory of other libraries, copies, and pictures of one colour."""
+    """Return rows that exchange data with NumPy, copy, or create a picture of one colour."""
     return {
         "np.asarray": lambda: np.asarray(p.rgb),
         "np.array copy": lambda: np.array(p.rgb),
@@ -521,7 +521,7 @@ def exchanging(p: Pictures) -> Calls:
 
 
 LEAST = Goal(at_least=0.97, column="stock")
-"""Of every row."""
+"""The goal of every row."""
 
 GOALS = {
     "jpeg load": Goal(at_least=0.95, column="simplejpeg"),

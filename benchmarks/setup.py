@@ -1,10 +1,10 @@
-"""What `setup` costs beside pip installing the same wheel, and beside another version of fastinstall.
+"""Compare the time of `setup` with pip installing the same wheel, and with another version of fastinstall.
 
     python benchmarks/setup.py [--rounds N] [--cold N] [--against CHECKOUT]
 
-Warm: the wheel is in the cache and proven; `setup --yes` of an environment with the official Pillow, in turn with
-`pip install --force-reinstall` of that very wheel. Cold: `setup --yes --new-env` with downloads in the cache and
-nothing else, in turn with the other checkout's. Wall-clock seconds, medians, and their ratios.
+Warm: the wheel is in the cache and proven. `setup --yes` in an environment with the official Pillow takes turns with
+`pip install --force-reinstall` of the same wheel. Cold: the cache has only downloads. `setup --yes --new-env` takes
+turns with the other checkout's. Prints medians of elapsed seconds, and medians of the rounds' ratios.
 """
 
 import argparse
@@ -25,10 +25,10 @@ DOWNLOADS = "fastinstall/downloads"
 
 
 class Bench:
-    """Throw-away environments and caches below one directory."""
+    """Temporary environments and caches below one directory, and the runs to time."""
 
     def __init__(self, scratch: Path) -> None:
-        """Make an environment to copy, and a cache that a first setup fills."""
+        """Create an environment to copy, and a cache that a first setup fills."""
         self.scratch = scratch
         self._count = 0
         self.pristine = scratch / "pristine"
@@ -39,28 +39,28 @@ class Bench:
         self.wheel = next(self.cache.glob("fastinstall/wheels/*/*.whl"))
 
     def setup(self, checkout: Path, cache: Path, *words: str) -> None:
-        """Run the setup of a checkout."""
+        """Run `setup --yes` of a checkout with a cache."""
         variables = {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(cache), "XDG_STATE_HOME": str(self.scratch)}
         _run((sys.executable, "-m", "fastinstall", "setup", "--yes", *words), variables)
 
     def copy(self) -> Path:
-        """An environment with the official Pillow."""
+        """Create an environment with the official Pillow."""
         target = self._name()
         return Path(shutil.copytree(self.pristine, target, symlinks=True))
 
     def warm(self, checkout: Path) -> float:
-        """Seconds of a setup whose wheel is there."""
+        """Return the seconds of a setup with the wheel in the cache."""
         prefix = self.copy()
         return _time(lambda: self.setup(checkout, self.cache, "--prefix", str(prefix)))
 
     def pip(self) -> float:
-        """Seconds that pip takes to install the same wheel."""
+        """Return the seconds that pip takes to install the same wheel."""
         prefix = self.copy()
         words = ("-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(self.wheel))
         return _time(lambda: _run((self._python(prefix), *words), {}))
 
     def cold(self, checkout: Path) -> float:
-        """Seconds of a setup that makes everything."""
+        """Return the seconds of a setup with only downloads in the cache."""
         cache, prefix = self._name(), self._name()
         shutil.copytree(self.cache / DOWNLOADS, cache / DOWNLOADS)
         return _time(lambda: self.setup(checkout, cache, "--new-env", str(prefix), "--python", sys.executable))
@@ -85,7 +85,7 @@ def main() -> None:
         bench = Bench(Path(scratch))
         checkouts = {"setup": HERE, **({"setup of the other": options.against.resolve()} if options.against else {})}
         for checkout in checkouts.values():
-            bench.warm(checkout)  # its bytecode is written
+            bench.warm(checkout)  # writes its bytecode
         warm: dict[str, Callable[[], float]] = {"pip install --force-reinstall": bench.pip}
         warm |= {name: partial(bench.warm, checkout) for name, checkout in checkouts.items()}
         cold: dict[str, Callable[[], float]] = {

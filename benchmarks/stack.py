@@ -1,18 +1,19 @@
-"""What pipelines do with pictures (`rows.py`), in builds of Pillow in turn, and by other libraries (`peers.py`).
+"""Compare builds of Pillow, and other libraries (`peers.py`), in operations of image pipelines (`rows.py`).
 
     python benchmarks/stack.py stock=ENV/bin/python [before=PYTHON] ... ours=PYTHON [--peers PYTHON] [--rows REGEX]
         [--sizes 500x375,1920x1080,4000x3000] [--rounds N] [--photo FILE] [--threads N] [--json FILE]
 
-Each environment needs Pillow and numpy, and those of builds have to be on the same Python. The first build is the
-official wheel: all others have to give its pixels, and the same bytes of files that are not PNG. The last build, or the
-one that `--ours` names, is compared with the others and with the goals of `rows.py`. NAME@EXTENSIONS=PYTHON is a build
-whose kernels may use these extensions of the CPU alone: "avx512", "avx512vnni", "avxvnni" or "none". It needs the
-kernels' test switches: a copy of the recipes (FASTINSTALL_RECIPES) whose base_cflags have "-DFI_TEST_SWITCHES".
-`--peers` is an environment with Pillow, numpy and whichever of the other libraries it has.
+Each environment needs Pillow and numpy, and all builds need the same Python. The first build is the official wheel: all
+others must produce the same pixels, and identical files except for PNG. The last build, or the one that `--ours` names,
+is compared with the others and with the goals of `rows.py`. For a build NAME@EXTENSIONS=PYTHON, the kernels may use
+only these optional CPU extensions: "avx512", "avx512vnni", "avxvnni" or "none". Such a build needs the kernels' test
+switches: use a copy of the recipes (FASTINSTALL_RECIPES) whose base_cflags have "-DFI_TEST_SWITCHES". `--peers` names
+an environment with Pillow, numpy and any of the other libraries.
 
-Prints a Markdown table: ms of CPU time on one CPU, the least of all rounds. `--threads N` lets N threads do the same at
-once on N CPUs: then it is time on the clock, by the number of calls. A peer's pixels: = as Pillow's, ±n within n steps,
-≠ others, ~ others by its documentation, ? not compared.
+The result is a Markdown table with the CPU time in ms on one CPU, the minimum of all rounds. With `--threads N`, N
+threads do the same at once on N CPUs, and the figure is the elapsed time divided by the number of calls. The sign after
+a peer shows how its pixels compare with Pillow's: = equal, ±n differ by at most n, ≠ differ more, ~ differ as
+documented, ? not compared.
 """
 
 import argparse
@@ -37,15 +38,15 @@ from typing import Any
 SIZES = "500x375,1920x1080,4000x3000"
 LIBRARIES = ("opencv", "simplejpeg", "kornia", "cykooz", "pyvips", "imagecodecs", "fpng")
 SLOW = 0.2
-"""Seconds of a call after which it is not repeated in the same round."""
+"""A call that takes longer than this, in seconds, is not repeated in the same round."""
 BATCH_NS = 100_000
-"""So long are calls repeated between two looks at the clock."""
+"""Calls are repeated for about this long, in ns, between two readings of the clock."""
 LONGEST = 10.0
-"""Seconds for a row and size, after which two rounds are enough."""
+"""If a row at one size takes longer than this, in seconds, `FEWEST_ROUNDS` rounds are enough."""
 TEN, HUNDRED = 10, 100
 FEWEST_ROUNDS = 2
 STEPS_NAMED = 2
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (a directory of a name of its own is made in it)
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (only the parent of a temporary directory)
 VARIABLES = {
     "VIPS_CONCURRENCY": "1",
     "RAYON_NUM_THREADS": "1",
@@ -53,19 +54,19 @@ VARIABLES = {
     "PYTHONHASHSEED": "0",
     "FASTINSTALL_GUARD": "0",
 }
-"""Of workers: one thread for each library, and dictionaries that are laid out alike."""
-NONE = "–"  # noqa: RUF001 (as in tables)
+"""Environment of the workers: one thread per library, and the same hash seed."""
+NONE = "–"  # noqa: RUF001 (an en dash, for empty cells)
 Size = tuple[int, int]
 
 
 @dataclass(slots=True)
 class Cell:
-    """A row at one size in one column.
+    """The results of a row at one size in one column.
 
     Attributes:
-        rounds: milliseconds of each.
-        pixels: how they compare with the first build's.
-        bytes: the size of a file that was made.
+        rounds: milliseconds per call, for each round.
+        pixels: the sign for the comparison with the first build's pixels.
+        bytes: the size of the encoded file; None if the row makes no file.
     """
 
     rounds: list[float] = field(default_factory=list)
@@ -84,7 +85,7 @@ def main() -> int:
     """Measure, and print a table.
 
     Returns:
-        1 if a build has other pixels than the first one.
+        1 if a build's pixels differ from the first build's, else 0.
     """
     arguments = read_arguments()
     sizes = [parse_size(each) for each in arguments.sizes.split(",")]
@@ -137,7 +138,7 @@ def parse_size(text: str) -> Size:
 
 
 class Worker:
-    """A process with one build or library, which does one row when it is asked."""
+    """A process with one build or library, which measures a row on request."""
 
     def __init__(self, name: str, python: str, library: str, space: str, arguments: argparse.Namespace) -> None:
         extensions = name.partition("@")[2]
@@ -155,10 +156,10 @@ class Worker:
         self._process.communicate()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request.
+        """Send a request, and return the answer.
 
         Raises:
-            SystemExit: the process is no more.
+            SystemExit: the process has ended.
         """
         source, target = self._process.stdout, self._process.stdin
         print(json.dumps(request), file=target, flush=True)
@@ -170,10 +171,10 @@ class Worker:
 
 
 def refuse_other_pythons(builds: list[Worker]) -> None:
-    """Refuse builds in different interpreters: a fourth more time for Python code is no difference of two Pillows.
+    """Refuse builds in different interpreters, whose own speed can differ by a fourth.
 
     Raises:
-        SystemExit: names two of them.
+        SystemExit: two builds have different interpreters; the message names both.
     """
     for build in builds[1:]:
         if build.python != builds[0].python:
@@ -181,7 +182,7 @@ def refuse_other_pythons(builds: list[Worker]) -> None:
 
 
 def measure_row(row: str, size: Size, workers: dict[str, Worker], rounds: int) -> dict[str, Cell]:
-    """Measure a row at one size in all columns in turn."""
+    """Measure a row at one size in all columns, which take turns."""
     cells = {name: Cell() for name in workers}
     started = time.monotonic()
     for number in range(rounds):
@@ -202,7 +203,7 @@ def measure_row(row: str, size: Size, workers: dict[str, Worker], rounds: int) -
 
 @dataclass(kw_only=True)
 class Report:
-    """What was measured, as lines of Markdown and as values for JSON."""
+    """The results, which can be printed in Markdown or returned for JSON."""
 
     rows: list[str]
     sizes: list[Size]
@@ -213,7 +214,7 @@ class Report:
 
     @property
     def different(self) -> list[str]:
-        """Rows and builds whose pixels are not the first build's."""
+        """Row, size and build wherever pixels differ from the first build's."""
         return [
             f"{row} {size[0]}x{size[1]} {name}"
             for (row, size), cells in self.cells.items()
@@ -222,7 +223,7 @@ class Report:
         ]
 
     def ratio(self, row: str, size: Size, column: str) -> float | None:
-        """How many times as fast as a column our build is."""
+        """Return how many times as fast as a column our build is; None if either lacks the row."""
         cells = self.cells[row, size]
         return cells[column].ms / cells[self.ours].ms if column in cells and self.ours in cells else None
 
@@ -249,7 +250,7 @@ class Report:
         yield f"pixels that differ: {'; '.join(self.different) or 'none'}"
 
     def times(self, row: str, size: Size) -> str:
-        """Milliseconds of the builds, and of the fastest peer."""
+        """Return the milliseconds of each build and of the fastest peer, as text."""
         cells = self.cells[row, size]
         text = " / ".join(milliseconds(cells[name].ms) if name in cells else NONE for name in self.builds)
         peers = [name for name in cells if name not in self.builds]
@@ -259,7 +260,7 @@ class Report:
         return f"{text}; {milliseconds(cells[best].ms)} {best}{cells[best].pixels}"
 
     def ratio_to_equal(self, row: str, size: Size) -> float | None:
-        """How many times as fast as the fastest peer with the same pixels our build is."""
+        """Return how many times as fast as the fastest peer with equal pixels our build is; None if there is none."""
         cells = self.cells[row, size]
         ratios = [
             self.ratio(row, size, name) for name in cells if name not in self.builds and cells[name].pixels == "="
@@ -267,7 +268,7 @@ class Report:
         return min((ratio for ratio in ratios if ratio), default=None)
 
     def verdict(self, row: str) -> str:
-        """Whether the goal of a row is met, and the one of every row where it is not."""
+        """Return whether a row meets its own goal, and the general goal if it misses that; as text."""
         own = [self.judge(row, *self.goals[row])] if row in self.goals else []
         least = self.judge(row, *self.goals[""])
         return "; ".join(filter(None, [*own, least if "missed" in least else ""]))
@@ -302,11 +303,11 @@ def describe_machine() -> str:
 
 
 def work(library: str, settings: dict[str, Any]) -> None:
-    """Answer requests on stdin, in the Python of one build or of the peers."""
+    """Answer requests on stdin; this runs in the Python of a build or of the peers."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # keep output of the libraries out of the answers
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-settings["threads"] :])
-    bytes(31 << 20)  # freed: from then on glibc keeps what pictures free, as in any program that has run for a while
+    bytes(31 << 20)  # freed at once; glibc then keeps freed memory, as in a long-running program
     bench = Bench(library, settings)
     gc.disable()
     for line in sys.stdin:
@@ -314,7 +315,7 @@ def work(library: str, settings: dict[str, Any]) -> None:
 
 
 class Bench:
-    """The rows of one library, for the size that was asked for last."""
+    """The rows of one library, prepared for the last requested size."""
 
     def __init__(self, library: str, settings: dict[str, Any]) -> None:
         import peers
@@ -328,7 +329,7 @@ class Bench:
         self._tiny = rows.saved(rows.Pictures(Path(settings["space"]), (16, 16), None).rgb, "JPEG")
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer with milliseconds, with an error, or with nothing where the library has no such row."""
+        """Return the answer to a request: milliseconds, an error, or an empty dict if the library lacks the row."""
         if "version" in request:
             return {"version": self.version(), "python": f"{sys.version.split()[0]} of {sys.base_prefix}"}
         if "list" in request:
@@ -354,7 +355,7 @@ class Bench:
             return "absent"
 
     def list_rows(self) -> dict[str, Any]:
-        """Return the names of all rows, and their goals; that of every row is without a name."""
+        """Return the names of all rows, and the goals by row; the goal of every row has the name ""."""
         self.prepare((32, 24))
         goals = self._rows.GOALS | {"": self._rows.LEAST}
         return {"rows": [*self._calls], "goals": {name: (g.at_least, g.column, g.width) for name, g in goals.items()}}
@@ -369,10 +370,10 @@ class Bench:
             self._calls = self._list_calls(pictures)
 
     def measure(self, call: Callable[[], object], *, check: bool) -> dict[str, Any]:
-        """Measure a call, and compare its result if asked to.
+        """Measure a call, and compare its result if `check` is true.
 
-        Saving an AVIF leaves the upper halves of vector registers in use. SSE code then takes up to three times as
-        long, until libjpeg-turbo clears them (findings/avif-slows-what-follows.sh).
+        A tiny JPEG is decoded first. Saving an AVIF leaves the upper halves of vector registers in use, and SSE code
+        then takes up to three times as long until libjpeg-turbo clears them (findings/avif-slows-what-follows.sh).
         """
         self._rows.loaded(self._tiny)
         started = time.process_time_ns()
@@ -387,7 +388,7 @@ class Bench:
         return answer | {"ms": spent / 1e6}
 
     def compare(self, result: object) -> dict[str, Any]:
-        """Keep the first build's result, and compare others with it."""
+        """Save the first build's result; compare the other columns' results with it."""
         import numpy as np
 
         array = as_array(result)
@@ -406,7 +407,7 @@ class Bench:
 
 
 def as_array(result: Any) -> Any:  # noqa: ANN401 (of any library)
-    """Return a result as an array: of bytes with one dimension where it is a file or numbers, the pixels of a PNG."""
+    """Return a result as an array of pixels (also of a PNG), or of bytes if it is another file or numbers."""
     import numpy as np
     from PIL import Image
 
@@ -422,7 +423,7 @@ def as_array(result: Any) -> Any:  # noqa: ANN401 (of any library)
 
 
 def name_difference(expected: Any, array: Any) -> str:  # noqa: ANN401 (numpy has no types here)
-    """Return how a peer's pixels differ."""
+    """Return the sign for how a peer's pixels differ."""
     if expected.ndim == 1 or array.ndim == 1 or expected.dtype != "u1":
         return "?"
     if expected.size != array.size or expected.dtype != array.dtype:
@@ -432,7 +433,7 @@ def name_difference(expected: Any, array: Any) -> str:  # noqa: ANN401 (numpy ha
 
 
 def measure(call: Callable[[], object], seconds: float, repeat: int) -> float:
-    """Return the least CPU time of a call in ns. On a virtual machine that clock may stand still for a while."""
+    """Return the minimum CPU time of a call in ns, ignoring times of 0: a virtual machine's clock may stand still."""
     best, end = math.inf, time.perf_counter() + seconds
     while time.perf_counter() < end or best is math.inf:
         started = time.process_time_ns()
@@ -445,7 +446,7 @@ def measure(call: Callable[[], object], seconds: float, repeat: int) -> float:
 
 
 def measure_together(call: Callable[[], object], threads: int, seconds: float) -> float:
-    """Return the time of several threads by the number of their calls, in ms."""
+    """Return the elapsed time of several threads divided by the number of their calls, in ms."""
     counts = []
 
     def repeat() -> None:

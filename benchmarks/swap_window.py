@@ -1,15 +1,16 @@
-"""How long PIL is inconsistent while it is replaced, seen from other processes: fastinstall, pip and uv in turn.
+"""Measure how long other processes see an inconsistent PIL while fastinstall, pip or uv replaces it.
 
     python benchmarks/swap_window.py [--runs N]
 
-Stock Pillow is replaced by a build of ours in one virtual environment, and put back, by each of: `fastinstall setup`,
-the same where entries cannot be exchanged in one step (three renames each), `pip install --force-reinstall`, and
-`uv pip install --reinstall` with hard links and with copies. A process looks at the files of PIL in a tight loop: are
-`__init__.py`, `_version.py`, two extension modules and the metadata all of before, or all of after? The window goes
-from the last look that found all of before to the first that found all of after, and holds what the looks themselves
-took: while a busy disk keeps a rename waiting, the kernel lets nobody look either. So the time from the first torn look
-to the last is told too. Beside it fresh processes import PIL, one after the other, and fail or not. Prints a table in
-Markdown; TMPDIR says on which disk.
+In a virtual environment, stock Pillow is replaced with a fastinstall build, and restored, by each of these in turn:
+`fastinstall setup`; the same without exchanging renames (three renames per entry); `pip install --force-reinstall`; and
+`uv pip install --reinstall` with hard links and with copies. A process reads the state of PIL in a tight loop:
+`__init__.py`, `_version.py`, two extension modules and the metadata. They should all be old or all be new.
+
+The window is the time from the last completely old state to the first completely new one. It includes the time of the
+reads, which the kernel blocks while a rename waits for a busy disk. The time between the first and the last mixed state
+is therefore given too. Meanwhile, new processes import PIL one after another, and failures are counted. Prints a table
+in Markdown. Set TMPDIR to choose the disk.
 """
 
 import argparse
@@ -74,15 +75,15 @@ IMPORTER = "import PIL; from PIL import Image, _imaging; assert PIL.__version__ 
 
 @dataclass(kw_only=True)
 class Seen:
-    """What others saw of the replacements of one kind.
+    """Measurements of the replacements of one kind.
 
     Attributes:
-        windows: milliseconds, of each.
-        torn_ms: milliseconds from the first look that found neither before nor after to the last, of each.
-        torn: how many of these looks there were.
-        imports: that were tried in fresh processes.
-        failed: of these.
-        looks: microseconds that one took, of each run.
+        windows: the window of each replacement, in milliseconds.
+        torn_ms: the time between the first and the last mixed state, in milliseconds, for each replacement.
+        torn: number of reads that found a mixed state.
+        imports: number of imports tried in new processes.
+        failed: number of failed imports.
+        looks: mean time of a read in microseconds, for each replacement.
     """
 
     windows: list[float] = field(default_factory=list)
@@ -114,7 +115,7 @@ def main() -> None:
 
 
 def ways(prefix: Path, ours: Path) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
-    """What replaces stock Pillow, and what is done before stock Pillow is installed again."""
+    """Return for each kind a function that replaces stock Pillow, and one to call before stock is reinstalled."""
     setup = ("setup", "--yes", "--prefix", prefix)
     python = prefix / "bin/python"
     pip = (python, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", ours)
@@ -124,7 +125,7 @@ def ways(prefix: Path, ours: Path) -> dict[str, tuple[Callable[[], object], Call
         run((*TOOL, "rollback", "--yes", "--prefix", prefix))
 
     def nothing() -> None:
-        """Pip goes on from there."""
+        """Leave the build in place: pip reinstalls stock Pillow over it."""
 
     def with_links(mode: str) -> Callable[[], object]:
         return lambda: run((*uv, "--reinstall", "--no-deps", "--link-mode", mode, ours))
@@ -139,7 +140,7 @@ def ways(prefix: Path, ours: Path) -> dict[str, tuple[Callable[[], object], Call
 
 
 def measure(prefix: Path, replace: Callable[[], object], seen: Seen) -> None:
-    """One replacement, with others looking on."""
+    """Run one replacement while other processes read and import PIL, and record the measurements."""
     site = next(prefix.glob("lib/python3*/site-packages"))
     modules = " ".join(sorted(path.name for path in (site / "PIL").glob("_imaging*.so"))[:2])
     argv = (sys.executable, "-I", "-S", "-c", LOOKER, site, modules)
@@ -159,7 +160,7 @@ def measure(prefix: Path, replace: Callable[[], object], seen: Seen) -> None:
 
 @contextmanager
 def importing(prefix: Path, seen: Seen) -> Iterator[None]:
-    """Fresh processes import PIL while the block runs, one after the other."""
+    """While the block runs, import PIL in new processes, one after another."""
     going = threading.Event()
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
@@ -181,7 +182,7 @@ def importing(prefix: Path, seen: Seen) -> Iterator[None]:
 
 
 def environment(scratch: Path) -> tuple[Path, Path]:
-    """A virtual environment with stock Pillow, and the wheel that it came from."""
+    """Create a virtual environment with stock Pillow; return it, and the wheel of Pillow."""
     prefix, stock = scratch / "env", scratch / "stock"
     run((sys.executable, "-m", "venv", prefix))
     pip = (prefix / "bin/python", "-m", "pip")
@@ -192,14 +193,14 @@ def environment(scratch: Path) -> tuple[Path, Path]:
 
 
 def run(argv: Sequence[str | Path]) -> None:
-    """Run to the end; a failure ends the benchmark with its output."""
+    """Run a command; if it fails, end the benchmark with its output."""
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{argv}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
 
 
 def report(seen: dict[str, Seen]) -> None:
-    """The table."""
+    """Print the table."""
     heads = ("window, median ms", "min", "max", "torn, median ms", "max", "torn looks", "failed imports")
     print(f"| stock Pillow replaced with | {' | '.join(heads)} |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")

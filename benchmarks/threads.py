@@ -1,9 +1,10 @@
-"""Threads of one process that load images: images a second by one thread and by several, in turn by environment.
+"""Measure images per second that one thread and several threads of a process load, in several environments.
 
     python benchmarks/threads.py NAME=ENV/bin/python ... [--threads N] [--rounds N] [--only WORD] [--json FILE]
 
-Each environment needs Pillow and numpy. Every cell is a fresh process, which loads for a second once each thread has
-loaded three images; a figure is the best of the rounds. Twice the rate with two threads is the most that there is.
+Each environment needs Pillow and numpy. Every cell is measured in a new process: each thread loads three images to warm
+up, then all threads load for a second. The environments take turns, and a figure is the best of the rounds. With two
+threads, twice the rate of one is the ideal.
 """
 
 import argparse
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def measure_in_turns(row: str, pythons: dict[str, str], numbers: tuple[int, int], effort: tuple[str, int]) -> Rates:
-    """Return the best rates of every environment, by one thread and by several."""
+    """Return the best rates of every environment, with one thread and with several."""
     directory, rounds = effort
     rates: Rates = {name: {} for name in pythons}
     for _ in range(rounds):
@@ -55,13 +56,13 @@ def measure_in_turns(row: str, pythons: dict[str, str], numbers: tuple[int, int]
 
 
 def run(python: str, *words: str) -> float:
-    """Return what a fresh process answers."""
+    """Run this program in a new process, and return the number that it prints."""
     answer = subprocess.run((python, __file__, "--child", *words), check=True, capture_output=True, text=True).stdout
     return float(answer)
 
 
 def print_row(row: str, rates: Rates) -> None:
-    """Print a row at once."""
+    """Print a row as soon as it is measured."""
     texts = []
     for name, cell in rates.items():
         one, several = cell.values()
@@ -70,7 +71,7 @@ def print_row(row: str, rates: Rates) -> None:
 
 
 def measure_rate(row: str, directory: str, threads: int) -> float:
-    """Return images a second of so many threads of this process."""
+    """Return images per second of all threads of this process together."""
     pipeline, size = row.split()
     load = make_load(pipeline, Path(directory, f"{size}.jpg").read_bytes())
     ready, rates = threading.Barrier(threads), list[float]()

@@ -1,12 +1,12 @@
-"""Workers under a shared limit of memory: how many images they load, how many of them die, and what an idle one holds.
+"""Measure workers that share a memory limit: images loaded, workers killed, and memory of an idle worker.
 
     python benchmarks/workers.py NAME=ENV/bin/python ... [--rounds N] [--only WORD] [--json FILE]
 
-Each environment needs Pillow. A program imports Pillow, forks workers, and each of them loads, converts and resizes a
-photo of 12 megapixels three times: all at once, or one after the other, as requests come. A *service* runs in a control
-group below the root of what is mounted, as systemd, Slurm and login sessions arrange it. A *container* sees its own
-group as the root: it gets a cgroup namespace and a mount of its own. Rows named `ulimit` count the limits, of a range,
-under which one process succeeds. Superuser rights are needed, control groups of either version, and no swap.
+Each environment needs Pillow. A program imports Pillow and forks workers. Each worker loads, converts and resizes a
+12-megapixel photo three times, either all workers at once or one after another, as a server does. A *service* runs in a
+control group below the root of the mounted hierarchy, as with systemd, Slurm and login sessions. A *container* has its
+own cgroup namespace and mount, so that its group appears as the root. Rows named `ulimit` try a range of limits, and
+count those under which one process succeeds. Needs root, control groups of version 1 or 2, and a machine without swap.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pathlib import Path
 
 MB = 1 << 20
 IMAGES = 3
-LIMITS = (  # manner, MB, workers
+LIMITS = (  # manner, limit in MB, number of workers
     ("service", 300, 4),
     ("service", 400, 5),
     ("service", 512, 8),
@@ -68,12 +68,12 @@ def main() -> None:
 
 
 def tell(runs: list[Counted]) -> str:
-    """Return the figures of all runs of a row in one environment."""
+    """Format the figures of all runs of a row in one environment."""
     return "; ".join(f"{figure} {', '.join(f'{run[figure]:g}' for run in runs)}" for figure in runs[0])
 
 
 def run_row(row: str, python: str, directory: str) -> Counted:
-    """Run one row once, in fresh processes."""
+    """Measure one row once, in new processes."""
     if row in GROUPS:
         manner, limit, workers, order = GROUPS[row]
         return run_in_group(manner, limit, (python, "-I", __file__, "--workers", directory, str(workers), order))
@@ -86,7 +86,7 @@ def run_row(row: str, python: str, directory: str) -> Counted:
 
 
 def run_in_group(manner: str, limit: int, argv: tuple[str, ...]) -> Counted:
-    """Run a program in a control group with a limit of memory, and return what it prints."""
+    """Run a program in a control group with a memory limit in MB, and return the figures that it prints."""
     version_1 = Path("/sys/fs/cgroup/memory")
     root, file, options = (
         (version_1, "memory.limit_in_bytes", ("cgroup", "-o", "memory"))
@@ -110,7 +110,7 @@ def run_in_group(manner: str, limit: int, argv: tuple[str, ...]) -> Counted:
 
 
 def remove(group: Path) -> None:
-    """Remove a control group, which is busy for a moment after its last process."""
+    """Remove a control group; retry, as it stays busy for a moment after its last process has ended."""
     for _ in range(50):
         try:
             group.rmdir()
@@ -130,7 +130,7 @@ def draw(directory: Path) -> None:
 
 
 def run_workers(directory: Path, count: int, order: str) -> Counted:
-    """Fork workers that each load and resize a photo a few times, and then wait."""
+    """Fork workers that each load and resize a photo a few times and then idle; return the figures."""
     from PIL import Image  # noqa: PLC0415 (only in a child)
 
     Image.init()
@@ -145,7 +145,7 @@ def run_workers(directory: Path, count: int, order: str) -> Counted:
             for _ in range(IMAGES):
                 with (directory / "turn").open("w") as turn:
                     if order == "in turn":
-                        fcntl.flock(turn, fcntl.LOCK_EX)  # which a worker that is killed gives back
+                        fcntl.flock(turn, fcntl.LOCK_EX)  # the kernel releases it if the worker is killed
                     load(directory, "12 MP")
                 os.write(answer, b"+")
             os.close(answer)
@@ -168,7 +168,7 @@ def load(directory: Path, size: str) -> None:
 
 
 def read_resident(process: int) -> float:
-    """Return the resident memory of a process in MB, 0 of one that died."""
+    """Return the resident memory of a process in MB; 0 if the process has died."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), 0)
 

@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12) of immutable values and of the documents that hold them."""
+"""Derive JSON Schemas (2020-12) from dataclasses."""
 
 import dataclasses
 import types
@@ -22,8 +22,8 @@ def json_schema(cls: type, *, name: str | None = None, effect: type | None = Non
 
     Args:
         cls: the dataclass.
-        name: of its document; None if it is no document.
-        effect: the dataclass whose fields the document has too if a verb that changes something prints it.
+        name: name of the document that the dataclass describes; None if it is not a document of its own.
+        effect: a dataclass whose fields are added as optional: those that only verbs that change something print.
     """
     definitions: dict[str, Any] = {}
     reference = _make_schema(cls, definitions)

@@ -1,6 +1,6 @@
-"""The JSON Schemas published in docs/reference/schemas/, derived from the dataclasses themselves.
+"""List the JSON Schemas that are published in docs/reference/schemas/, and derive them from the dataclasses.
 
-Nothing is written here; `write_reference.py` does that.
+`write_reference.py` writes the files.
 """
 
 from collections.abc import Callable
@@ -58,5 +58,5 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def schema_files() -> dict[str, str]:
-    """File name to content of every published schema."""
+    """Return the content of every published schema, by file name."""
     return {f"{name}.json": dump(make()) for name, make in SCHEMAS.items()}

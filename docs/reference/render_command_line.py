@@ -1,9 +1,7 @@
 """Render the reference of the command line from the code: verbs, exit codes, settings, and the man page.
 
-The sources are the parser, the options, the examples and the errors. The man page bears a version and no date, so that
-the same source gives the same page. Source: man(7), groff_man(7).
-
-Nothing is written here; `write_reference.py` does that.
+The input is the parser, the options, the examples and the exit codes. The man page has a version but no date, so that
+the same code gives the same page. `write_reference.py` writes the files. Source: man(7), groff_man(7).
 """
 
 import argparse
@@ -85,7 +83,7 @@ VARIABLES: dict[str, str] = {
 }
 
 _SHARED = ("target", "build", "output")
-"""Groups of flags that several verbs have, told once."""
+"""First words of the titles of groups of flags that several verbs share, described once for all verbs."""
 
 _HEAD = """\
 # The command line
@@ -140,7 +138,7 @@ running programs (`pid`, `name`) that still use the Pillow from before. If nothi
 
 
 def render_cli() -> str:
-    """Give the text of docs/reference/cli.md."""
+    """Return the text of docs/reference/cli.md."""
     verbs = _list_verbs()
     links = ((f"[`{name}`](#fastinstall-{name})", _summarize_verb(verb)) for name, verb in verbs.items())
     codes = ((str(int(code)), EXIT_CODES[code], REMEDIES[code]) for code in ExitCode)
@@ -171,7 +169,7 @@ def _summarize_verb(verb: argparse.ArgumentParser) -> str:
 
 
 def _group(verb: argparse.ArgumentParser, start: str) -> list[argparse.Action]:
-    """The arguments of the group whose title begins with `start`."""
+    """Return the arguments in the groups of a verb whose title begins with `start`."""
     return [action for title, actions in groups_of(verb) if title.startswith(start) for action in actions]
 
 
@@ -247,7 +245,7 @@ REMEDIES: dict[ExitCode, str] = {
 
 _WIDTH = 79
 _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "^": "\\(ha", "~": "\\(ti"}
-"""What roff would turn into typography, or take for its own. Source: groff_char(7)."""
+"""Escapes for characters that roff would interpret or typeset differently. Source: groff_char(7)."""
 
 _DESCRIPTION = (
     "fastinstall builds the newest Pillow with SIMD kernels that compute the same pixels, compiled for "
@@ -270,7 +268,7 @@ _FILES = (
 
 
 def render_man() -> str:
-    """Give the text of docs/reference/fastinstall.1."""
+    """Return the text of docs/reference/fastinstall.1."""
     parser = build_parser()
     verbs = verbs_of(parser)
     lines = (
@@ -324,13 +322,13 @@ def _render_man_examples(examples: Mapping[str, str]) -> Iterator[str]:
 
 
 def _render_paragraph(markdown: str) -> str:
-    """Roff of one paragraph: `code` in bold, and nothing that roff takes for a request."""
+    """Return a paragraph in roff, with `code` in bold, and no line that roff takes for a request."""
     lines = textwrap.wrap(_render_bold(markdown), width=_WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
 
 
 def _render_tag(markdown: str) -> str:
-    """The same in one line, however long."""
+    """Return a text in roff on one line of any length."""
     return _render_paragraph(markdown).replace("\n", " ")
 
 

@@ -1,9 +1,8 @@
 """Render the reference of recipes, JSON documents and checks from the code.
 
-Recipes and documents come from their dataclasses. The page of a check is its docstring: title, a blank line, what it
-finds (each status), and two parts behind these lines alone: "Why it matters:" and "How to fix it:".
-
-Nothing is written here; `write_reference.py` does that.
+Recipes and documents are described by their dataclasses, a check by the docstring of its module: a title, a blank line,
+the findings (of each status), and two parts that begin with the lines "Why it matters:" and "How to fix it:".
+`write_reference.py` writes the files.
 """
 
 import dataclasses
@@ -37,7 +36,7 @@ _TYPES: dict[object, str] = {str: "string", int: "integer", float: "number", boo
 
 
 def render_recipes() -> str:
-    """Give the text of docs/reference/recipes.md."""
+    """Return the text of docs/reference/recipes.md."""
     found: dict[type, None] = {}
     for cls in (Recipe, AdvisoryList):
         _collect(cls, found)
@@ -45,13 +44,16 @@ def render_recipes() -> str:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table in Markdown; a "|" inside a cell is escaped."""
+    """Return a table in Markdown; "|" inside cells is escaped."""
     lines = (head, ("---",) * len(head), *rows)
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
 
 
 def meanings(cls: type) -> dict[str, str]:
-    """What each field is, from a docstring's section "Attributes", or from its only sentence."""
+    """Return the description of each field, from the docstring's section "Attributes".
+
+    Without such a section, every field has the text after the docstring's last ": ".
+    """
     text = inspect.cleandoc(cls.__doc__ or "")
     entries = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", text.partition("Attributes:\n")[2], re.MULTILINE)
     found = {name: re.sub(r"\s+", " ", meaning) for name, meaning in entries}
@@ -59,7 +61,7 @@ def meanings(cls: type) -> dict[str, str]:
 
 
 def _collect(cls: type, found: dict[type, None]) -> None:
-    """A dataclass and those that its fields hold, each once, the outermost first."""
+    """Add a dataclass and all dataclasses in the types of its fields to `found`, the outermost first."""
     if cls in found:
         return
     found[cls] = None
@@ -138,10 +140,10 @@ _NAMES: Mapping[object, str] = {
 
 
 def render_documents(printed_by: Mapping[str, str]) -> str:
-    """Give the text of docs/reference/documents.md.
+    """Return the text of docs/reference/documents.md.
 
     Args:
-        printed_by: each document that is printed, by its name, with the commands that do.
+        printed_by: the commands that print each document, in Markdown, by the document's name.
     """
     listed = (
         (f"`fastinstall.{name}/1`", _format_document_link(name), commands) for name, commands in printed_by.items()
@@ -169,13 +171,13 @@ def _render_document_section(name: str, make: Callable[[], object]) -> str:
 
 
 def _get_class(make: Callable[[], object]) -> type:
-    """The dataclass that a schema is made of."""
+    """Return the dataclass that a schema in `SCHEMAS` is derived from."""
     assert isinstance(make, partial)  # noqa: S101 (SCHEMAS are partials of json_schema)
     return typing.cast("type", make.args[0])
 
 
 def _name_value_type(hint: object) -> str:
-    """A value's type in words."""
+    """Describe the type of a value in words."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return " or ".join(dict.fromkeys(_name_value_type(each) for each in arguments))
@@ -214,10 +216,10 @@ _PARTS = re.compile(r"^(Why it matters|How to fix it):\n", re.MULTILINE)
 
 
 def render_checks(examples: Mapping[str, str]) -> str:
-    """Give the text of docs/reference/checks.md.
+    """Return the text of docs/reference/checks.md.
 
     Args:
-        examples: a finding of each check, by its name.
+        examples: a finding of each check, as doctor prints it, by the check's name.
     """
     rows = (f"- [{name}](#{name}): {check.summary}" for name, check in CHECKS.items())
     sections = (_check_section(check, examples.get(name, "")) for name, check in CHECKS.items())
@@ -225,11 +227,11 @@ def render_checks(examples: Mapping[str, str]) -> str:
 
 
 def _check_section(check: Check, example: str) -> str:
-    """Give the section of a check.
+    """Return the section of the page about a check.
 
     Args:
         check: the check.
-        example: a finding of it, as doctor prints it.
+        example: a finding of the check, as doctor prints it.
     """
     found, parts = _split_docstring(check)
     paragraphs = (
@@ -243,7 +245,7 @@ def _check_section(check: Check, example: str) -> str:
 
 
 def _split_docstring(check: Check) -> tuple[str, dict[str, str]]:
-    """What the check finds, and the other parts of its docstring by their headings."""
+    """Return the description of the check's findings, and the other parts of its docstring by their headings."""
     _title, _, body = inspect.cleandoc(check.module.__doc__ or "").partition("\n\n")
     found, *others = _PARTS.split(body)
     return found.strip(), dict(zip(others[::2], others[1::2], strict=True))

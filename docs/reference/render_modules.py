@@ -1,6 +1,6 @@
-"""Render the list of the package's modules, room by room, from the first lines of their docstrings.
+"""Render the list of modules, grouped by subpackage, from the first lines of their docstrings.
 
-Modules are read, not imported: conda's plugin needs conda.
+Modules are parsed, not imported, because conda's plugin can only be imported where conda is installed.
 """
 
 import ast
@@ -21,7 +21,7 @@ are left out: each runs in a process of its own, most of them in the target."""
 
 
 def render_modules() -> str:
-    """Give the text of docs/reference/modules.md."""
+    """Return the text of docs/reference/modules.md."""
     rooms = sorted(path.parent for path in _PACKAGE.glob("*/__init__.py"))
     alone = _render_table(_PACKAGE.glob("conda_*.py"))
     return "\n\n".join((_HEAD, alone, *map(_render_room, rooms))) + "\n"

@@ -1,4 +1,4 @@
-"""Write every generated page of docs/reference: run it after changing what they tell."""
+"""Write every generated page of docs/reference; run this after changing code or docstrings that they show."""
 
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ _WIDTH = 118
 
 
 def pages() -> dict[str, str]:
-    """Path below docs/reference to content."""
+    """Return the content of every generated page, by path below docs/reference."""
     schemas = {f"schemas/{name}": content for name, content in schema_files().items()}
     return {
         "cli.md": render_cli(),
@@ -33,10 +33,10 @@ def pages() -> dict[str, str]:
 
 
 def _examples() -> dict[str, str]:
-    """A finding of each check, of the test case that says to be its example, as doctor prints it."""
+    """Return a finding of each check as doctor prints it, from the test case marked as the check's example."""
     sys.path.insert(0, str(_TESTS))
     try:
-        from support.values.check_cases import case_files, load_case  # noqa: PLC0415 (from the directory put there just now)
+        from support.values.check_cases import case_files, load_case  # noqa: PLC0415 (needs tests/ on sys.path)
     finally:
         sys.path.remove(str(_TESTS))
     cases = [case for case in map(load_case, case_files()) if case.example_of]

@@ -1,1 +1,1 @@
-"""Many machines: choose the few wheels that serve them, build one wheelhouse, and sum up their reports."""
+"""Support for many machines: choose few wheels for all, build one wheelhouse, and sum up doctor's reports."""

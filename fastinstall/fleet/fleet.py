@@ -1,6 +1,6 @@
-"""The plan for many machines as values: the few wheels, which machine takes which, and who is left out.
+"""Data classes of a plan for many machines: its wheels, the hosts of each wheel, and the excluded hosts.
 
-A set, one wheel for each CPython, is a fleet that names no hosts.
+A set (one wheel for each CPython) is a fleet without hosts.
 """
 
 from enum import StrEnum
@@ -10,41 +10,41 @@ from fastinstall.core.values import immutable
 from fastinstall.model.request import Request
 
 FLEET_FILE = "fleet.json"
-"""In a wheelhouse: which host takes which wheel of it."""
+"""Name of the file in a wheelhouse that records which host takes which wheel."""
 
 
 class Cause(StrEnum):
-    """Why a host is left out."""
+    """Why a host is excluded from the plan."""
 
     UNREADABLE = "unreadable"
-    """Its document is invalid, damaged, or from a later fastinstall."""
+    """Its facts file is invalid, damaged, or from a later fastinstall."""
     DUPLICATE = "duplicate"
-    """Several documents have its name."""
+    """Several facts files have its name."""
     STALE = "stale"
-    """Its document is older than allowed."""
+    """Its facts file is older than allowed."""
     ARCHITECTURE = "architecture"
     LIBC = "libc"
     IMPLEMENTATION = "implementation"
     PYTHON = "python"
     """The recipe does not support this version of Python."""
     PROTECTED = "protected"
-    """Its environment is frozen, or conda's own."""
+    """Its environment is frozen, or is conda's base environment."""
     CPU = "cpu"
-    """It is below the lowest level that is built."""
+    """Its CPU is below the lowest level that is built."""
     MINIMUM_GLIBC = "minimum-glibc"
-    """Its C library is older than what the finished wheel needs."""
+    """Its glibc is older than the finished wheel needs."""
 
 
 @immutable
 class ExcludedHost:
-    """A host that nothing is built for.
+    """A host that no wheel is built for.
 
     Attributes:
-        host: the host's name, as its document bears it.
+        host: its name, as its facts file gives it.
         cause: the kind of reason, in one word.
-        reason: why nothing is built for it, in a sentence.
-        hint: what to do about it.
-        file: its document, with the line where it is one of several; empty if there are several.
+        reason: why no wheel is built for the host, in a sentence.
+        hint: how to have the host included.
+        file: path of its facts file; empty if the reason does not concern one file.
     """
 
     host: str
@@ -56,17 +56,17 @@ class ExcludedHost:
 
 @immutable
 class HostGroup:
-    """Hosts that are alike.
+    """Hosts that take the same wheel, run the same level of it, and have the same C library and CPU level.
 
     Attributes:
         python: minor version of Python, such as "3.11".
         abi: the interpreter's ABI tag, such as "cp311".
         architecture: the kernel's machine name, such as "x86_64".
-        libc: which C library, "glibc" or "musl".
-        libc_version: the oldest among the hosts, such as "2.36".
-        level: the highest x86-64 level that their CPUs have.
-        runs: the level of the copy that their loader takes.
-        artefact: the `id` of the artefact that they take.
+        libc: the C library, "glibc" or "musl".
+        libc_version: its version, such as "2.36".
+        level: the highest level that the CPUs of the hosts have, such as "x86-64-v3"; empty if unknown.
+        runs: the level of the copy that the loader of the hosts takes from the wheel.
+        artefact: the `id` of the artefact that the hosts take.
         hosts: names of the hosts, in alphabetical order.
     """
 
@@ -83,26 +83,26 @@ class HostGroup:
 
 @immutable
 class FleetArtefact:
-    """One wheel that is to be built, or was.
+    """One wheel of the plan, built or not.
 
     Attributes:
-        id: "cp311-v2.v3": its ABI and its levels.
+        id: its ABI and levels: "cp311-v2.v3".
         python: minor version of Python, such as "3.11".
         implementation: the interpreter's name, such as "cpython".
         abi: the interpreter's ABI tag, such as "cp311".
         architecture: the kernel's machine name, such as "x86_64".
-        libc: which C library, "glibc" or "musl".
-        minimum_glibc: the oldest C library that it has to run on.
-        levels: the CPU levels in it, the baseline first.
-        directory: of the wheelhouse where it lies, relative to the top: "." or the name of a level. A wheel for one
-            level lies apart where another, which any of the hosts can take, lies at the top.
+        libc: the C library, "glibc" or "musl".
+        minimum_glibc: the oldest glibc of its hosts, which the wheel must support; empty if unknown, and in a set.
+        levels: the CPU levels in the wheel, the baseline first.
+        directory: the wheel's directory, relative to the wheelhouse: "." or the name of a level. A wheel for one level
+            has a separate directory if the wheelhouse already has a wheel that every host can run.
         reason: why it is built for these levels; empty in a set.
-        hosts: who takes it, sorted; none in a set.
-        builder: the interpreter on this machine that it is built with; None if there is none.
-        wheel: its path in the wheelhouse, once it is there.
-        sha256: of the wheel, hexadecimal; empty if there is none.
-        problem: why it is not there; empty if nothing is in its way.
-        hint: what to do about the problem.
+        hosts: names of the hosts that take it, sorted; empty in a set.
+        builder: the interpreter on this machine that builds it; None if this machine has no suitable one.
+        wheel: path of the wheel, relative to the wheelhouse; None until it is built.
+        sha256: digest of the wheel, hexadecimal; empty until it is built.
+        problem: why it is not or cannot be built; empty if nothing prevents it.
+        hint: how to solve the problem.
     """
 
     id: str
@@ -125,15 +125,15 @@ class FleetArtefact:
 
 @immutable
 class Fleet:
-    """Which few artefacts serve many hosts. The same documents and requests give the same value.
+    """The plan: which few artefacts serve many hosts. The same facts files and request give the same value.
 
     Attributes:
-        summary: how few wheels serve how many hosts, or how many wheels of a set exist, in a line.
-        request: what is built; its levels only where they were asked for.
-        groups: hosts that are alike, the largest group first; none in a set.
-        artefacts: by Python, what lies at the top of the wheelhouse first.
-        left_out: hosts that nothing is built for, by name.
-        notes: what is worth knowing.
+        summary: one line with the number of wheels, and of the hosts that they serve.
+        request: the request for all wheels; it names levels only if the user did.
+        groups: groups of similar hosts, the largest first; empty in a set.
+        artefacts: the wheels, sorted by Python; those at the top of the wheelhouse come before those below it.
+        left_out: hosts that no wheel is built for, sorted by name.
+        notes: sentences for the user, such as hosts that will run a lower level than their CPU has.
     """
 
     summary: str

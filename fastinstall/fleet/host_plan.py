@@ -1,6 +1,6 @@
 """Plan wheels for many machines by their facts files, or a set with one wheel for each CPython in use.
 
-Says which of them can be built here.
+The plan also says which of the wheels this machine can build.
 """
 
 import os
@@ -22,24 +22,25 @@ from fastinstall.observe.session import Session
 from fastinstall.setup.decide.levels import list_requested_levels, refuse_unknown, sort_recipe_levels
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t")
-"""The CPythons in use; with a "t" the free-threaded one, which Python supports since 3.14 (PEP 779)."""
+"""Minor versions of CPython in use; "t" marks the free-threaded build, supported since 3.14 (PEP 779)."""
 
 
 def plan_hosts(
     session: Session, place: Path, request: Request, python: Path | None = None, max_age: float | None = None
 ) -> Fleet:
-    """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
+    """Plan few artefacts that serve many hosts, without building them or asking an index.
 
     Args:
-        session: where interpreters are looked for, and the clock comes from.
+        session: provides the clock, and the variables for finding interpreters.
         place: a directory of facts files.
-        request: what is built for all hosts.
-        python: an interpreter of this machine that is preferred where it fits; None for those that are found.
-        max_age: days that a document may be old; None for any age.
+        request: what to build for all hosts.
+        python: an interpreter of this machine to prefer as builder; None to use those found on this machine.
+        max_age: days after which a facts file is too old, and its host excluded; None for no limit.
 
     Raises:
-        UsageError: no facts files there, or a request that the recipe does not know or that fits one machine only.
-        DocumentError: a malformed recipe.
+        UsageError: the directory has no facts files, the recipe does not support the request, or the request is for
+            this machine only.
+        DocumentError: the recipe is malformed.
     """
     recipe = _find_recipe(session, request, "", "--hosts names others")
     hosts, unread = read_hosts(place)
@@ -51,17 +52,17 @@ def plan_hosts(
 
 
 def plan_set(session: Session, python: Path | None, request: Request, machine: str = "") -> Fleet:
-    """Decide which wheels a set has, and with which interpreters of this machine they are built.
+    """Plan the wheels of a set, and the interpreter of this machine that builds each.
 
     Args:
-        session: where interpreters are looked for.
-        python: an interpreter that is taken where it fits, and adds its version if the set would not have it.
-        request: named levels hold for all wheels; else each has all that the recipe lets us choose.
-        machine: that the wheels are for, as the kernel names it; empty for this one.
+        session: provides the variables for finding interpreters.
+        python: an interpreter to prefer as builder; its version is added to the set. None to use those found.
+        request: what to build. If it names no levels, each wheel has all levels that the recipe selects automatically.
+        machine: the architecture of the wheels, as the kernel names it; empty for this machine's.
 
     Raises:
-        UndeterminedError: the named interpreter does not answer.
-        UsageError: a request that the recipe does not know, or that fits this machine only.
+        UndeterminedError: the named interpreter cannot be run, or is not a CPython.
+        UsageError: the recipe does not support the request, or the request is for this machine only.
     """
     recipe = _find_recipe(session, request, machine or os.uname().machine, "--set is for others")
     if request.link is not LinkMode.BUNDLE:
@@ -100,10 +101,10 @@ def plan_set(session: Session, python: Path | None, request: Request, machine: s
 
 
 def _name_python(python: Path) -> str:
-    """Return what an interpreter is called in `PYTHONS`.
+    """Return the version of an interpreter as `PYTHONS` writes it, such as "3.14t".
 
     Raises:
-        UndeterminedError: it does not answer, or is not a CPython.
+        UndeterminedError: the interpreter cannot be run, or is not a CPython.
     """
     found = observe_interpreter(python)
     if found.implementation != "cpython":
@@ -119,16 +120,16 @@ def _sort_key(python: str) -> tuple[list[int], str]:
 
 
 def _find_recipe(session: Session, request: Request, machine: str, why: str) -> Recipe:
-    """Return the recipe of a request for other machines.
+    """Return the recipe that a request for other machines names.
 
     Args:
-        session: where recipes are looked for.
-        request: names the recipe.
-        machine: that is built for, as the kernel names it; empty for several.
-        why: the wheels are for other machines than this one.
+        session: provides the directories of recipes.
+        request: the request, which names the recipe.
+        machine: the architecture to build for, as the kernel names it; empty for several.
+        why: end of the error message on `--level native`: why a level for this machine does not suit.
 
     Raises:
-        UsageError: it does not know what is requested, or a level is that fits this machine alone; says why not.
+        UsageError: the recipe does not support the request, or the request has the level "native".
     """
     recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request, machine)
@@ -142,12 +143,12 @@ def _find_recipe(session: Session, request: Request, machine: str, why: str) -> 
 def _add_builders(
     session: Session, preferred: Path | None, artefacts: Sequence[FleetArtefact]
 ) -> Iterator[FleetArtefact]:
-    """Yield each artefact with the interpreter of this machine that it is built with, or that there is none.
+    """Yield each artefact with its builder, or with a problem if this machine has no suitable interpreter.
 
     Args:
-        session: for the variables by which interpreters are found.
-        preferred: an interpreter that is taken where it fits; None for those that are found.
-        artefacts: what is to be built.
+        session: provides the variables for finding interpreters.
+        preferred: an interpreter to use wherever its ABI fits; None to use those found on this machine.
+        artefacts: the planned wheels.
     """
     first = tuple(python for python in (preferred, base_python(session)) if python is not None)
     builders = {

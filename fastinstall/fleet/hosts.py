@@ -1,9 +1,9 @@
-"""Read the facts of many machines: a directory with one JSON document for each.
+"""Read the facts of many machines from a directory with one JSON document per machine.
 
-Reads one document at a time, and decodes only the members of `inspect --json` that matter for wheels, as strictly as
-the model's codec.
+Each document is the output of `inspect --json`. Documents are read one at a time, and only the members that matter for
+wheels are decoded, as strictly as by the model's codec.
 
-Two keys can be added when collecting: "host", its name, and "observed_at", when it was written.
+Whoever collects the documents can add two keys: "host", the machine's name, and "observed_at", when it was written.
 """
 
 import json
@@ -32,14 +32,14 @@ _HINT = "write it again on that host: fastinstall inspect --json > HOST.json"
 
 @immutable
 class HostDocument:
-    """One document, as it was found.
+    """The file of one host's document, read but not parsed.
 
     Attributes:
-        name: of the host, by the file's name; the document itself may give another.
-        file: for messages.
-        modified: the file's time, in seconds since the epoch.
-        content: the bytes of the document, not parsed yet.
-        problem: why there is no content; empty if there is.
+        name: the host's name, taken from the file's name; the document itself may give another.
+        file: its path, for messages.
+        modified: modification time of the file, in seconds since the epoch.
+        content: bytes of the file.
+        problem: why the file could not be read; empty if it was read.
     """
 
     name: str
@@ -50,14 +50,14 @@ class HostDocument:
 
 
 def read_documents(place: Path, flag: str) -> Iterator[HostDocument]:
-    """Yield the documents in a directory, hidden files apart, also those that cannot be read.
+    """Yield every file of a directory except hidden ones; a file that cannot be read is yielded with its problem.
 
     Args:
         place: the directory.
-        flag: that named it, for messages.
+        flag: the option that named the directory, for messages.
 
     Raises:
-        UsageError: it is no directory, or cannot be listed.
+        UsageError: the directory is missing, is not a directory, or cannot be listed.
     """
     try:
         files = sorted(file for file in place.iterdir() if not file.name.startswith(".") and not file.is_dir())
@@ -75,10 +75,14 @@ def read_documents(place: Path, flag: str) -> Iterator[HostDocument]:
 
 
 def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
-    """Return the members of a document, or None if it is one of ours about many hosts.
+    """Return the members of a host's document, or None if it is fastinstall's own document about many hosts.
+
+    Args:
+        document: the file.
+        parse: parses JSON; a ValueError or RecursionError means that the content is malformed.
 
     Raises:
-        DocumentError: it is invalid or damaged.
+        DocumentError: the file could not be read, is too large, or is not a JSON object.
     """
     if document.problem:
         raise DocumentError(document.file, "", document.problem)
@@ -95,10 +99,10 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
 
 
 def name_in(fields: dict[str, Any], document: HostDocument) -> str:
-    """Return the host of a document: its key "host", else the file's name.
+    """Return the host's name: the value of the key "host", else the name from the file's name.
 
     Raises:
-        DocumentError: the key holds no name.
+        DocumentError: the value is not a string, or is blank.
     """
     name = fields.get("host", document.name)
     if not isinstance(name, str) or not name.strip():
@@ -107,10 +111,13 @@ def name_in(fields: dict[str, Any], document: HostDocument) -> str:
 
 
 def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
-    """Return when a document was written, in seconds since the epoch: its key "observed_at", else the file's time.
+    """Return when a document was written: the value of the key "observed_at", else the file's modification time.
+
+    Returns:
+        Seconds since the epoch. A time without a zone is taken as UTC.
 
     Raises:
-        DocumentError: the key holds no time.
+        DocumentError: the value is not an ISO 8601 time.
     """
     if "observed_at" not in fields:
         return document.modified
@@ -124,22 +131,22 @@ def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
 
 
 def describe_problem(error: DocumentError) -> str:
-    """Return what is wrong with a document, without its file's name."""
+    """Return the problem of a document, with the key that it concerns, but without the file's name."""
     return f"{error.key}: {error.problem}" if error.key else error.problem
 
 
 @immutable
 class MachineClass:
-    """What decides which wheel a host can take; hosts that are alike share one.
+    """The properties of a host that decide which wheel it can take; equal hosts share one object.
 
     Attributes:
-        implementation: of Python: "cpython", "pypy".
-        python: major and minor version: "3.11".
+        implementation: implementation of Python: "cpython", "pypy".
+        python: major and minor version of Python: "3.11".
         abi: the ABI tag of extension modules (PEP 425): "cp311".
-        architecture: that the interpreter was built for: "x86_64".
+        architecture: the machine that the interpreter was built for: "x86_64".
         libc: "glibc" or "musl"; empty if unknown.
         libc_version: "2.36"; empty if unknown.
-        cpu: the processor, without what does not matter here (cores, quota).
+        cpu: the processor, with `cores` and `quota` set to fixed values, as they do not matter here.
     """
 
     implementation: str
@@ -153,15 +160,15 @@ class MachineClass:
 
 @immutable
 class FleetHost:
-    """One host, by its document of `inspect --json`.
+    """One host, as its `inspect --json` document describes it.
 
     Attributes:
         name: the key "host" of the document, else the file's name without its suffix.
-        file: its document.
-        seen: when it was written, in seconds since the epoch: its key "observed_at", else the file's time.
-        machine: what decides which wheel it can take.
-        kind: of the environment that was inspected.
-        protected: why the environment is never changed; empty if it may be.
+        file: path of the document.
+        seen: when the document was written, in seconds since the epoch.
+        machine: the properties that decide which wheel the host can take.
+        kind: the kind of the inspected environment.
+        protected: why fastinstall must not change the environment; empty if it may.
     """
 
     name: str
@@ -174,14 +181,14 @@ class FleetHost:
 
 @immutable
 class _Conda:
-    """What counts of `model.conda.Conda`."""
+    """The fields of `model.conda.Conda` that are read here."""
 
     is_base: bool = False
 
 
 @immutable
 class _Facts:
-    """What counts of `model.facts.Facts`, field by field as there."""
+    """The fields of `model.facts.Facts` that are read here, with the same names and types."""
 
     environment: Environment
     cpu: Cpu
@@ -191,13 +198,13 @@ class _Facts:
 
 
 def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
-    """Read the hosts of facts files, and those whose documents cannot be read.
+    """Read all facts files of a directory; return the hosts, and the hosts whose files are unusable.
 
     Args:
-        place: a directory of documents of `inspect --json`. Documents of ours about many hosts are passed over.
+        place: a directory of `inspect --json` documents. fastinstall's own documents about many hosts are ignored.
 
     Raises:
-        UsageError: it is not there, or cannot be listed.
+        UsageError: the directory is missing, or cannot be listed.
     """
     hosts: list[FleetHost] = []
     unread: list[ExcludedHost] = []
@@ -216,18 +223,18 @@ def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
                 )
             )
         else:
-            if host is not None:  # hosts that are alike share one value in memory
+            if host is not None:  # equal machines share one object, to save memory
                 hosts.append(replace(host, machine=known.setdefault(host.machine, host.machine)))
     return hosts, unread
 
 
 def read_host_facts(document: HostDocument) -> FleetHost | None:
-    """Read what counts from one document, or return None if it covers many hosts.
+    """Return the host that a facts file describes, or None if the file is about many hosts.
 
     Raises:
-        DocumentError: it is none, is damaged, or of another schema.
+        DocumentError: the file is not a facts file, is damaged, or has another schema.
     """
-    fields = parse_document(document, json.loads)  # a quarter of the time of ours; what counts is decoded
+    fields = parse_document(document, json.loads)  # four times as fast as our parser; `decode` checks the values
     if fields is None:
         return None
     if fields.get("schema") == _ERROR:
@@ -253,7 +260,7 @@ def _describe_protection(facts: _Facts) -> str:
 
 
 def _make_machine(facts: _Facts, file: str) -> MachineClass:
-    """Return what decides which wheel a host can take, without what differs among machines of one kind."""
+    """Return the properties that decide which wheel a host can take, without the CPU's cores and quota."""
     interpreter = facts.interpreter
     minor = re.match(r"\d+\.\d+", interpreter.version)
     if minor is None:

@@ -1,7 +1,7 @@
 """Collect and sum up doctor's reports from many machines.
 
-The summary says how many hosts are healthy, which findings they share, and which reports say nothing. It reads the
-status of each environment and every finding that is not ok; evidence stays in the document itself.
+The summary counts hosts by status, lists the findings that they share, and names the hosts without a usable report.
+From each report it takes the status and the findings that are not ok, without their evidence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,25 +30,25 @@ from fastinstall.observe.session import Session
 
 
 class Absence(StrEnum):
-    """Why a host has no report that counts."""
+    """Why a host has no usable report."""
 
     OLD = "old"
     UNREADABLE = "unreadable"
-    """Its document is not doctor's, is damaged, or is from a later fastinstall."""
+    """Its file is not a report of doctor, is damaged, or is from a later fastinstall."""
     UNOBSERVABLE = "unobservable"
-    """Doctor ran there, and could not examine the environment."""
+    """Doctor ran on the host, but could not examine the environment."""
 
 
 @immutable
 class Unreported:
-    """A host whose state nobody knows.
+    """A host without a usable report.
 
     Attributes:
-        host: the host's name, as facts files bear it.
+        host: the host's name, as its report gives it.
         absence: the kind of reason, in one word.
-        reason: why there is no report, in a sentence.
-        hint: what to do about it.
-        file: its document; empty if the host has several.
+        reason: why the host has no usable report, in a sentence.
+        hint: how to get a report.
+        file: path of the unusable report; empty if the reason does not concern one file.
     """
 
     host: str
@@ -64,11 +64,11 @@ class SharedFinding:
 
     Attributes:
         check: stable name of the check.
-        status: the verdict, the same on all of them.
-        message: the same on all of them, with PREFIX for the environment's.
+        status: the verdict, the same on all hosts.
+        message: the message, the same on all hosts; "PREFIX" replaces the environment's path.
         hosts: names of the hosts, in alphabetical order.
-        remedy: what to do, as one of them says it, with PREFIX likewise; None if nothing is to be done.
-        link: a page that explains it.
+        remedy: the remedy that one of the hosts reported, also with "PREFIX"; None if it reported none.
+        link: URL of a page that explains the finding.
     """
 
     check: str
@@ -81,14 +81,14 @@ class SharedFinding:
 
 @immutable
 class HostReport:
-    """What counts of the report of one host.
+    """The parts of one host's report that the summary uses.
 
     Attributes:
-        host: the host's name, as its document bears it.
-        status: the gravest of its environments'.
-        findings: those that are not ok, each for this host alone.
-        written: when, in seconds since the epoch.
-        unobservable: environments of it that could not be looked at, with the reason.
+        host: the host's name, as its report gives it.
+        status: the gravest status of the host's environments.
+        findings: the findings that are neither ok nor skipped; `hosts` of each is this host alone.
+        written: when the report was written, in seconds since the epoch.
+        unobservable: "PREFIX: reason" for each environment that could not be examined.
     """
 
     host: str
@@ -103,11 +103,11 @@ class Collected:
     """The state of many machines.
 
     Attributes:
-        summary: how many hosts have which status, in a line.
-        status: the gravest of the hosts'; one without a report weighs as `unknown`.
-        hosts: names by status, the gravest status first; only those that any host has.
-        findings: the gravest first, then those of most hosts; what is ok is left out.
-        unreported: hosts whose state nobody knows, by name.
+        summary: one line with the number of hosts of each status.
+        status: the gravest status of all hosts; a host without a usable report counts as `unknown`.
+        hosts: names of hosts by status, the gravest status first; statuses that no host has are absent.
+        findings: findings that are not ok, the gravest first; of equal ones, those of most hosts first.
+        unreported: hosts without a usable report, sorted by name.
     """
 
     summary: str
@@ -127,12 +127,12 @@ def collect(session: Session, place: Path, max_age: float | None = None) -> Coll
     """Sum up the reports of many machines.
 
     Args:
-        session: where the clock comes from.
+        session: provides the clock.
         place: a directory of reports.
-        max_age: days that a report may be old; None for any age.
+        max_age: days after which a report is too old to count; None for no limit.
 
     Raises:
-        UsageError: no reports there.
+        UsageError: the directory cannot be listed, or has no reports.
     """
     reports: list[HostReport] = []
     unreported: list[Unreported] = []
@@ -159,10 +159,13 @@ def collect(session: Session, place: Path, max_age: float | None = None) -> Coll
 
 
 def read_report(document: HostDocument) -> HostReport | Unreported | None:
-    """Read what counts from one document, or return None if it covers many hosts.
+    """Read one host's report; return None if the document is about many hosts.
+
+    Returns:
+        An `Unreported` if doctor failed on that host.
 
     Raises:
-        DocumentError: it is none, is damaged, or of another schema.
+        DocumentError: the document is not a report of doctor, is damaged, or has another schema.
     """
     fields = parse_document(document, json_data)
     if fields is None:
@@ -188,7 +191,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
 
 
 def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> SharedFinding:
-    """Return a finding without its environment's path, so that hosts with other paths can share it."""
+    """Replace the environment's path in a finding, so that hosts with other paths can share the finding."""
     prefix, remedy = str(report.environment.prefix), finding.remedy
     if remedy is not None:
         command = remedy.command and _generalize(remedy.command, prefix)
@@ -219,13 +222,13 @@ def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported
 def sum_up(
     reports: Sequence[HostReport], unreported: Iterable[Unreported], *, oldest: float | None, now: float
 ) -> Collected:
-    """Count hosts by status and gather what they share.
+    """Count hosts by status, and group the findings that they share.
 
     Args:
-        reports: in any order; several of one host count together.
-        unreported: hosts whose documents say nothing of their state.
-        oldest: seconds since the epoch; older reports do not count. None counts all.
-        now: the present, likewise; it dates messages.
+        reports: reports in any order; a host with several counts once, with the gravest status.
+        unreported: hosts whose documents gave no report.
+        oldest: reports written before this time are too old, in seconds since the epoch; None for no limit.
+        now: the present, in seconds since the epoch; messages say how old a report is.
     """
     current = [report for report in reports if oldest is None or report.written >= oldest]
     hosts: dict[str, Status] = {}
@@ -263,7 +266,7 @@ def _group_findings(reports: Sequence[HostReport]) -> tuple[SharedFinding, ...]:
 
 
 def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], now: float) -> Iterator[Unreported]:
-    """List environments that could not be looked at, and hosts that have old reports only, each by its latest."""
+    """Yield environments that could not be examined, and, by their latest report, hosts that have only old reports."""
     for report in current:
         for reason in report.unobservable:
             yield Unreported(host=report.host, absence=Absence.UNOBSERVABLE, reason=reason, hint=_HINT)
@@ -277,5 +280,5 @@ def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], n
 
 
 def _compute_weight(status: Status) -> tuple[int, bool]:
-    """Rank a status by gravity; of two that weigh alike, the one that was determined comes first."""
+    """Return a sort key by gravity; of two equally grave statuses, one that was determined ranks higher."""
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}

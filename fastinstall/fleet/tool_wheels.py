@@ -1,9 +1,9 @@
-"""Put fastinstall itself and its dependencies beside a stack's wheels, for machines without a package index.
+"""Put wheels of fastinstall itself and its dependencies beside a stack's wheels, for machines without a package index.
 
-A machine unpacks the wheels that fit it, and runs `python -m fastinstall` from there; nothing is installed.
+Such a machine unpacks the wheels that fit it, and runs `python -m fastinstall` from that directory without pip.
 
-fastinstall's own wheel is made from the running code, not from its origin (PEP 610): an editable installation gives its
-checkout, any other its installed files.
+fastinstall's own wheel is built from the running code, not downloaded from its origin (PEP 610): from the checkout of
+an editable installation, otherwise from the installed files.
 """
 
 import platform
@@ -36,7 +36,7 @@ from fastinstall.wheelbuild.tool_dependencies import fetch_dependencies
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
 
 PLACE = "tool"
-"""The directory in a wheelhouse."""
+"""Name of the directory for these wheels in a wheelhouse."""
 
 _OLDEST = (3, 11)
 _CLASSIFIER = re.compile(r"^Classifier: Programming Language :: Python :: (3\.\d+)$", re.MULTILINE)
@@ -45,14 +45,14 @@ _OF_ONE_MINOR = re.compile(r"cp3(\d+)")
 
 @immutable
 class FetchedTool:
-    """What is to be put into a directory.
+    """The fetched wheels, before they are put into the wheelhouse.
 
     Attributes:
-        directory: where the wheels lie beside each other.
-        wheel: the wheel of fastinstall itself, without what it requires.
-        files: where each file lies now, by its name.
-        pythons: minor versions that it serves.
-        left_out: why a Python is not served, by its minor version.
+        directory: the directory to put the wheels into.
+        wheel: the wheel of fastinstall itself.
+        files: present path of every wheel, dependencies included, by file name.
+        pythons: minor versions of Python that the wheels support, such as "3.11".
+        left_out: for each unsupported minor version, why.
     """
 
     directory: Path
@@ -70,22 +70,22 @@ def fetch_tool(
     machines: Sequence[str] = (),
     offline: bool = False,
 ) -> FetchedTool:
-    """Fetch what `publish_tool` puts into `wheelhouse`/tool; nothing there is changed.
+    """Fetch the wheels that `publish_tool` puts into `wheelhouse`/tool, without changing that directory.
 
-    Serves every Python that fastinstall supports, those that the directory already serves, and `pythons`; on the
-    machines that the directory already serves, and `machines`.
+    They support every Python that fastinstall supports, those that the directory already supports, and `pythons`; and
+    the architectures that the directory already supports, and `machines`.
 
     Args:
-        session: where variables and the cache come from.
-        wheelhouse: the directory; it may be missing.
-        pythons: further minor versions ("3.14"), or full ones; those before 3.11 cannot run fastinstall.
-        machines: that it serves, as their kernels name them; none for this one's kind.
-        offline: use no index; everything must then be in the cache.
+        session: provides variables and the cache.
+        wheelhouse: the wheelhouse; it may be missing.
+        pythons: further versions of Python, minor ("3.14") or full; those before 3.11 are ignored.
+        machines: further architectures, as the kernel names them; empty for this machine's.
+        offline: use no index; every wheel must then be in the cache.
 
     Raises:
-        FailedError: something cannot be fetched or built.
-        DocumentError: the SHA256SUMS there cannot be read.
-        RefusedError: the directory is a link.
+        FailedError: fastinstall's wheel cannot be built, or fetching dependencies failed for every Python.
+        DocumentError: SHA256SUMS in the directory cannot be read.
+        RefusedError: the directory is a symbolic link.
     """
     refuse_links(wheelhouse, (PLACE,))
     directory = wheelhouse / PLACE
@@ -119,14 +119,14 @@ def fetch_tool(
 
 @contextmanager
 def publish_tool(session: Session, tool: FetchedTool) -> Iterator[ToolWheels]:
-    """Put fastinstall and its dependencies into their directory with their sums, for good if the block succeeds.
+    """Put fetched wheels and their SHA256SUMS into their directory; undo that if the block raises.
 
-    Intact files stay; files of an earlier run that are no longer needed are removed; other files are left alone.
+    Intact files are kept. Files of an earlier run that are no longer needed are removed. Other files are not touched.
 
     Raises:
-        FailedError: something cannot be written; then nothing there has changed.
-        EnvironmentDamagedError: it was written in part.
-        DocumentError: the SHA256SUMS there cannot be read.
+        FailedError: a file cannot be written; the directory is unchanged.
+        EnvironmentDamagedError: the directory was changed in part, and cannot be restored.
+        DocumentError: SHA256SUMS in the directory cannot be read.
     """
     directory, there = tool.directory, read_sums(tool.directory / SUMS)
     sums = {name: files.sha256(path) for name, path in sorted(tool.files.items())}
@@ -161,16 +161,16 @@ def _remove_needless(session: Session, path: Path) -> None:
 
 
 def _list_machines(served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
-    """List the machines that the files which are served are for, and more, each once."""
+    """Return the architectures that the files in `served` are for, followed by `more`, each once."""
     known = [each.machine for each in ARCHITECTURES if any(f"_{each.wheel_platform}." in name for name in served)]
     return tuple(dict.fromkeys((*known, *more)))
 
 
 def _list_minors(wheel: Path, served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
-    """List the minor versions that can run fastinstall, each once, lowest first.
+    """Return the minor versions of Python to support, each once, lowest first, from 3.11 on.
 
-    They are those that its wheel names, the one that runs this, those that wheels of one minor version are for among
-    the files that are served, and more.
+    These are the versions in the classifiers of the wheel, the version of the running Python, the versions of
+    version-specific wheels among the file names in `served`, and `more`.
     """
     named = _CLASSIFIER.findall(read_sound_metadata(wheel))
     parsed = [known for name in served if name.endswith(".whl") and (known := parse_filename(name)) is not None]
@@ -189,19 +189,19 @@ _OF_A_CHECKOUT = (
     *("pyproject.toml", "README.md", "LICENSE"),
 )
 _OF_AN_INSTALLATION = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "RECORD.jws", "RECORD.p7s")
-"""Of `.dist-info`: what an installer has put there; RECORD is written anew."""
+"""Files that an installer adds to `.dist-info`; of these, RECORD is also in a wheel, and is written anew."""
 
 
 def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool = False) -> Path:
-    """Return the wheel of the fastinstall that runs, in our cache; the same files give the same bytes.
+    """Return the path, in the cache, of a wheel of the running fastinstall; the same files give the same bytes.
 
     Args:
-        cache: root of our cache, where the wheel is kept.
-        variables: the environment; pip's settings in it say where the build backend comes from.
-        offline: use no index; a checkout's wheel must then be in the cache.
+        cache: root of fastinstall's cache.
+        variables: environment variables; pip's settings among them say where to get the build backend.
+        offline: use no index; the wheel of a checkout must then be in the cache.
 
     Raises:
-        FailedError: it cannot be built, or its installed files are not what was installed.
+        FailedError: the wheel cannot be built, or the installed files were changed since their installation.
     """
     checkout = find_checkout()
     contents = _list_checkout_contents(checkout) if checkout is not None else _list_installed_contents()
@@ -221,13 +221,13 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
 
 
 def find_checkout() -> Path | None:
-    """Return the checkout that contains this module, or None if it was installed."""
+    """Return the directory of the checkout that contains this module, or None if the module was installed."""
     above = _PACKAGE.parent
     return above if not (_PACKAGE / "_data").is_dir() and (above / "pyproject.toml").is_file() else None
 
 
 def _list_checkout_contents(checkout: Path) -> dict[str, Path]:
-    """List what goes into the wheel, by names relative to the checkout."""
+    """Return the files of a checkout that its wheel is built from, by path relative to the checkout."""
     found = [path for name in _OF_A_CHECKOUT for path in (checkout / name, *(checkout / name).rglob("*"))]
     shown = sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(checkout).as_posix(): path for path in shown}
@@ -248,10 +248,10 @@ def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, off
 
 
 def _list_installed_contents() -> dict[str, Path]:
-    """List the installed files by their names in a wheel, as RECORD lists them.
+    """Return the installed files that belong in the wheel, by their names in it.
 
     Raises:
-        FailedError: there is no RECORD, or a file is not as it was installed.
+        FailedError: RECORD is missing, or a file was changed since its installation.
     """
     site = _PACKAGE.parent
     metadata = next(site.glob("fastinstall-*.dist-info"), None)
@@ -266,7 +266,7 @@ def _list_installed_contents() -> dict[str, Path]:
 
 
 def _is_of_wheel(path: PurePosixPath) -> bool:
-    """Tell whether a file came out of the wheel: not a script made of it, nor a note of the installer."""
+    """Return whether an installed file came from the wheel: it is no generated script and no installer's note."""
     is_note = path.parent.name.endswith(".dist-info") and path.name in _OF_AN_INSTALLATION
     return ".." not in path.parts and not path.is_absolute() and not is_note
 

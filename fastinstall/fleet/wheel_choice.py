@@ -1,12 +1,12 @@
-"""Choose the few wheels that serve many machines, and which machine takes which. Pure.
+"""Choose few wheels that serve many machines, and the wheel that each machine takes. Pure.
 
-One wheel carries several CPU levels if the loader chooses among them (glibc 2.33). An older loader takes the baseline
-of such a wheel, which is correct but slower. So hosts with an older loader get a wheel for their level alone, in a
-separate directory. Every host of that Python can run what lies at the top of a wheelhouse, because pip and uv choose by
-file name and ignore the CPU.
+One wheel can carry several CPU levels if the loader chooses among them (glibc 2.33 and later). An older loader takes
+the baseline of such a wheel, which is correct but slower. Hosts with an older loader therefore get a wheel for their
+level alone, in a separate directory. Every host can run the wheel for its Python at the top of the wheelhouse, because
+pip and uv choose by file name and ignore the CPU.
 
 A finished wheel runs on the hosts that its platform tags allow. Source: PEP 600, "manylinux_X_Y": the wheel runs with
-glibc X.Y and every later one.
+glibc X.Y and every later version.
 """
 
 import re
@@ -39,14 +39,14 @@ _STOCK = "keep stock Pillow there: python -m pip install pillow"
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_\w+")
 
 Names = Mapping[MachineClass, list[str]]
-"""The hosts of each machine, by their names."""
+"""Names of the hosts of each class of machines."""
 
 Verdict = tuple[Cause, str, str]
-"""Why, in a word and in a sentence, and what to do about it."""
+"""Why a host is excluded: the cause, a sentence, and a hint."""
 
 
 _Share = tuple[list[MachineClass], tuple[str, ...], str, str]
-"""What one wheel serves of the machines with one Python: they, its levels, its directory, and why these levels."""
+"""One wheel: the machines that take it, its levels, its directory in the wheelhouse, and why it has these levels."""
 
 
 def plan_fleet(
@@ -58,15 +58,16 @@ def plan_fleet(
     now: float,
     max_age: float | None = None,
 ) -> Fleet:
-    """Decide what is built for whom.
+    """Plan which wheels to build, and which host takes which of them.
 
     Args:
-        hosts: by their documents, in any order.
-        unread: hosts whose documents could not be read.
-        recipe: the recipe that is built for all hosts.
-        request: named levels hold for all hosts of their architecture; else each gets the best that it has.
+        hosts: the hosts whose facts files were read, in any order.
+        unread: hosts whose facts files could not be read.
+        recipe: the recipe to build for all hosts.
+        request: what to build. Levels that it names apply to all hosts of their architecture; otherwise each host gets
+            the best level of its CPU.
         now: the present, in seconds since the epoch.
-        max_age: days that a document may be old; None for any age.
+        max_age: days after which a facts file is too old, and its host excluded; None for no limit.
     """
     names, refused = _sort_out_hosts(hosts, recipe, request, now, max_age)
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}
@@ -97,11 +98,11 @@ def name_artefact(abi: str, levels: Iterable[str]) -> str:
 
 
 def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
-    """Return the fleet without the hosts whose C library is older than what their wheel needs.
+    """Return the fleet with those hosts excluded whose glibc is older than their wheel needs.
 
     Args:
         fleet: a fleet whose wheels are built.
-        needed: the glibc that each artefact's wheel needs, by the artefact's `id`; empty if nothing is known.
+        needed: the oldest glibc that each wheel runs with, by the artefact's `id`; empty text if unknown.
     """
     out: list[ExcludedHost] = []
     groups: list[HostGroup] = []
@@ -122,7 +123,7 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
 
 
 def find_oldest_glibc(platforms: Iterable[str]) -> str:
-    """Find the oldest glibc that a wheel with these platform tags runs with; empty if they promise nothing.
+    """Return the oldest glibc that a wheel with these platform tags runs with; empty if no tag says so.
 
     >>> find_oldest_glibc(["manylinux_2_28_x86_64", "manylinux_2_17_x86_64"])
     '2.17'
@@ -141,7 +142,7 @@ def format_quantity(number: int, what: str) -> str:
 
 
 def _leave_out(fleet: Fleet, more: Iterable[ExcludedHost]) -> Fleet:
-    """Return the fleet with more hosts left out, summed up anew: how few wheels serve how many hosts."""
+    """Return the fleet with more excluded hosts and a new summary."""
     left_out = tuple(sorted((*fleet.left_out, *more), key=lambda each: (each.host, each.reason)))
     served = format_quantity(sum(len(artefact.hosts) for artefact in fleet.artefacts), "host")
     wheels = f"{format_quantity(len(fleet.artefacts), 'wheel')} {'serves' if len(fleet.artefacts) == 1 else 'serve'}"
@@ -152,7 +153,7 @@ def _leave_out(fleet: Fleet, more: Iterable[ExcludedHost]) -> Fleet:
 def _sort_out_hosts(
     hosts: Iterable[FleetHost], recipe: Recipe, request: Request, now: float, max_age: float | None
 ) -> tuple[dict[MachineClass, list[str]], list[ExcludedHost]]:
-    """Sort the hosts that something is built for, by machine, and the others."""
+    """Return the names of hosts to build for, grouped by machine, and the excluded hosts."""
     by_name: dict[str, list[FleetHost]] = {}
     for host in hosts:
         by_name.setdefault(host.name, []).append(host)
@@ -171,7 +172,7 @@ def _sort_out_hosts(
 
 
 def _judge_documents(host: FleetHost, others: list[FleetHost], now: float, max_age: float | None) -> Verdict | None:
-    """Explain why a host is left out whatever its machine could take: by its document, or others that bear its name."""
+    """Return why a host is excluded regardless of its machine: for its facts file, or others of the same name."""
     if others:
         files = sorted(each.file for each in (host, *others))
         hint = f"keep the one for {host.name}, or give each host its own name"
@@ -187,7 +188,7 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], now: float, max_a
 
 
 def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
-    """Explain why nothing is built for a machine; its architecture comes first: a level says nothing on another."""
+    """Return why no wheel is built for a machine; the architecture is checked first, as levels depend on it."""
     known = (machine.cpu.architecture, machine.architecture)
     architecture = next((each for each in known if not recipe.serves(each)), None)
     if architecture is not None:
@@ -224,7 +225,7 @@ def _judge_cpu(cpu: Cpu, recipe: Recipe, request: Request) -> Verdict | None:
 
 
 def _list_asked_levels(recipe: Recipe, request: Request, architecture: str) -> tuple[Level, ...]:
-    """Return the requested levels of an architecture, the baseline first; none if none is requested for it."""
+    """Return the requested levels of an architecture, the baseline first; empty if no level is requested for it."""
     asked = sort_recipe_levels(recipe, list_requested_levels(request))
     return tuple(level for level in asked if level.architecture == architecture)
 
@@ -235,7 +236,7 @@ def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
 
 
 def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[_Share]:
-    """Yield the wheels that serve machines with one Python at their best, as few as possible, the common one first."""
+    """Yield few wheels that give each of several machines with one Python its best level; the common wheel is first."""
     asked = tuple(level.name for level in _list_asked_levels(recipe, request, machines[0].architecture))
     if asked:
         yield machines, asked, ".", f"{listing(asked)}, as requested"
@@ -265,12 +266,12 @@ def _sort_levels(recipe: Recipe, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _has_choosing_loader(machine: MachineClass, request: Request) -> bool:
-    """Tell whether the loader there takes the best of several levels in one wheel."""
+    """Return whether the machine's loader can choose among several levels in one wheel."""
     return request.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
 
 
 def _choose_loaded_level(machine: MachineClass, levels: tuple[str, ...], recipe: Recipe, request: Request) -> str:
-    """Choose which of a wheel's levels a machine runs."""
+    """Return the level of a wheel that a machine runs."""
     if len(levels) == 1 or not _has_choosing_loader(machine, request):
         return levels[0]
     ordered = sort_recipe_levels(recipe, levels)
@@ -323,12 +324,12 @@ def _sort_names(machines: Iterable[MachineClass], names: Names) -> tuple[str, ..
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, for comparing: (2, 36) of "2.36"; empty if it has none."""
+    """Return the numbers in a version for comparison: (2, 36) for "2.36"; empty if it has none."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def _make_notes(systems: int, groups: Iterable[HostGroup], artefacts: Iterable[FleetArtefact]) -> Iterator[str]:
-    """Yield notes on refused hosts, on CPUs that run a lower level, and on separate directories of the wheelhouse."""
+    """Yield notes on hosts with a system Python, hosts that run a lower level, and separate directories of wheels."""
     if systems:
         yield (
             f"{format_quantity(systems, 'host')} {'uses' if systems == 1 else 'use'} the system's own Python, which "

@@ -33,10 +33,10 @@ _MADE = ".dist-info/fastinstall.json"
 def find_existing_wheel(
     directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request
 ) -> FleetArtefact | None:
-    """Find the newest wheel in a directory that matches an artefact, or return None if none does.
+    """Return the artefact with the newest matching wheel of a directory, or None if no wheel matches.
 
-    A wheel matches if its digest is in SHA256SUMS, and if its metadata names this recipe and the requested linking.
-    Only --upgrade looks for a later version.
+    A wheel matches if its name fits the artefact and the request, its digest is the one in SHA256SUMS, and its metadata
+    names the requested recipe and linking. With --upgrade or --require no wheel matches, so that one is built.
 
     Raises:
         DocumentError: SHA256SUMS cannot be read.
@@ -52,7 +52,7 @@ def find_existing_wheel(
 
 
 def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: Request) -> str:
-    """Return the version of a wheel for this Python, with these levels, as requested; empty for other wheels."""
+    """Return a wheel's version if its file name fits the artefact and the request; empty otherwise."""
     known = parse_filename(name) if name.endswith(".whl") else None
     if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
         return ""
@@ -63,7 +63,7 @@ def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: R
 
 
 def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
-    """Tell whether a wheel is as it was listed, and made as is requested."""
+    """Return whether a wheel has the listed digest, and was built with the requested recipe and linking."""
     try:
         if files.sha256(wheel) != sha256.lower():
             return False
@@ -76,20 +76,20 @@ def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
 
 
 def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emulation = NO_EMULATION) -> Fleet:
-    """Build the wheels that the hosts need, and record which host takes which.
+    """Build the wheels that the hosts need, and record in `FLEET_FILE` which host takes which wheel.
 
-    Does not rebuild what the wheelhouse already has. If a wheel cannot be built, its artefact says so, and the others
-    are still built.
+    Wheels that the wheelhouse already has are not rebuilt. If a wheel cannot be built, its artefact in the result says
+    why, and the others are still built.
 
     Args:
-        session: where variables, caches and directories come from.
-        fleet: what `plan_hosts` has returned.
-        wheelhouse: the directory, made where it is missing.
-        emulation: how wheels for hosts of another architecture are proven.
+        session: provides variables, the cache and directories.
+        fleet: the plan that `plan_hosts` returned.
+        wheelhouse: the directory; created if missing.
+        emulation: how to prove wheels for another architecture.
 
     Raises:
         FailedError: the wheelhouse cannot be written.
-        RefusedError: another run works on it.
+        RefusedError: another run is using the wheelhouse.
     """
     if not fleet.artefacts:
         return fleet
@@ -105,17 +105,17 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emu
 
 
 def build_set(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emulation = NO_EMULATION) -> Fleet:
-    """Build the wheels of a set that are not there yet. If one cannot be built, the others still are.
+    """Build the wheels of a set that the wheelhouse lacks; if one cannot be built, the others still are.
 
     Args:
-        session: where variables, caches and directories come from.
-        fleet: what `plan_set` has returned.
-        wheelhouse: the directory, made where it is missing; further wheels in it stay.
-        emulation: how wheels for another architecture are proven.
+        session: provides variables, the cache and directories.
+        fleet: the plan that `plan_set` returned.
+        wheelhouse: the directory; created if missing. Other wheels in it are kept.
+        emulation: how to prove wheels for another architecture.
 
     Raises:
         FailedError: the directory cannot be written, or a wheel in it is damaged.
-        DocumentError: its SHA256SUMS cannot be read.
+        DocumentError: SHA256SUMS in the directory cannot be read.
     """
     require_wheelhouse(wheelhouse)
     artefacts = tuple(_make_artefacts(session, fleet, wheelhouse, emulation))
@@ -125,7 +125,7 @@ def build_set(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emula
 
 
 def _make_artefacts(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emulation) -> Iterator[FleetArtefact]:
-    """Build the wheels that are not there yet; yield each artefact with its wheel, or with why there is none.
+    """Build the wheels that the wheelhouse lacks; yield each artefact with its wheel, or with its problem.
 
     Raises:
         DocumentError: SHA256SUMS cannot be read.
@@ -151,7 +151,7 @@ def _make_artefacts(session: Session, fleet: Fleet, wheelhouse: Path, emulation:
 def _build_artefact(
     session: Session, artefact: FleetArtefact, request: Request, directory: Path, emulation: Emulation
 ) -> FleetArtefact:
-    """Return the artefact with its wheel, or with what kept it from being built."""
+    """Build a wheel; return the artefact with the wheel, or with the problem that prevented the build."""
     builder = Path(artefact.builder) if artefact.builder is not None else None
     target = NamedTarget(python=builder, machine=artefact.architecture)
     try:
@@ -164,7 +164,7 @@ def _build_artefact(
 
 
 def _add_wheel(artefact: FleetArtefact, name: str, sha256: str) -> FleetArtefact:
-    """Add the wheel that is there, without what made it, so that a machine without that Python writes the same."""
+    """Add a wheel and drop the builder, so that `FLEET_FILE` is the same on machines without that Python."""
     path = str(Path(artefact.directory, name))
     return replace(artefact, wheel=path, sha256=sha256, builder=None, problem="", hint="")
 
@@ -176,7 +176,7 @@ def _find_needed_glibc(wheel: str) -> str:
 
 @contextmanager
 def _lock_wheelhouse(wheelhouse: Path) -> Iterator[None]:
-    """Hold the lock of a wheelhouse, which has one writer at a time."""
+    """Hold the lock of a wheelhouse, so that one run at a time writes to it."""
     try:
         wheelhouse.mkdir(parents=True, exist_ok=True)
     except OSError as error:

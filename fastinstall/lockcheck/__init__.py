@@ -1,1 +1,1 @@
-"""Requirement and lock files: would an installation from them bring stock Pillow back?"""
+"""Check requirement and lock files: would installing from them bring stock Pillow back?"""

@@ -1,7 +1,7 @@
-"""Judge requirement and lock files: would an installation from them bring stock Pillow back? Changes nothing.
+"""Check requirement and lock files on disk: would installing from them bring stock Pillow back? Changes nothing.
 
-It reads the named files, what they include, and the directories that they search for wheels, and heeds the comment by
-which a file accepts stock Pillow. No environment is looked at, and no network used.
+The check reads the named files, the files that they include, and the local directories that they search for wheels.
+Entries with the comment "fastinstall: stock" are accepted. It uses no environment and no network.
 """
 
 import codecs
@@ -21,18 +21,18 @@ from fastinstall.model.finding import Status
 
 
 def check_locks(files: Sequence[Path], *, machine: str = "") -> verdict.LockReport:
-    """Judge files.
+    """Check files.
 
     Args:
-        files: each of a kind that its name tells (below).
-        machine: that something is installed on, as its kernel names it; empty for this one.
+        files: the files; their names determine their formats (see `lock_kind_of`).
+        machine: the architecture to install on, as the kernel names it; empty for this machine's.
 
     Returns:
-        Findings of the files and of those that they include, each once.
+        The findings in the files and in those that they include, each once.
 
     Raises:
-        UsageError: a file of none of these kinds, or one that cannot be read.
-        DocumentError: a malformed one; the place is named.
+        UsageError: a file has an unsupported name, or cannot be read.
+        DocumentError: a file is malformed; the error has the place.
     """
     named = []
     found: dict[tuple[str, int, str], verdict.LockFinding] = {}
@@ -66,7 +66,7 @@ def _check_file(kind: LockKind, file: Path, text: str, machine: str) -> Iterator
 
 
 def _read_tree(kind: LockKind, file: Path, text: str) -> Iterator[tuple[Path, str, RequirementsFile]]:
-    """Read a file and, in its order, those that it includes, each once, with its text and what it says."""
+    """Yield a file and all files that it includes, each once, as path, text and content."""
     pending, seen = [(kind, file, text)], {file.absolute()}
     while pending:
         its_kind, its_file, its_text = pending.pop(0)
@@ -88,7 +88,7 @@ def _read_text(file: Path) -> str:
         content = foreign.read_bytes(file)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", hint="pass files that exist") from None
-    # PowerShell writes UTF-16 with a byte order mark, which pip reads, too.
+    # PowerShell writes UTF-16 with a byte order mark; pip can read it.
     encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
         return content.decode(encoding)
@@ -97,7 +97,7 @@ def _read_text(file: Path) -> str:
 
 
 def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[verdict.OurWheel]:
-    """List wheels of ours in local directories; as with pip, a path is tried first beside the file that names it."""
+    """Yield fastinstall's wheels in local directories; like pip, first try a path relative to the file naming it."""
     from fastinstall.core.files import sha256  # noqa: PLC0415 (only where a file names directories)
 
     for file, link in links:
@@ -115,7 +115,7 @@ _COMMENT = re.compile(r"(?P<before>.*?)(?:^|\s)#\s*fastinstall:\s*stock\b")
 
 
 def _list_unaccepted(entries: Iterable[verdict.LockEntry], text: str) -> Iterator[verdict.LockEntry]:
-    """List the entries that no comment accepts, on one of their lines or alone on the line before."""
+    """Yield the entries that no comment accepts, on one of the entry's lines or alone on the line before."""
     comments = {
         number: each for number, line in enumerate(text.splitlines(), start=1) if (each := _COMMENT.match(line))
     }

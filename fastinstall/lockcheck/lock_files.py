@@ -1,8 +1,7 @@
-"""Read a lock or environment file of any kind, and those kinds that are TOML. Pure.
+"""Read a requirement, lock or environment file of any format; the parser of TOML locks is here. Pure.
 
-uv.lock, poetry.lock, pdm.lock and pylock.toml are tables of packages with name and version. A wheel's path tells more
-than the version: pdm writes only the public part of it. Sources: PEP 751 (pylock.toml), and files that the tools have
-written.
+uv.lock, poetry.lock, pdm.lock and pylock.toml list packages with name and version. The path of a wheel is read too, as
+pdm omits the local label in the version. Sources: PEP 751 (pylock.toml), and files that the tools wrote.
 """
 
 import re
@@ -21,10 +20,10 @@ from fastinstall.model.recipe import PROVIDERS
 
 
 def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
-    """Read a file of a kind; what it includes is for the caller to read.
+    """Parse a file of a known format; files that it includes are listed, not read.
 
     Raises:
-        DocumentError: it is malformed; the place is named.
+        DocumentError: the file is malformed; the error has the place.
     """
     if kind is LockKind.REQUIREMENTS:
         return read_requirements(text, file)
@@ -39,15 +38,15 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
 
 
 def _read_tables(text: str, file: PurePath, key: str) -> Iterator[LockEntry]:
-    """Read a lock of one of the four kinds that are TOML.
+    """Yield the entries of a lock in TOML that provide PIL.
 
     Args:
-        text: the TOML of the whole file.
-        file: its path, for messages and relative sources.
+        text: content of the file.
+        file: its path, for messages.
         key: the key of the list of packages.
 
     Raises:
-        DocumentError: no TOML, or no packages are listed as this format has them.
+        DocumentError: the text is not TOML, or its list of packages is malformed.
     """
     packages = _parse_packages(text, key, file)
     head = re.compile(rf"\[\[\s*{key}\s*\]\]\s*(#.*)?")
@@ -85,7 +84,7 @@ def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]
 
 
 def _find_version_line(lines: list[str], first: int) -> int:
-    """Find the line of a package's version, or of its name where it has none."""
+    """Return the line of a package's version, or of its name if it has no version."""
     own: dict[str, int] = {}
     for number, line in enumerate(lines[first:], start=first + 1):
         if line.lstrip().startswith("["):
@@ -95,7 +94,7 @@ def _find_version_line(lines: list[str], first: int) -> int:
 
 
 def _find_source(package: dict[str, Any]) -> str:
-    """Find the path or URL that a package is taken from; empty if an index is asked."""
+    """Return the path or URL of a package; empty if it comes from an index."""
     tables = [package, *(package.get(key) for key in ("source", "archive", "vcs", "directory"))]
     told = [table for table in tables if isinstance(table, dict) and table.get("type") != "legacy"]
     places = (table.get(key) for table in told for key in ("path", "url", "git", "directory", "editable"))
@@ -103,7 +102,7 @@ def _find_source(package: dict[str, Any]) -> str:
 
 
 def _find_marker(package: dict[str, Any]) -> str:
-    """Return when it is installed: of several markers one has to hold."""
+    """Return the marker of a package; several markers are joined with "or"."""
     several = package.get("resolution-markers")
     if isinstance(several, list):
         return " or ".join(f"({each})" for each in several)

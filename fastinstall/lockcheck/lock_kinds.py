@@ -1,6 +1,6 @@
-"""The formats of files from which a tool installs, and the names by which such files are known.
+"""The supported formats of requirement, lock and environment files, and the file names of each.
 
-`FILES` is also the expression in .pre-commit-hooks.yaml, so that pre-commit passes exactly these.
+.pre-commit-hooks.yaml has the same pattern as `FILES`, so that pre-commit passes exactly these files.
 """
 
 import re
@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 
 class LockKind(StrEnum):
-    """The format of a file from which a tool installs."""
+    """The format of a requirement, lock or environment file."""
 
     REQUIREMENTS = "requirements"
     UV = "uv"
@@ -30,26 +30,26 @@ _NAMES: dict[LockKind, str] = {
     LockKind.REQUIREMENTS: r"([\w.-]*[-_.])?(requirements?|reqs?|constraints?|overrides?)([-_.][\w.-]*)?"
     r"\.(txt|in|pip|lock)|(requirements?|reqs?|constraints)/([\w.-]+/)?[\w.-]+\.(txt|in|pip)",
 }
-"""How the path ends, of each kind; those before go first. Sources: PEP 751 (pylock.toml) and each tool's manual."""
+"""Pattern of the end of the path for each format; the first match counts. Sources: PEP 751, each tool's manual."""
 
 
 FILES = rf"^(.*/)?({'|'.join(_NAMES.values())})$"
-"""Matches the path of a file that can be judged, with slashes."""
+"""Pattern of the paths of supported files, with "/" between parts."""
 
 
 KNOWN = (
     "requirements*.txt, req*.txt, constraints*.txt, these as .in, .pip and .lock, too, uv.lock, poetry.lock, pdm.lock, "
     "pylock.toml, pixi.lock, environment.yml and env.yml"
 )
-"""The names, for a person."""
+"""The supported names, for messages."""
 
 
 EXPORT = "export another format to one of them, such as: pipenv requirements > requirements.txt"
-"""What to do with a lock that is none of those."""
+"""Advice in messages about other lock files."""
 
 
 def lock_kind_of(path: PurePath) -> LockKind | None:
-    """Return the format of a file by its name, and for requirements by its directory; None if it cannot be judged.
+    """Return the format of a file by its name or, for requirements, its directory; None if it is not supported.
 
     >>> lock_kind_of(PurePath("app/requirements-dev.txt")), lock_kind_of(PurePath("app/notes.txt"))
     (<LockKind.REQUIREMENTS: 'requirements'>, None)

@@ -1,6 +1,6 @@
-"""Names, versions and builds as lock files spell them, and whether they are those of a build of fastinstall.
+"""Parse names, versions and build strings in lock files, and recognise those of fastinstall's builds.
 
-Sources: the wheel's file name convention, local version labels (PEP 440), conda's `NAME-VERSION-BUILD.conda`.
+Sources: file names of wheels (PEP 427), local version labels (PEP 440), and conda's `NAME-VERSION-BUILD.conda`.
 """
 
 import re
@@ -15,7 +15,7 @@ _ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
 
 
 def bears_our_label(version: str) -> bool:
-    """Tell whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3".
+    """Return whether a version has the local label of a fastinstall build, as in "13.0.0+simd.v2.v3".
 
     >>> bears_our_label("13.0.0+simd.v2.v3"), bears_our_label("13.0.0+cu126")
     (True, False)
@@ -24,7 +24,7 @@ def bears_our_label(version: str) -> bool:
 
 
 def is_our_build(build: str) -> bool:
-    """Tell whether a build string of conda's, or a pattern, is one of fastinstall: "simd_v2v3_py311_0", "simd_*".
+    """Return whether a conda build string or pattern names fastinstall builds: "simd_v2v3_py311_0", "simd_*".
 
     >>> is_our_build("simd_v2v3_py311_0"), is_our_build("py311h1b0a_0")
     (True, False)
@@ -33,7 +33,7 @@ def is_our_build(build: str) -> bool:
 
 
 def is_same_release(one: str, other: str) -> bool:
-    """Tell whether versions differ in a local label at most, in any spelling of PEP 440.
+    """Return whether two versions are equal apart from local labels and spelling (PEP 440).
 
     >>> is_same_release("13.0", "13.0.0+simd.v3"), is_same_release("13.0.0-rc.1", "13.0.0")
     (True, False)
@@ -46,7 +46,7 @@ def is_same_release(one: str, other: str) -> bool:
 
 
 def file_name(source: str) -> str:
-    """Return the last part of a path or URL, without query and fragment.
+    """Return the last part of a path or URL, without query and fragment, and with "%2B" decoded.
 
     >>> file_name("https://host/a/pillow-13.0.0%2Bsimd.v3-py3-none-any.whl#sha256=0a")
     'pillow-13.0.0+simd.v3-py3-none-any.whl'
@@ -56,7 +56,7 @@ def file_name(source: str) -> str:
 
 
 def archive(source: str) -> tuple[str, str]:
-    """Name and version of the wheel or sdist at a path or URL; empty if it is neither.
+    """Return name and version of the wheel or sdist at a path or URL; both empty if it is neither.
 
     >>> archive("wheels/pillow-13.0.0-cp311-cp311-linux_x86_64.whl")
     ('pillow', '13.0.0')
@@ -74,7 +74,7 @@ def archive(source: str) -> tuple[str, str]:
 
 
 def conda_archive(source: str) -> tuple[str, str, str]:
-    """Name, version and build string of the conda package at a path or URL; empty if it is none.
+    """Return name, version and build string of the conda package at a path or URL; all empty if it is not one.
 
     >>> conda_archive("linux-64/pillow-13.0.0-simd_v3_py311_0.conda")
     ('pillow', '13.0.0', 'simd_v3_py311_0')

@@ -1,7 +1,7 @@
-"""Reads pip's requirement and constraint files, as far as PIL is concerned. Pure.
+"""Read the entries for PIL in pip's requirement and constraint files. Pure.
 
-Continued lines and comments are taken as pip's parser takes them, and lines of `conda list --export`, which people keep
-under the same name, as conda does. What can be installed is not decided here, and variables are not expanded.
+Continued lines and comments are parsed as by pip. Lines of `conda list --export`, whose output is often kept in a
+requirements.txt, are parsed as by conda. Variables are not expanded, and entries are not judged here.
 Source: pip's documentation, "Requirements File Format".
 """
 
@@ -35,13 +35,13 @@ _EDITABLE = ("-e", "--editable")
 
 @immutable
 class RequirementsFile:
-    """What a file says.
+    """The parsed content of a requirement, lock or environment file.
 
     Attributes:
-        entries: that name what provides PIL.
-        includes: further files of the same format: line, and path relative to the file's directory.
-        links: where wheels are looked for besides an index, as it is written.
-        findings: lines that are neither a requirement nor an option, and includes that cannot be looked at from here.
+        entries: entries for distributions or conda packages that provide PIL.
+        includes: included requirements files: number of the line, and path relative to the file's directory.
+        links: directories and URLs of --find-links, as written.
+        findings: lines that pip rejects, and includes that cannot be checked on this machine.
     """
 
     entries: tuple[LockEntry, ...] = ()
@@ -52,7 +52,7 @@ class RequirementsFile:
 
 @immutable
 class _Line:
-    """What pip takes for one line: from the first physical one to the last, without comments."""
+    """A logical line: physical lines from `first` to `last`, joined as by pip, without comments."""
 
     text: str
     first: int
@@ -62,7 +62,7 @@ class _Line:
 
 
 def read_requirements(text: str, file: PurePath) -> RequirementsFile:
-    """Read a file's content."""
+    """Parse the content of a requirements file; `file` is its path, for findings."""
     lines = [line for line in _join_lines(text) if line.text]
     options = [(line, *_parse_option(line)) for line in lines if line.text.startswith("-")]
     includes = [(line.first, value) for line, flag, value in options if flag in _INCLUDES]
@@ -82,7 +82,7 @@ def read_requirements(text: str, file: PurePath) -> RequirementsFile:
 
 
 def is_afar(place: str) -> bool:
-    """Tell whether a place is a URL or has a variable, so that it is no path on this machine."""
+    """Return whether a path is a URL or contains a variable, so that it cannot be read on this machine."""
     return "://" in place or "${" in place
 
 
@@ -109,7 +109,7 @@ def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
 
 
 def _join_lines(text: str) -> Iterator[_Line]:
-    """Yield lines as pip joins them, without comments."""
+    """Yield logical lines, joined as by pip, without comments."""
     parts: list[str] = []
     first = 1
     for number, physical in enumerate(text.splitlines(), start=1):
@@ -131,7 +131,7 @@ def _parse_option(line: _Line) -> tuple[str, str]:
 
 
 def _parse_subject(line: _Line) -> _Line | None:
-    """Parse what a line asks for, apart from its options; None of one that is an option itself."""
+    """Return a line with its requirement alone as text, without options; None if the line is an option."""
     text = line.text
     if text.startswith("-"):
         flag, text = _parse_option(line)
@@ -143,14 +143,14 @@ def _parse_subject(line: _Line) -> _Line | None:
 
 
 class _RefusedLineError(Exception):
-    """What pip's own parser finds wrong with a requirement."""
+    """pip rejects a requirement; the message says why."""
 
 
 def _read_subject(line: _Line) -> Iterator[LockEntry]:
-    """Yield what a requirement says, where it has to do with PIL.
+    """Yield an entry for a requirement if it is for a distribution that provides PIL.
 
     Raises:
-        _RefusedLineError: pip could not read it. What a variable holds is left to pip.
+        _RefusedLineError: pip rejects the requirement. One with a variable is never rejected here.
     """
     exported = _EXPORTED.fullmatch(line.text)
     version = source = build = ""
@@ -159,7 +159,7 @@ def _read_subject(line: _Line) -> Iterator[LockEntry]:
         egg = _EGG.search(line.text)
         name = egg[1] if egg is not None else archive(source)[0] or _name_repository(source)
         says = file_name(source) or source
-    elif exported is not None:  # a line of conda's; what it says to be pip's is a requirement all the same
+    elif exported is not None:  # a line of `conda list --export`; pip's packages have the build pypi_0
         name, version, says = exported["name"], exported["version"], line.text
         build = exported["build"] if exported["build"] != _OF_PIP else ""
     else:
@@ -185,7 +185,7 @@ def _is_place(line: _Line) -> bool:
 
 
 def _parse_requirement(line: _Line) -> tuple[str, str, str]:
-    """Return the name, the one version that is allowed, and the URL; the latter are empty where there is none."""
+    """Return name, exact version and URL of a requirement; version and URL are empty if it has none."""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
 
     written = f"{line.text} ; {line.marker}" if line.marker else line.text
@@ -202,5 +202,5 @@ def _parse_requirement(line: _Line) -> tuple[str, str, str]:
 
 
 def _name_repository(place: str) -> str:
-    """Name a checkout by the last part of its address: nothing else tells its name."""
+    """Return the likely name of a distribution in a git repository: the last part of its URL; empty for other URLs."""
     return file_name(place).partition("@")[0].removesuffix(".git") if "git" in place else ""

@@ -1,8 +1,8 @@
 """Judge whether installing from a requirements or lock file would bring stock Pillow back. Pure.
 
-A range that a build of fastinstall can satisfy is no finding: tools keep what is in place as long as it fits. One exact
-version is a finding, because a build of ours has a label behind it, and an index has none with that label. Only entries
-for Linux on the architecture of the machine that asks count: what other machines install is judged there.
+A version range that a build of fastinstall satisfies is accepted, because tools keep an installed version that fits. An
+exact version without a label is a finding: fastinstall's builds have a label in their version, so only stock Pillow
+matches. Entries for systems other than Linux, or other architectures than the given machine's, are ignored.
 """
 
 from collections.abc import Iterable
@@ -17,21 +17,22 @@ from fastinstall.model.finding import Remedy, Status
 
 @immutable
 class LockEntry:
-    """One place of a file that names what provides PIL.
+    """An entry of a file for a distribution or conda package that provides PIL.
 
     Attributes:
-        name: the distribution or conda package, normalised ("pillow", "pillow-simd", "pil").
-        excerpt: the place, shortened to what matters ("pillow==13.0.0").
-        line: where that stands, from 1.
-        first: the line where the entry begins; a comment there, or on the line before, speaks of it. 0: on `line`.
-        last: the line where it ends. 0: likewise.
-        version: the one version that it allows; empty if it allows several.
-        source: file, path or URL that it is taken from; empty if an index is asked.
-        build: conda's build string, or a pattern of it; empty if it names none.
-        is_conda: a conda package, and no distribution of Python's.
-        hashes: "sha256:..." of the files that it allows; empty if it allows all.
-        marker: when it is installed at all (PEP 508); empty for always.
-        machine: the only one that it is for, as the kernel names it; empty for any.
+        name: name of the distribution or conda package, normalised ("pillow", "pillow-simd", "pil").
+        excerpt: the entry, shortened for messages ("pillow==13.0.0").
+        line: number of the line that `excerpt` is from, from 1.
+        first: the entry's first line; 0 if that is `line`. A comment can accept the entry from here, or from the line
+            before.
+        last: the entry's last line; 0 if that is `line`.
+        version: the only version that it allows; empty if it allows several.
+        source: path or URL of the file to install; empty to install from an index.
+        build: conda's build string, or a pattern for it; empty if the entry names none.
+        is_conda: whether it is a conda package rather than a Python distribution.
+        hashes: allowed digests of files, "sha256:..."; empty if any file is allowed.
+        marker: environment marker (PEP 508); empty if the entry always applies.
+        machine: the only architecture that it is for, as the kernel names it; empty for any.
     """
 
     name: str
@@ -50,13 +51,13 @@ class LockEntry:
 
 @immutable
 class LockFinding:
-    """What an installation from a file would do to the stack.
+    """A problem of installing from a file, caused by one of its lines.
 
     Attributes:
-        file: as it was named, or included.
-        line: number of the line, counted from 1.
-        excerpt: what stands there, shortened.
-        status: `error` where stock Pillow would come, `hint` where that is not certain.
+        file: path of the file, as the user or the including file gives it.
+        line: number of the line, from 1.
+        excerpt: the entry, shortened.
+        status: `error` if stock Pillow would be installed or the installation would fail, `hint` if that is uncertain.
         message: what an installation would do, in one sentence.
         remedy: what to change, with a command if there is one.
     """
@@ -71,11 +72,11 @@ class LockFinding:
 
 @immutable
 class LockedFile:
-    """A file that was judged.
+    """A file that was checked.
 
     Attributes:
-        file: as it was named.
-        kind: its format, by which it was read.
+        file: its path, as the user gave it.
+        kind: its format.
     """
 
     file: PurePath
@@ -84,12 +85,12 @@ class LockedFile:
 
 @immutable
 class LockReport:
-    """The verdict on files.
+    """The result of checking files.
 
     Attributes:
-        status: the gravest of the findings'.
-        files: those that were named, in that order.
-        findings: by file, then line.
+        status: the gravest status of the findings; `ok` if there are none.
+        files: the files that the user named, in that order.
+        findings: the problems, in the order of the files.
     """
 
     status: Status
@@ -104,12 +105,12 @@ _OTHER_PIL = "{} overwrites the installed PIL with its own"
 
 @immutable
 class OurWheel:
-    """A wheel of fastinstall's in a directory that a file names.
+    """A wheel built by fastinstall, found in a directory that a checked file names.
 
     Attributes:
-        name: of the distribution, normalised.
-        version: its version, with the label of our build.
-        hash: the digest as pip writes it, "sha256:...".
+        name: name of the distribution, normalised.
+        version: its version, with the label of a fastinstall build.
+        hash: its digest as pip writes it, "sha256:..."; empty if no entry has hashes.
     """
 
     name: str
@@ -119,14 +120,14 @@ class OurWheel:
 
 @immutable
 class VerdictContext:
-    """What an entry is judged by, besides itself.
+    """The context in which an entry is judged.
 
     Attributes:
-        kind: of the file that was named.
-        machine: that something is installed on, as its kernel names it.
-        wheels: of ours, where tools are told to look for wheels.
-        looks: whether they are told to look anywhere but at an index.
-        held: versions of ours that entries beside it hold to.
+        kind: the format of the file that the user named.
+        machine: the architecture to install on, as the kernel names it.
+        wheels: fastinstall's wheels in the directories that the files name for the search.
+        looks: whether the files name any place to search besides an index.
+        held: versions of fastinstall builds that entries of the same files require exactly.
     """
 
     kind: LockKind
@@ -140,9 +141,9 @@ def judge_entry(entry: LockEntry, file: PurePath, around: VerdictContext) -> Loc
     """Judge an entry, or return None if nothing is wrong with it.
 
     Args:
-        entry: that no comment accepts.
-        file: path of the file that it stands in.
-        around: what it is judged by.
+        entry: the entry; no comment accepts it.
+        file: path of the file that has the entry.
+        around: the context of the entry.
     """
     if entry.machine not in ("", around.machine) or not may_apply(entry.marker, around.machine):
         return None
@@ -161,7 +162,7 @@ def judge_entry(entry: LockEntry, file: PurePath, around: VerdictContext) -> Loc
 
 
 def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
-    """List the versions of ours that entries hold to, each for everything that is read together with it."""
+    """Return the versions of fastinstall builds that entries require exactly, each once."""
     return tuple(dict.fromkeys(version for entry in entries if bears_our_label(version := _find_version(entry))))
 
 
@@ -187,15 +188,15 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
 
 
 def _is_met(wanted: str, version: str) -> bool:
-    """Tell whether a version of ours is one that is wanted: that very one, or any with its public part."""
+    """Return whether a fastinstall version is the wanted one, or of the same release if that has no label."""
     return wanted in ("", version) or (not bears_our_label(wanted) and is_same_release(wanted, version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
-    """Return the problem if no wheel of ours is at hand, so that an index is asked; empty if there is none."""
+    """Return the problem of an entry that is installed from an index, as no fastinstall wheel fits; empty if none."""
     if entry.name != _PILLOW:
         return _OTHER_PIL.format(entry.name)
-    # The branch of a lock for where ours cannot be: no two branches are for the same machine.
+    # A lock may have another entry, with another marker, for machines where the fastinstall build does not run.
     if around.held and entry.marker:
         return ""
     if version and not any(is_same_release(version, held) for held in around.held):
@@ -204,7 +205,7 @@ def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) 
 
 
 def _find_version(entry: LockEntry) -> str:
-    """Return the version by the file's name, which tells more than the entry: pdm writes the public part there."""
+    """Return the version from the source's file name, as pdm omits the label in the entry; else the entry's version."""
     return archive(entry.source)[1] or entry.version
 
 
@@ -233,9 +234,9 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
     """Return the remedy for an entry.
 
     Args:
-        kind: of the file that was named.
-        entry: what the file asks for.
-        file: path of the file that it stands in.
+        kind: the format of the file that the user named.
+        entry: the entry with the problem.
+        file: path of the file that has the entry.
     """
     if entry.name != "pillow":
         return Remedy(text="require pillow instead: fastinstall's builds have that name and contain the SIMD kernels")
@@ -276,7 +277,7 @@ _PYTHONS = tuple(
 
 
 def may_apply(marker: str, machine: str) -> bool:
-    """Tell whether a marker may hold on Linux on a machine, with any Python; one that cannot be read hides nothing."""
+    """Return whether a marker may be true on Linux on a machine, with any Python; True if the marker is invalid."""
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)

@@ -1,11 +1,11 @@
-"""Read conda's environment files and pixi's locks. Pure.
+"""Read conda's environment files and pixi's lock files. Pure.
 
-- environment.yml, as conda, mamba and micromamba take it. Source: conda's documentation, "Creating an environment file
-  manually", and that of its match specs.
-- pixi.lock. Entries for other systems than Linux are left out. Source: the files themselves, of versions 5 to 7.
+- environment.yml, as read by conda, mamba and micromamba. Source: conda's documentation, "Creating an environment file
+  manually", and its documentation of match specs.
+- pixi.lock, without entries for systems other than Linux. Source: files of versions 5 to 7 that pixi wrote.
 
-PyYAML's nodes are read as they are: each knows its line, every scalar stays text, and an alias is the node that it
-names, not a copy.
+PyYAML's nodes are used directly, not converted to Python values: a node has its line, every scalar stays text, and an
+alias is the aliased node, not a copy.
 """
 
 import re
@@ -28,18 +28,18 @@ _DEPTH = 64
 _KEY = "dependencies"
 _BUILD_KEY = re.compile(r"\bbuild\s*=\s*['\"]?([^'\",\]]+)")
 _CONDA_VERSION = re.compile(r"={0,2}(\d+\.\d+\.\d[\w.+]*)")
-"""All three numbers of a version of Pillow; with fewer, conda takes them for a range."""
+"""Matches an exact version, with all three numbers; conda takes fewer numbers as a range."""
 _ATTACHED = re.compile(r"={0,2}(?P<version>[^=<>!~]+)=(?P<build>[^=]+)")
 _GAP = re.compile(r"\s*([,|]|[<>=!~]+)\s*")
 
 
 def read_environment(text: str, file: PurePath) -> RequirementsFile:
-    """Read what an environment file asks of conda and, in its lists for pip, of pip.
+    """Read an environment file: its conda packages, and the requirements in its lists for pip.
 
     Raises:
-        DocumentError: it is no YAML, though it speaks of dependencies.
+        DocumentError: the file contains the word "dependencies", but is not YAML.
     """
-    if _KEY not in text:  # of another program, which writes YAML or something like it under the same name
+    if _KEY not in text:  # a file of another program under the same name, perhaps not YAML
         return RequirementsFile()
     entries: list[LockEntry] = []
     of_pip: list[RequirementsFile] = []
@@ -65,7 +65,7 @@ def _read_conda_item(item: yaml.Node) -> Iterator[LockEntry]:
 
 
 def _split_bounds(bounds: str) -> tuple[str, str]:
-    """Return the only version that a spec ("=13.0.0=py311_0", "13.0.0 py311_0", "[build=x]") allows, and its build."""
+    """Return the exact version and the build in a spec ("=13.0.0=py311_0", "13.0.0 py311_0"); empty if not given."""
     keyed = _BUILD_KEY.search(bounds)
     joined = _GAP.sub(r"\1", bounds.partition("[")[0])
     version, _, build = joined.strip().partition(" ")
@@ -77,7 +77,7 @@ def _split_bounds(bounds: str) -> tuple[str, str]:
 
 
 def _read_pip_item(item: yaml.Node, file: PurePath) -> RequirementsFile:
-    """Read what an item of the list for pip says: conda writes each on a line of a requirement file."""
+    """Read an item of the list for pip, which has the syntax of a line in a requirements file."""
     said, line = read_requirements(_get_text(item), file), _first_line(item)
     return RequirementsFile(
         entries=tuple(replace(each, line=line, last=_last_line(item)) for each in said.entries),
@@ -94,7 +94,7 @@ def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
     """Read a pixi.lock.
 
     Raises:
-        DocumentError: it is no YAML, or lists no packages as pixi does.
+        DocumentError: the file is not YAML, or has no list of packages in pixi's format.
     """
     packages = _list_items(text, "packages", file)
     if packages is None:
@@ -114,7 +114,7 @@ def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
 
 
 def _find_key_line(key: yaml.Node, value: yaml.Node) -> int:
-    """Return the line of a key's value, or the key's own where the value is an alias of one elsewhere."""
+    """Return the line of a key's value, or of the key itself if the value is an alias of a node on another line."""
     first, line = _first_line(key), _first_line(value)
     return max(first, line) if line <= _last_line(key) + 1 else first
 
@@ -122,13 +122,13 @@ def _find_key_line(key: yaml.Node, value: yaml.Node) -> int:
 def _read_package(
     first: int, words: dict[str, tuple[str, int]], source: str, line: int, *, is_conda: bool
 ) -> Iterator[LockEntry]:
-    """Read a package.
+    """Yield an entry for a package if it provides PIL and is for Linux.
 
     Args:
-        first: the line where it begins.
-        words: its keys, each with its value and line.
-        source: where it is taken from.
-        line: of the source.
+        first: the first line of the package.
+        words: value and line of each key of the package.
+        source: path or URL of the package.
+        line: the line of the source.
     """
     told = file_name(source)
     if is_conda:
@@ -140,7 +140,7 @@ def _read_package(
         name, build = normalise_distribution_name(words.get("name", (named, 0))[0]), ""
         version = words.get("version", (version, 0))[0]
         told = told or f"{name} {version}"
-        tags = told.removesuffix(".whl").rpartition("-")[2]  # a wheel for another machine does not count
+        tags = told.removesuffix(".whl").rpartition("-")[2]  # wheels for other architectures are ignored
         anywhere = not told.endswith(".whl") or tags == "any"
         machines = [each.machine for each in ARCHITECTURES if anywhere or each.wheel_platform in tags]
     if name in PROVIDERS and machines:
@@ -158,33 +158,33 @@ def _read_package(
 
 
 def _list_items(text: str, key: str, file: PurePath) -> list[yaml.Node] | None:
-    """List the items under a key at the top of a file; None if the key is not there."""
+    """Return the items of the list under a top-level key; None if the key is missing."""
     _, listed = _read_pairs(_compose(text, file)).get(key, (None, None))
     return _get_elements(listed) if listed is not None else None
 
 
 def _compose(text: str, file: PurePath) -> yaml.Node | None:
-    """Return the top node of a document; None if it is empty.
+    """Return the root node of a document; None if the document is empty.
 
     Raises:
-        DocumentError: it is no YAML, holds several documents, or nests too deep; with the line.
+        DocumentError: the text is not YAML, has several documents, or is nested too deep; the error has the line.
     """
     loader, depth = getattr(yaml, "CSafeLoader", yaml.SafeLoader), 0
     try:
-        for event in yaml.parse(text, Loader=loader):  # libyaml's composer has no bound of its own
+        for event in yaml.parse(text, Loader=loader):  # libyaml's composer does not limit the depth
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEPTH:
                 line = event.start_mark.line + 1 if event.start_mark else 1
                 raise DocumentError(file, f"line {line}", f"nested deeper than {_DEPTH} levels")
         return yaml.compose(text, Loader=loader)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: half a character that no encoding has
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a lone surrogate, which cannot be encoded
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not readable"
         raise DocumentError(file, f"line {mark.line + 1}" if mark else "", f"not YAML: {problem}") from None
 
 
 def _read_pairs(node: yaml.Node | None) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-    """Return the keys of a mapping, each with its own node and its value; those that "<<" brings rank lower."""
+    """Return key node and value node of each entry of a mapping, by key; own keys override those merged by "<<"."""
     pairs = _read_own_pairs(node)
     _, merged = pairs.pop("<<", (None, None))
     for each in [merged, *_get_elements(merged)]:
@@ -210,6 +210,6 @@ def _first_line(node: yaml.Node) -> int:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Return the line where a scalar ends: one in block style has its end where the next line begins."""
+    """Return the last line of a scalar; the end mark of a block scalar is at the start of the next line."""
     first, end = node.start_mark.line, node.end_mark
     return end.line + 1 - (end.column == 0 and end.line > first)

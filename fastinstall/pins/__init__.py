@@ -1,1 +1,1 @@
-"""Pins of projects: one class per tool in `tools/`; pins are tried, written into manifests, and removed."""
+"""Pin projects to the stack: prepare and try the change, and recognise pins; `tools/` has a class for each tool."""

@@ -1,4 +1,4 @@
-"""Merge the lines of a pin into a manifest in TOML; tomlkit keeps everything else as it is."""
+"""Merge the lines of a pin into a TOML manifest; tomlkit keeps the rest of the file unchanged."""
 
 import json
 import re
@@ -18,19 +18,19 @@ _ELSEWHERE = re.compile(r"(?<!\r)\n")
 _OURS = re.compile(
     rf"\+[a-z]+(\.({LABEL_PATTERN}))+|\bfastinstall/(wheels|channel)|/channel-[0-9a-f]{{12}}\b|'name': 'fastinstall'"
 )
-"""What an entry of a pin of ours has in it, whichever build it names."""
+"""Matches part of any manifest entry that fastinstall writes, whichever build the entry names."""
 
 
 def merge_lines(text: str, lines: str, *, file: PurePath) -> str:
-    r"""Return a manifest with the lines of a pin; what it has of a pin on another build of ours is replaced.
+    r"""Return a manifest with the lines of a pin; they replace entries of an earlier pin to another build.
 
     Args:
-        text: of the manifest, in TOML.
-        lines: TOML: its tables join those that are there, its items come first in their arrays.
-        file: the manifest's, for messages.
+        text: content of the manifest, in TOML.
+        lines: the pin, in TOML. Its tables are merged into existing ones; its array items go before existing ones.
+        file: path of the manifest, for messages.
 
     Raises:
-        RefusedError: a key has another value already, or the manifest cannot be edited without another change.
+        RefusedError: a key already has another value, or the edit would change other parts of the manifest.
         DocumentError: the manifest is not TOML.
 
     >>> print(merge_lines("[a]\nx = ['z']  # theirs\n", "[a]\nx = ['y']\n", file=PurePath("f.toml")), end="")
@@ -53,12 +53,12 @@ def merge_lines(text: str, lines: str, *, file: PurePath) -> str:
 
 
 def quote_toml(text: str) -> str:
-    """Return a text as a string of TOML, which takes the escapes of JSON."""
+    """Return a text as a TOML string; JSON's escapes are valid in TOML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def format_array(items: Iterable[str]) -> str:
-    """Return values of TOML as an array, an item a line, with the mark and a line's end."""
+    """Return TOML values as an array with one item per line, with `MARK` as a comment, and a final newline."""
     return "\n".join((f"[  {MARK}", *(f"    {item}," for item in items), "]\n"))
 
 

@@ -1,13 +1,13 @@
-"""Make the change that pins a project to the stack, so that the project's own installs keep it.
+"""Prepare the change that pins a project to the stack, so that the project's own installs keep the stack.
 
-A resolver that cannot satisfy a requirement silently takes an older version of what requires it. So the change is tried
-first, with the project's own tool, in a private copy: the manifest is edited, and the new lock file compared with the
-one without the pin. If it downgrades any other distribution, there is none. The copy links to everything but the
-manifest and the lock file, so that the tool finds the readme, workspace members, dynamic metadata and paths beside the
-project.
+A resolver that cannot satisfy a requirement may silently take an older version of the distribution that requires it.
+Therefore the change is first tried with the project's own tool in a private copy: the manifest is edited, and the new
+lock file is compared with the one without the pin. If any other distribution is downgraded, the pin is refused. In the
+copy, everything except the manifest and the lock file is a symbolic link, so that the tool finds the readme, workspace
+members, dynamic metadata and sibling directories.
 
-The change comes as a diff, which whoever asked for it applies: nothing of the project is written here. The build itself
-goes into a directory of the user's, where the project's tool finds it.
+The change is returned as a diff for the caller to apply; nothing in the project is written here. The build is copied
+into a directory of the user's, where the project's tool finds it.
 """
 
 import difflib
@@ -37,7 +37,7 @@ from fastinstall.pins.tool import Locking, PinnedBuild, PinnedPackage, PinTool, 
 from fastinstall.pins.tools import tools
 
 _WHEEL = 1 << 30
-"""Bytes."""
+"""The largest file of a build that is read, in bytes."""
 _DIGITS = 12
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 """Source: GNU diffutils, "Incomplete Lines"."""
@@ -45,14 +45,14 @@ _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 @immutable
 class ProjectChange:
-    """A change of a project's manifest and lock.
+    """A change to a project's manifest and lock file.
 
     Attributes:
-        project: the directory that holds the manifest.
-        manager: the name of its tool ("uv").
-        requirement: what is pinned by it ("pillow==13.0.0+simd.v3").
-        diff: in the unified format, with paths relative to the project; empty if nothing is to change.
-        notes: what to know before it is applied, a sentence each.
+        project: the directory of the manifest.
+        manager: the name of the project's tool ("uv").
+        requirement: the pinned build ("pillow==13.0.0+simd.v3").
+        diff: the change as a unified diff, with paths relative to the project; empty if nothing changes.
+        notes: warnings to read before applying the diff, one sentence each.
     """
 
     project: PurePath
@@ -64,14 +64,14 @@ class ProjectChange:
 
 @immutable
 class PinRequest:
-    """What is to be pinned where.
+    """A project to pin, and the build to pin it to.
 
     Attributes:
-        prefix: of the environment where the stack is in place.
-        project: what `project_of` returns for that environment.
-        receipt: what the setup recorded about the stack.
-        wheel: the file that it came from; not looked at for a tool that takes conda packages.
-        directory: where the build is kept for the project's tool.
+        prefix: prefix of the environment that has the stack.
+        project: the project, as returned by `project_of` for that environment.
+        receipt: the setup's record of the stack.
+        wheel: the wheel that the stack was installed from; not used for a tool that installs conda packages.
+        directory: the directory to copy the build into, for the project's tool.
     """
 
     prefix: Path
@@ -82,15 +82,15 @@ class PinRequest:
 
 
 def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange:
-    """Return the change that pins a project; a pin of ours that is there is replaced by it.
+    """Return the change that pins a project; it replaces an earlier pin to another build of fastinstall.
 
     Args:
-        request: what is to be pinned where.
-        variables: of the environment that the project's tool runs in.
+        request: the project and the build.
+        variables: environment variables for the project's tool.
 
     Raises:
-        RefusedError: a foreign setting is in the way, the project's tool is not to be found or makes no lock, the
-            lock would not hold the stack, or would go back on other distributions.
+        RefusedError: the manifest already sets a key differently, the project's tool is missing or cannot lock, or the
+            new lock would lack the stack or downgrade other distributions.
         DocumentError: the manifest cannot be read.
     """
     project, directory, name = request.project, Path(request.project.directory), request.project.manifest.name
@@ -139,11 +139,11 @@ def _describe_costs(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild
 
 
 def _list_payload(tool: PinTool[Any], request: PinRequest) -> tuple[Path, dict[str, Path]]:
-    """Return the directory that the project's tool is led to, and what has to lie in it, by its path in there."""
+    """Return the directory for the build, and the source of each file to copy there, by path relative to it."""
     if not tool.takes_packages:
         return request.directory, {request.wheel.name: request.wheel}
     prefix, place = request.prefix, quote(request.prefix)
-    channel = prefix / CHANNEL  # whatever the receipt names: it lies in an environment that others may have made
+    channel = prefix / CHANNEL  # not the receipt's path: others may have made the environment
     found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
     if request.receipt.conda is None or not found:
         raise RefusedError(
@@ -152,17 +152,17 @@ def _list_payload(tool: PinTool[Any], request: PinRequest) -> tuple[Path, dict[s
         )
     refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
     payload = {path.relative_to(channel).as_posix(): path for path in found}
-    # Two channels never share a directory: each has an index of all that lies in it.
+    # Two channels never share a directory, as each has an index of all its packages.
     digests = "".join(f"{name} {files.sha256(path)}\n" for name, path in payload.items())
     return request.directory / f"channel-{hashlib.sha256(digests.encode()).hexdigest()[:_DIGITS]}", payload
 
 
 @contextmanager
 def _kept(directory: Path, payload: Mapping[str, Path]) -> Iterator[None]:
-    """Put a build where the project's tool finds it; what is put there goes again if the block raises.
+    """Copy a build into the directory where the project's tool finds it; remove the copies if the block raises.
 
     Raises:
-        RefusedError: another build of the same name lies there.
+        RefusedError: the directory has another build under the same name.
     """
     fresh = [name for name in payload if not (directory / name).exists()]
     for name in payload.keys() - set(fresh):
@@ -183,7 +183,7 @@ def _kept(directory: Path, payload: Mapping[str, Path]) -> Iterator[None]:
 
 
 def _name_in_manifest(place: Path, project: Path) -> PurePath:
-    """Return a directory relative to the project that it lies in, so that this can be moved and committed."""
+    """Return a directory's path, relative if it is inside the project, so that the project can be moved."""
     whole, project = place.resolve(), project.resolve()
     return whole.relative_to(project) if whole.is_relative_to(project) else whole
 
@@ -195,18 +195,18 @@ def _describe_build(tool: PinTool[Any], request: PinRequest, place: PurePath) ->
 
 
 def format_diff(name: str, before: bytes | None, after: bytes | None) -> str:
-    r"""Return the diff of a file, such as `git apply` and patch(1) take; empty if nothing differs.
+    r"""Return the diff of a file in the format of `git apply` and patch(1); empty if nothing differs.
 
-    Headers have no line `diff --git`: git then takes paths as relative to the directory in which it runs
-    (git-apply(1)), so that a project in a subdirectory of its repository needs no other text.
+    The header has no `diff --git` line. git then takes paths as relative to its working directory (git-apply(1)), so
+    that the diff also suits a project in a subdirectory of its repository.
 
     Args:
-        name: of the file, relative to the directory in which the diff is applied.
-        before: what it was; None if it was not there.
-        after: what it is to be; None if it is to go.
+        name: path of the file, relative to the directory in which the diff is applied.
+        before: the old content; None if the file is new.
+        after: the new content; None if the file is removed.
 
     Raises:
-        UnicodeDecodeError: it is not UTF-8.
+        UnicodeDecodeError: a content is not UTF-8.
 
     >>> print(format_diff("uv.lock", None, b"version = 1\n"), end="")
     --- /dev/null
@@ -221,7 +221,7 @@ def format_diff(name: str, before: bytes | None, after: bytes | None) -> str:
 
 
 def _split_lines(content: bytes | None) -> list[str]:
-    """Split into lines and keep their ends; only a line feed ends one, as in git."""
+    """Split content at line feeds only, as git does, and keep the line ends."""
     *lines, last = (content or b"").decode("utf-8").split("\n")
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
@@ -233,16 +233,16 @@ _OWN_PIN = "share/fastinstall/pin/"
 
 @immutable
 class LockTrial:
-    """A pin of a project whose tool makes a lock, tried.
+    """A trial of a pin with the project's own tool, which must make lock files.
 
     Attributes:
-        project: that is to be pinned.
-        tool: what the project is managed with (uv, pdm, ...).
-        locking: how that makes its lock.
-        prefix: of the environment that the lock is for.
-        variables: of the environment that the tool's program runs in.
-        build: our wheel, which the lock has to hold.
-        lines: of the manifest, for a person who adds them by hand.
+        project: the project to pin.
+        tool: the project's tool (uv, pdm, ...).
+        locking: how the tool makes a lock.
+        prefix: prefix of the environment that the lock is for.
+        variables: environment variables for the tool.
+        build: the fastinstall wheel that the lock must contain.
+        lines: lines of the pin for the manifest, shown in errors so that the user can add them by hand.
     """
 
     project: Project
@@ -254,20 +254,20 @@ class LockTrial:
     lines: str
 
     def make_lock(self, before: Mapping[str, bytes | None], manifest: bytes) -> bytes:
-        """Return the lock that holds our build; nothing in the project changes.
+        """Return the content of a lock that contains the build; the project itself is not changed.
 
         Args:
-            before: manifest and lock without a pin, by file name. The lock is None if there is none.
-            manifest: the manifest with the pin, as UTF-8.
+            before: present content of the manifest and the lock, in this order, by file name; None if missing.
+            manifest: content of the manifest with the pin, UTF-8.
 
         Raises:
-            RefusedError: no lock can be made, it would not hold our build, or it would go back on other distributions.
+            RefusedError: the tool cannot lock, or the lock would lack the build or downgrade other distributions.
         """
         name, tool, build = next(iter(before)), self.tool, self.build
         with mirror_project(self.project, before) as mirror:
             command = f"cd {quote(self.project.directory)} && {tool.name} lock"
             plain = self._lock(mirror, "as it is", f"see what is wrong: {command}")
-            if before[name] == manifest:  # the pin is there already
+            if before[name] == manifest:  # the project is already pinned
                 return plain
             versions = parse_locked_versions(plain.decode("utf-8"))
             if build.name not in versions:
@@ -291,7 +291,7 @@ class LockTrial:
     def _lock(self, mirror: Path, how: str, hint: str) -> bytes:
         dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
         variables = ((name, value) for name, value in self.variables.items() if name not in dropped)
-        # A pin of the environment that a shell has sourced would lead into it.
+        # Drop the variables of the guard's own pin, if the shell has set them: they would change what is locked.
         kept = {name: value for name, value in variables if _OWN_PIN not in value}
         environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
         python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
@@ -304,7 +304,7 @@ class LockTrial:
         return self._relocate(foreign.read_bytes(mirror / self.tool.lock), mirror)
 
     def _find_program(self) -> Path:
-        """Return the program that a variable names (FASTINSTALL_UV), else the one on PATH."""
+        """Return the tool's program: the one that a variable such as FASTINSTALL_UV names, else the one on PATH."""
         name = self.tool.name
         variable = f"FASTINSTALL_{name.upper()}"
         found = find_program(self.variables.get(variable) or name, self.variables)
@@ -317,13 +317,13 @@ class LockTrial:
         return Path(found).absolute()
 
     def _relocate(self, content: bytes, mirror: Path) -> bytes:
-        """Return a lock that was made in a mirror as it reads in the project.
+        """Return a lock that was made in a mirror with its paths relative to the project.
 
-        Tools write paths as seen from the mirror: to where links in it lead (poetry), and to our build (uv, poetry).
+        Tools write paths relative to the mirror: to targets of its links (poetry), and to the build (uv, poetry).
         """
         lock, directory, build = content.decode("utf-8"), Path(self.project.directory).resolve(), self.build.directory
         places = [(directory, "/", ""), (directory.parent, "/", "../")]
-        if build.is_absolute():  # first, as it may lie in the others
+        if build.is_absolute():  # first, as it may be below the others
             places.insert(0, (Path(build), "", os.path.relpath(build, directory)))
         for place, end, name in places:
             lock = lock.replace(f"{os.path.relpath(place, mirror.resolve())}{end}", name)
@@ -349,10 +349,10 @@ class LockTrial:
 
 @contextmanager
 def mirror_project(project: Project, contents: Mapping[str, bytes | None]) -> Iterator[Path]:
-    """Make a copy of a project to try a lock in; it goes away with the block.
+    """Create a temporary copy of a project for making a lock; it is removed when the block ends.
 
     Args:
-        contents: of the manifest and the lock, by their names; None for one that shall not be there.
+        contents: content of the manifest and the lock, by file name; None to leave the file out.
     """
     directory = Path(project.directory)
     with temporary_directory("lock") as root:
@@ -369,23 +369,23 @@ def mirror_project(project: Project, contents: Mapping[str, bytes | None]) -> It
 
 
 def _link_siblings(directory: Path, root: Path, text: str) -> None:
-    """Link what a manifest or a lock names beside the project ("../library")."""
+    """Link the siblings of the project that a manifest or lock names ("../library")."""
     for name in set(re.findall(r"\.\./([\w.-]+)", text)) - {"..", ".", directory.name}:
         if (directory.parent / name).exists() and not (root / name).is_symlink():
             (root / name).symlink_to(directory.parent / name)
 
 
 Locked = Mapping[str, frozenset[str]]
-"""Versions by normalised name; several where platforms or Pythons differ."""
+"""Versions by normalised name of the distribution; several if they depend on the platform or Python."""
 
 
 def parse_locked_versions(text: str) -> Locked:
-    """Return the distributions of uv.lock, poetry.lock or pdm.lock, which all list `[[package]]` with name and version.
+    """Return the versions in a uv.lock, poetry.lock or pdm.lock: all list `[[package]]` with name and version.
 
-    Entries of another form, which none of these tools writes, are left out.
+    Other forms of entries, which none of these tools writes, are ignored.
 
     Raises:
-        ValueError: not TOML.
+        ValueError: the text is not TOML.
     """
     from packaging.utils import canonicalize_name  # noqa: PLC0415 (only where a pin is made)
 
@@ -399,15 +399,15 @@ def parse_locked_versions(text: str) -> Locked:
 
 
 def find_downgrades(before: Locked, after: Locked, *, but: str) -> dict[str, str]:
-    """Return the distributions of which the later lock takes a version older than the earlier one's newest.
+    """Return the distributions for which the later lock chooses an older version than the earlier lock's newest.
 
     Args:
-        before: versions in the earlier lock, by distribution.
-        after: versions in the later lock, by distribution.
-        but: the name of the distribution that is pinned.
+        before: versions in the earlier lock.
+        after: versions in the later lock.
+        but: name of a distribution to ignore: the pinned one.
 
     Returns:
-        For people, by name: "2.5.5 -> 2.4.6".
+        The change of versions as text, by distribution: "2.5.5 -> 2.4.6".
     """
     found = {}
     for name in sorted((before.keys() & after.keys()) - {but}):

@@ -1,6 +1,6 @@
-"""Find the project whose manifest and lock file make an environment, and read its pin from them.
+"""Find the project that an environment is made from, and read its pin from the manifest and the lock file.
 
-Without a pin this costs a few stats, and a read of the manifest if the environment lies in a project.
+If the project has no pin, this takes a few stat calls, and a read of the manifest if the environment is in a project.
 """
 
 import os
@@ -19,15 +19,16 @@ _MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
-    """Return the project that an environment belongs to.
+    """Return the project that an environment belongs to, or None if it belongs to none.
 
-    It is the named one, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`).
+    This is the named project, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`).
 
     Args:
-        named: the directory that the user named; None to look for one.
+        prefix: prefix of the environment.
+        named: a directory that the user named as the project; None to look for one.
 
     Raises:
-        UsageError: the one named has no manifest of a tool that we know, or a project has those of two.
+        UsageError: the named directory has no manifest of a supported tool, or a project has signs of two tools.
         DocumentError: a manifest is not TOML.
     """
     if named is not None:
@@ -43,7 +44,7 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
 
 
 def find_project_directory(prefix: Path) -> Path | None:
-    """Return the directory of the project whose `.venv`, `venv` or `.pixi/envs/*` this environment is, or None."""
+    """Return the directory that contains an environment as `.venv`, `venv` or `.pixi/envs/*`; None for other paths."""
     if prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi":
         return prefix.parent.parent.parent
     return prefix.parent if prefix.name in (".venv", "venv") else None
@@ -76,11 +77,11 @@ def _find_project(directory: Path) -> Project | None:
 
 
 def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None:
-    """Read from a project's manifest which of our builds it pins, or return None if it pins none.
+    """Return the pin in a project's manifest, or None if it pins no build of fastinstall.
 
     Args:
-        prefix: of the environment whose stack it should be.
-        named: the project's directory; None for the one that the environment belongs to.
+        prefix: prefix of the environment whose stack the project should pin; differences become `problems`.
+        named: the project's directory; None for the project that the environment belongs to.
     """
     directory = named or find_project_directory(prefix) or prefix
     if not any((directory / name).is_file() for name in _MANIFESTS):
@@ -91,13 +92,13 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
         project = project_of(prefix, named)
         receipt = json_data(foreign.read_bytes(prefix / RECEIPT))
         name, version = str(receipt["distribution"]), str(receipt["version"])
-    except (FastinstallError, OSError, ValueError, LookupError, TypeError):  # told where the project is to be pinned
+    except (FastinstallError, OSError, ValueError, LookupError, TypeError):  # `guard pin` reports it
         return None
     text = foreign.text_or_empty(Path(project.manifest)) if project is not None else ""
     pinned = tools()[project.manager].find_pinned(text) if project is not None else ""
     if project is None or not pinned:
         return None
-    is_version = "+" in pinned  # else a build string, which holds to any version
+    is_version = "+" in pinned  # else a conda build string, which fits any version
     problems = tuple(_find_problems(prefix, project, pinned, f"{name}=={version}")) if is_version else ()
     requirement = f"{name}=={pinned}" if is_version else f"{name} * {pinned}"
     return PinState(kind=project.manager, file=project.manifest, requirement=requirement, problems=problems)

@@ -1,6 +1,6 @@
-"""Base class of the tools whose projects can be pinned, and the build that they are pinned to. Pure.
+"""Base class of the tools whose projects can be pinned, and classes for the build that a project is pinned to. Pure.
 
-Where the build runs is said by markers of PEP 508.
+Environment markers (PEP 508) say on which platforms and Pythons a wheel runs.
 """
 
 import re
@@ -19,15 +19,15 @@ _WHEEL = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)-cp3(?P<minor>\d+)-(?P<a
 
 @immutable
 class PinnedBuild:
-    """A wheel of ours.
+    """A wheel that fastinstall built.
 
     Attributes:
         wheel: its file name, without the directory.
-        name: of the distribution, in lower case, with hyphens ("pillow-simd").
-        version: of the distribution, with its local label ("13.0.0+simd.v3").
-        python: that it runs on ("3.11").
+        name: name of the distribution, in lower case, with hyphens ("pillow-simd").
+        version: version of the distribution, with its local label ("13.0.0+simd.v3").
+        python: the minor version of Python that it runs on ("3.11").
         machine: the `platform_machine` that it runs on ("x86_64").
-        directory: where it lies, as the manifest names it: relative to the project, or absolute.
+        directory: the wheel's directory, as written in the manifest: relative to the project, or absolute.
     """
 
     wheel: str
@@ -39,15 +39,15 @@ class PinnedBuild:
 
     @property
     def here(self) -> str:
-        """The marker of where the wheel runs."""
+        """The marker that is true exactly where the wheel runs."""
         return f"{self._same_python} and {_AND.format(machine=self.machine)}"
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
-        """The markers of everywhere else, no two of which overlap.
+        """Markers that together are true wherever the wheel does not run; no two are true in the same place.
 
-        Beside each other, because a resolver that forks between Pythons (uv) loses such a fork where one marker
-        covers several of them: numpy then fell to the newest of the oldest Python, for all.
+        They are separate because uv, which resolves ranges of Pythons separately, merges the ranges that one marker
+        covers. All Pythons then got the newest numpy for the oldest of them.
         """
         return (
             f"{self._same_python} and ({_OR.format(machine=self.machine)})",
@@ -71,11 +71,11 @@ _OR = "sys_platform != 'linux' or platform_machine != '{machine}' or platform_py
 
 @immutable
 class PinnedPackage:
-    """A conda package of ours, and the channel that it lies in.
+    """A conda package that fastinstall built, and its channel.
 
     Attributes:
-        package: the stack, as its channel lists it.
-        directory: the channel, as the manifest names it: relative to the project, or absolute.
+        package: the package of the stack, as its channel lists it.
+        directory: directory of the channel, as written in the manifest: relative to the project, or absolute.
     """
 
     package: CondaPackage
@@ -83,13 +83,14 @@ class PinnedPackage:
 
 
 def parse_pinned_build(wheel: str, directory: PurePath = _HERE) -> PinnedBuild:
-    """Return what a wheel's file name says of it (PEP 427).
+    """Parse the file name of a wheel (PEP 427).
 
     Args:
-        directory: where the wheel lies, as the manifest names it.
+        wheel: the file name.
+        directory: the wheel's directory, as written in the manifest.
 
     Raises:
-        ValueError: not the name of a wheel of CPython for Linux.
+        ValueError: it is not the name of a wheel for CPython on Linux.
     """
     found = _WHEEL.fullmatch(wheel)
     machine = re.search(r"linux(?:_\d+_\d+|\d+)?_(?P<machine>[a-z0-9_]+)$", found["platforms"]) if found else None
@@ -113,11 +114,11 @@ class Locking:
     """How a tool's program makes a lock.
 
     Attributes:
-        lock: arguments that make the lock anew, and keep the versions that it has.
-        why: a command that shows who requires Pillow.
-        names_python: whether they take `--python`.
-        variables: that it runs with.
-        drops: variables of the user's that would lead it out of the copy in which a pin is tried.
+        lock: arguments that write a new lock but keep the versions of the present one.
+        why: a shell command that shows which distributions require Pillow.
+        names_python: whether to add `--python` with the interpreter of the environment.
+        variables: environment variables to set.
+        drops: variables of the user's to remove, as they would make the tool leave the copy in which a pin is tried.
     """
 
     lock: tuple[str, ...]
@@ -128,16 +129,17 @@ class Locking:
 
 
 class PinTool(ABC, Generic[Pinned]):
-    """A tool that makes environments of a project's manifest and lock.
+    """A tool that makes environments from a project's manifest and lock file.
 
     Attributes:
-        name: which is that of its module and of its program ("uv").
-        manifests: the files that people write; the first that is there counts. A pin changes no others but the lock.
-        lock: the file that it writes, or "" if it writes none.
-        sync: the command by which it makes the environment.
-        takes_packages: whether it installs our build as a conda package, and not as a wheel.
-        locking: how a pin is tried beforehand, or None if only the tool itself can try it.
-        pinned: what its manifests have where a build of ours is pinned; the first group is the build.
+        name: name of the tool ("uv"), of its module in `tools/`, and of its program.
+        manifests: possible file names of the manifest; the first that exists is used. A pin changes only this file and
+            the lock.
+        lock: file name of the lock, or "" if the tool writes none.
+        sync: the shell command that makes the environment.
+        takes_packages: whether the tool installs the build as a conda package rather than a wheel.
+        locking: how to try a pin in a copy of the project, or None if that is not possible.
+        pinned: matches a pin to a build of fastinstall in a manifest; the first group is the build.
     """
 
     name: str
@@ -149,11 +151,11 @@ class PinTool(ABC, Generic[Pinned]):
     pinned = re.compile(rf"(?:==|[/\"']pillow(?:_simd)?-)(\d[\w.]*\+[a-z]+(?:\.(?:{LABEL_PATTERN}))+)")
 
     def rank_signs(self, there: frozenset[str], tables: Mapping[str, Any]) -> int:
-        """Return how strong a sign of this tool there is: 4 for a manifest of its own, 3 its lock, 2 its table, 0 none.
+        """Return how clearly a project is this tool's: 4 for its own manifest, 3 for its lock, 2 for a table, else 0.
 
         Args:
-            there: the manifests and locks of all tools that are there.
-            tables: what [tool] of pyproject.toml has.
+            there: file names of the project's manifests and locks, of any tool.
+            tables: content of the table [tool] in pyproject.toml.
         """
         if there & {*self.manifests} - {"pyproject.toml"}:
             return 4
@@ -161,13 +163,13 @@ class PinTool(ABC, Generic[Pinned]):
 
     @abstractmethod
     def format_lines(self, text: str, pinned: Pinned) -> str:
-        """Return the TOML that a manifest with this text has to have for the pin."""
+        """Return the TOML to merge into a manifest with this text to pin the build."""
 
     def find_pinned(self, text: str) -> str:
-        """Return the build of ours that a manifest pins ("13.0.0+simd.v3"); empty if it pins none."""
+        """Return the build of fastinstall that a manifest pins ("13.0.0+simd.v3"); empty if it pins none."""
         found = self.pinned.search(text)
         return found[1] if found is not None else ""
 
     def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
-        """Return what its users have to know of such a pin; empty for nothing."""
+        """Return a warning to users about this pin; empty if none is needed."""
         return ""

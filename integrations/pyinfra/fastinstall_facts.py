@@ -1,4 +1,4 @@
-"""Facts for pyinfra: what `fastinstall` sees on a host, and what it would do there. Both change nothing."""
+"""Facts for pyinfra: the facts of an environment on a host, and the plan of a setup. Neither changes anything."""
 
 from __future__ import annotations
 
@@ -14,33 +14,36 @@ _NO_ANSWER = {"schema": "fastinstall.error/1", "message": "fastinstall printed n
 
 
 class _Document(FactBase):
-    """The JSON document of a verb."""
+    """Base class of facts: the JSON document that a verb of fastinstall prints."""
 
     verb = ""
 
     def command(self, words: str, tool: str = "fastinstall") -> str:
-        """Return the command; a failure is in its document.
+        """Return the shell command; if it fails, it still prints a document and exits with 0.
 
         Args:
-            words: its flags, quoted.
+            words: flags of the verb, quoted for the shell.
             tool: the command that runs fastinstall on the host.
         """
         return f"{tool} {self.verb} --json {words} || true"
 
     def process(self, output: Iterable[str]) -> dict[str, Any]:
-        """Parse the document; a failure is `fastinstall.error/1`."""
+        """Parse the document; it has the schema `fastinstall.error/1` if the command failed."""
         text = "\n".join(output)
         document: dict[str, Any] = json.loads(text) if text.strip() else dict(_NO_ANSWER)
         return document
 
 
 class FastinstallFacts(_Document):
-    """`host.get_fact(FastinstallFacts, words="--prefix /opt/images")`: the document `fastinstall.facts/1`."""
+    """The facts of an environment, `fastinstall.facts/1`.
+
+    Example: `host.get_fact(FastinstallFacts, words="--prefix /opt/images")`.
+    """
 
     verb = "inspect"
 
 
 class FastinstallPlan(_Document):
-    """What setup would do with the same flags: the document `fastinstall.plan/1`, without `verify` if nothing."""
+    """The plan of a setup with the same flags: `fastinstall.plan/1`; its `verify` is null if nothing is to be done."""
 
     verb = "plan"

@@ -1,8 +1,9 @@
-"""An operation for pyinfra: the fast stack in an environment of a host.
+"""An operation for pyinfra that sets up the fast stack in an environment of a host.
 
-Put it beside `fastinstall_facts.py` in the directory of a deploy. `tool` is the command that runs fastinstall on the
-host: its name or path. If there is only a wheelhouse (`fastinstall build --with-tool`), the directory `module_utils` of
-the Ansible collection runs it from there: `tool="env PYTHONPATH=/srv python3 -m module_utils.tool /srv/wheelhouse"`.
+Put this file beside `fastinstall_facts.py` in the directory of a deploy. `tool` is the command that runs fastinstall on
+the host: its name or path. If fastinstall is only in a wheelhouse (`fastinstall build --with-tool`), copy the directory
+`module_utils` of the Ansible collection to the host, for example into /srv, and run fastinstall with it:
+`tool="env PYTHONPATH=/srv python3 -m module_utils.tool /srv/wheelhouse"`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ def stack(environment: str, tool: str = "fastinstall", **options: Any) -> Iterat
     """Set up the stack as requested; do nothing if it is installed and intact.
 
     Args:
-        environment: its directory, created if it does not exist.
+        environment: the environment's directory, created if it does not exist.
         tool: the command that runs fastinstall on the host.
-        options: options of the command line by their names: `offline=True, levels=["x86-64-v2"], guard=False`.
+        options: options of `fastinstall setup`, by their names: `offline=True, levels=["x86-64-v2"], guard=False`.
     """
     place = quote(environment)
     target = f"$([ -e {place} ] && echo --prefix || echo --new-env) {place}"
@@ -35,12 +36,12 @@ def stack(environment: str, tool: str = "fastinstall", **options: Any) -> Iterat
     plan = host.get_fact(FastinstallPlan, words=words, tool=tool)
     if "verify" in plan and plan["verify"] is None:
         host.noop(plan["summary"])
-    else:  # fastinstall itself reports what it refuses
+    else:  # also if planning failed: setup then reports why
         yield f"{tool} setup --yes {words}"
 
 
 def _flag(name: str, value: object) -> tuple[str, ...]:
-    """Return an option as words of the command line; none for None."""
+    """Return an option as words of the command line; empty if its value is None."""
     flag = _OTHERWISE.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         if name == "guard":

@@ -1,7 +1,7 @@
-"""The tools whose projects can be pinned: one module each, named after the tool, with its one class as `TOOL`.
+"""The tools whose projects can be pinned: one module per tool, named after it, with an instance of its class as `TOOL`.
 
-To add one, write its module here as `fastinstall.pins.tool.PinTool` says; it is found by being there. Its page for
-people is `docs/how-to/guard-project.md`, its tests are `tests/integration/test_project_NAME.py`.
+To add a tool, add a module with a subclass of `fastinstall.pins.tool.PinTool`; every module here is loaded. Document
+the tool in `docs/how-to/guard-project.md`, and test it in `tests/integration/test_project_NAME.py`.
 """
 
 from functools import cache
@@ -14,5 +14,5 @@ from fastinstall.pins.tool import PinTool
 
 @cache
 def tools() -> dict[str, PinTool[Any]]:
-    """Return every tool that can pin a build, by name."""
+    """Return the tools whose projects can be pinned, by name."""
     return {each.name: import_module(f"{__name__}.{each.name}").TOOL for each in iter_modules(__path__)}

@@ -1,9 +1,9 @@
-"""How a project of hatch is pinned: a dependency of its default environment, and a directory to find it in. Pure.
+"""Pin a hatch project: add a dependency to its default environment, and the directory of the wheel. Pure.
 
-The other environments of the project inherit both, unless they say otherwise. hatch needs no lock and installs by pip
-or by uv; each reads its own variable, so both get the directory. A stack that is in place satisfies it.
+The project's other environments inherit both, unless they override them. hatch needs no lock, and installs with pip or
+uv; as each reads a variable of its own, both variables are set. An installed stack satisfies the dependency.
 
-A build backend alone (hatchling) makes nobody's environment: what counts are environments in the manifest.
+A project that only builds with hatchling is not a hatch project: its manifest must have hatch environments.
 """
 
 from collections.abc import Mapping
@@ -18,19 +18,19 @@ from fastinstall.pins.tool import PinnedBuild, PinTool
 
 
 class Hatch(PinTool[PinnedBuild]):
-    """The tool."""
+    """hatch."""
 
     name = "hatch"
     manifests = ("hatch.toml", "pyproject.toml")
     sync = "hatch env create"
 
     def rank_signs(self, there: frozenset[str], tables: Mapping[str, Any]) -> int:
-        """Return 1 for its own manifest, or environments in [tool.hatch]: a sign of any other tool outweighs both."""
+        """Return 1 for hatch.toml or environments in [tool.hatch], else 0; a sign of any other tool is stronger."""
         hatch = tables.get(self.name)
         return int(self.manifests[0] in there or (isinstance(hatch, dict) and "envs" in hatch))
 
     def format_lines(self, text: str, pinned: PinnedBuild) -> str:
-        """Return a dependency, and the directory for pip and for uv."""
+        """Return the dependency, and the variables that give pip and uv the wheel's directory."""
         content, place = toml_data(text), pinned.directory
         if "envs" not in content and "tool" not in content:
             raise RefusedError(
@@ -38,7 +38,7 @@ class Hatch(PinTool[PinnedBuild]):
                 hint="move the environments of pyproject.toml to hatch.toml",
             )
         default = "envs.default" if "envs" in content else "tool.hatch.envs.default"
-        # hatch's own way to say where the project is
+        # `{root:uri}`: hatch's placeholder for the project's directory
         url = quote_toml(file_url(place) if place.is_absolute() else f"{{root:uri}}/{place}")
         requirement = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"',))
         return (
@@ -47,7 +47,7 @@ class Hatch(PinTool[PinnedBuild]):
         )
 
     def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:
-        """Say that nobody has tried it."""
+        """Return a warning that the pin was not tried."""
         return (
             f"the pin was not tried with hatch: check the output of `hatch env create` in {directory}; "
             "an environment that hatch locks ignores it"

@@ -1,8 +1,8 @@
-"""How a project of pdm is pinned: a dependency group, and a source of the kind `find_links`. Pure.
+"""Pin a pdm project: add a dependency group, and a source of type `find_links`. Pure.
 
-pdm locks one version of each distribution for all platforms and Pythons of the project: a project pinned so can be
-installed where our wheel runs, and nowhere else. A group, and not an override, because pdm resolves all groups
-together: it says itself who asks for another Pillow.
+pdm locks one version of each distribution for all platforms and Pythons. A pinned project can therefore only be
+installed where the wheel runs. The pin is a group, not an override: pdm resolves all groups together, and reports which
+distribution requires another Pillow.
 """
 
 from pathlib import PurePath
@@ -13,22 +13,22 @@ from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 
 
 class Pdm(PinTool[PinnedBuild]):
-    """The tool."""
+    """pdm."""
 
     name = "pdm"
     lock = "pdm.lock"
     sync = "pdm sync"
     locking = Locking(
-        lock=("lock", "--update-reuse", "--group", ":all"),  # else the groups that the lock has
+        lock=("lock", "--update-reuse", "--group", ":all"),  # without --group, only the groups in the present lock
         why="pdm list --tree --reverse pillow",
         variables={"PDM_CHECK_UPDATE": "false", "PDM_IGNORE_SAVED_PYTHON": "1"},
         drops=("PDM_PROJECT", "PDM_LOCKFILE", "PDM_RESOLUTION_OVERRIDES"),
     )
 
     def format_lines(self, text: str, pinned: PinnedBuild) -> str:
-        """Return a group that requires our build, and the directory as a source."""
+        """Return a group that requires the build, and a source for the wheel's directory."""
         place = pinned.directory
-        # pdm's own way to say where the project is
+        # `${PROJECT_ROOT}`: pdm's placeholder for the project's directory
         url = file_url(place) if place.is_absolute() else f"file:///${{PROJECT_ROOT}}/{place}"
         requirement = format_array((f'"{pinned.name}=={pinned.version}"',))
         return (
@@ -37,7 +37,7 @@ class Pdm(PinTool[PinnedBuild]):
         )
 
     def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:
-        """Say that the project installs nowhere else any more."""
+        """Return a warning that the project can no longer be installed on other platforms and Pythons."""
         where = f"Linux on {pinned.machine} with Python {pinned.python}"
         return f"pdm locks one Pillow for all platforms: {directory} now installs on {where} only"
 

@@ -1,7 +1,7 @@
-"""How a workspace of pixi is pinned: a channel before the others, and a dependency on its build. Pure.
+"""Pin a pixi workspace: add a channel before the others, and a dependency on the build in it. Pure.
 
-The dependency stands in the table of the platform that the build is for, so that other platforms of the workspace, and
-a `pillow = "*"` among its dependencies, stay as they are.
+The dependency is in the table of the build's platform, so that other platforms of the workspace, and a `pillow = "*"`
+among its dependencies, are not affected.
 """
 
 import re
@@ -15,7 +15,7 @@ from fastinstall.pins.tool import PinnedPackage, PinTool
 
 
 class Pixi(PinTool[PinnedPackage]):
-    """The tool."""
+    """pixi."""
 
     name = "pixi"
     manifests = ("pixi.toml", "pyproject.toml")
@@ -25,11 +25,11 @@ class Pixi(PinTool[PinnedPackage]):
     pinned = re.compile(r"""build\s*=\s*["']([a-z]+_\*)["']""")
 
     def format_lines(self, text: str, pinned: PinnedPackage) -> str:
-        """Return the channel, and the build for its platform."""
+        """Return the channel, and a dependency on the build for its platform."""
         content = toml_data(text)
         of_pixi = content.get("tool", {}).get(self.name)
         root, tables = ("tool.pixi.", of_pixi) if of_pixi is not None else ("", content)
-        workspace = "project" if "channels" in tables.get("project", {}) else "workspace"  # which older ones call so
+        workspace = "project" if "channels" in tables.get("project", {}) else "workspace"  # the older name of the table
         name, version, build = pin_line(pinned.package).split()
         place = pinned.directory
         return (
@@ -40,7 +40,7 @@ class Pixi(PinTool[PinnedPackage]):
         )
 
     def describe_caution(self, directory: PurePath, pinned: PinnedPackage) -> str:
-        """Say that nobody has tried it."""
+        """Return a warning that the pin was not tried."""
         return f"the pin was not tried with pixi: check the output of `pixi lock` in {directory}"
 
 

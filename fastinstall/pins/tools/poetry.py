@@ -1,8 +1,8 @@
-"""How a project of poetry is pinned: a dependency group that takes Pillow from the wheel. Pure.
+"""Pin a poetry project: add a dependency group that takes Pillow from the wheel. Pure.
 
-A group, because it leaves alone what the project itself requires and publishes; poetry resolves all groups together, so
-that the lock holds our wheel for the others too, and `poetry install --only main` installs it. Elsewhere than where the
-wheel runs, the group asks for nothing but a version that is not ours.
+A group does not change the requirements that the project publishes. poetry resolves all groups together: the lock has
+the wheel for all of them, and even `poetry install --only main` installs it. Where the wheel does not run, the group
+only excludes the wheel's version.
 """
 
 from fastinstall.pins.manifests import format_array, quote_toml
@@ -10,7 +10,7 @@ from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 
 
 class Poetry(PinTool[PinnedBuild]):
-    """The tool."""
+    """poetry."""
 
     name = "poetry"
     lock = "poetry.lock"
@@ -23,7 +23,7 @@ class Poetry(PinTool[PinnedBuild]):
     )
 
     def format_lines(self, text: str, pinned: PinnedBuild) -> str:
-        """Return a group that requires our wheel where it runs, and not our version elsewhere."""
+        """Return a group that requires the wheel where it runs, and excludes its version elsewhere."""
         path = quote_toml(str(pinned.directory / pinned.wheel))
         elsewhere = (f'{{ version = "!={pinned.version}", markers = "{marker}" }}' for marker in pinned.elsewhere)
         sources = format_array((f'{{ path = {path}, markers = "{pinned.here}" }}', *elsewhere))

@@ -1,10 +1,11 @@
-"""How a project of uv is pinned: a constraint, and a directory that has the wheel. Pure.
+"""Pin a uv project: add a constraint, and the directory of the wheel. Pure.
 
-A constraint, not an override: an override replaces what everybody else says of Pillow, on every platform. With one, uv
-0.13 took `uv add pillow==12.2.0`, locked our 13.0.0, and said nothing; with the constraint it refuses, and names both.
+The pin is a constraint, not an override: an override replaces all other requirements on Pillow, on every platform. With
+an override, uv 0.13 accepted `uv add pillow==12.2.0` but silently locked our 13.0.0. With the constraint it refuses,
+and names both versions.
 
-Elsewhere than where the wheel runs, our version is excluded, and everything else stays as it is without a pin. The
-directory is a registry to uv, so that `uv sync` finds the stack in place satisfied, and does not install it again.
+Where the wheel does not run, the constraint only excludes the wheel's version. uv treats the directory as a registry,
+so that `uv sync` accepts an installed stack and does not install it again.
 """
 
 from fastinstall.pins.manifests import BY, format_array, quote_toml
@@ -12,7 +13,7 @@ from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 
 
 class Uv(PinTool[PinnedBuild]):
-    """The tool."""
+    """uv."""
 
     name = "uv"
     lock = "uv.lock"
@@ -26,7 +27,7 @@ class Uv(PinTool[PinnedBuild]):
     )
 
     def format_lines(self, text: str, pinned: PinnedBuild) -> str:
-        """Return a constraint for each place, and the directory."""
+        """Return constraints (the wheel where it runs, no such version elsewhere), and the wheel's directory."""
         excluded = (f'"{pinned.name}!={pinned.version} ; {marker}"' for marker in pinned.elsewhere)
         constraints = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"', *excluded))
         links = quote_toml(str(pinned.directory))

@@ -1,7 +1,7 @@
 # MIT licence, see LICENSE of fastinstall.
-"""The controller's part of `fastinstall_wheelhouse`: choose and check what a host gets, and pack what it lacks.
+"""The controller's part of `fastinstall_wheelhouse`: choose and check the wheels for a host, and send the missing ones.
 
-A host is asked once, and gets one archive with what it lacks. Nothing is sent twice.
+The module on the host first reports which files are missing. The missing files are then sent in one archive.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ActionModule(ActionBase):
     _supports_async = False
 
     def run(self, tmp: None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Ship what is missing, and return the module's result."""
+        """Send the missing files, and return the module's result."""
         super().run(tmp, task_vars)
         variables = task_vars or {}
         given = dict(self._task.args)
@@ -55,7 +55,7 @@ class ActionModule(ActionBase):
         try:
             result: dict[str, Any] = self._execute_module(module_name=_MODULE, module_args=given, task_vars=variables)
         except AnsibleConnectionFailure:
-            # A shell that finds no Python may be gone before all of the module is sent to it.
+            # Without Python, the shell may end before the whole module is sent, which looks like a lost connection.
             python = getattr(self, "_discovered_interpreter", None) or "python3"
             result = self._low_level_execute_command(f"{shlex.quote(python)} -c pass")
             if result["rc"] not in _NO_PROGRAM:
@@ -67,12 +67,12 @@ class ActionModule(ActionBase):
         return result
 
     def _sent(self, missing: Mapping[str, Path]) -> str:
-        """Send an archive, and return its path on the host."""
-        shell = self._connection._shell  # noqa: SLF001 (as Ansible's own action plugins do: there is no other way)
+        """Send the missing files as an archive, and return its path on the host."""
+        shell = self._connection._shell  # noqa: SLF001 (no public way; Ansible's own plugins do the same)
         remote = str(shell.join_path(self._make_tmp_path(), "wheels.zip"))
         with tempfile.TemporaryDirectory(prefix="fastinstall-") as space:
             archive = Path(space) / "wheels.zip"
-            with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:  # wheels are compressed themselves
+            with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:  # wheels are already compressed
                 for name, path in missing.items():
                     packed.write(path, name)
             self._transfer_file(str(archive), remote)
@@ -81,10 +81,14 @@ class ActionModule(ActionBase):
 
 
 def manifest_for(source: Path, host: str | None) -> tuple[dict[str, Any], dict[str, Path]]:
-    """Return what a wheelhouse has for a host, and the paths here; without a host, fastinstall itself only.
+    """Return the manifest of a host's files, and the paths of these files on the controller.
+
+    Args:
+        source: the wheelhouse.
+        host: the name of the host in the fleet; None for fastinstall itself only.
 
     Raises:
-        AnsibleActionFail: it has nothing for the host, or does not match its sums.
+        AnsibleActionFail: the wheelhouse has no wheel for the host, or a wheel does not match its sum.
     """
     if not source.is_dir():
         raise AnsibleActionFail(f"{source}: not a wheelhouse; {_AGAIN}")
@@ -101,7 +105,7 @@ def manifest_for(source: Path, host: str | None) -> tuple[dict[str, Any], dict[s
 
 
 def _stack(source: Path, host: str) -> dict[str, str]:
-    """Return the relative paths of a host's wheels with their SHA-256; in a fleet, of the one wheel meant for it."""
+    """Return relative path and SHA-256 of a host's wheels; with a fleet.json, only of the wheel meant for the host."""
     file = source / "fleet.json"
     if not file.is_file():
         return _of_sums(source)
@@ -125,13 +129,13 @@ def _of_fleet(fleet: Mapping[str, Any], file: Path, host: str) -> dict[str, str]
 
 
 def _of_sums(directory: Path) -> dict[str, str]:
-    """The wheels that SHA256SUMS names, with their SHA-256."""
+    """Return the names of the wheels in SHA256SUMS, with their SHA-256."""
     lines = re.findall(r"^([0-9a-f]{64}) [ *]([^/\s]+\.whl)$", _read(directory / _SUMS), re.MULTILINE)
     return {name: digest for digest, name in lines}
 
 
 def _checked(file: Path, digest: str) -> tuple[str, int]:
-    """Check a wheel against its sum, and return sum and size."""
+    """Check a wheel against its SHA-256, and return the SHA-256 and the size in bytes."""
     try:
         content = file.read_bytes()
     except OSError as error:

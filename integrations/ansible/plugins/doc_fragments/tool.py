@@ -1,10 +1,10 @@
-"""The documentation that the modules share."""
+"""Documentation of the parameters that the modules share."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The parameters that name fastinstall and the environment."""
+    """Documentation of the parameters that name fastinstall and the environment."""
 
     DOCUMENTATION = r"""
 options:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 REFUSED, FAILED = 5, 6
-"""Exit codes of fastinstall: it refused, or it failed."""
+"""Exit codes of fastinstall for refusals, and for failures that changed nothing."""
 
 
 class ToolError(Exception):
@@ -16,9 +16,9 @@ class ToolError(Exception):
 
     Args:
         message: what happened and where.
-        hint: what to do about it.
-        exit_code: of fastinstall, or the one that it would have had.
-        details: further lines.
+        hint: how to solve the problem; None if unknown.
+        exit_code: exit code of fastinstall, or of the same error in fastinstall.
+        details: further lines about the error.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ print(json.dumps({
 
 
 def candidates(named: str | None) -> Iterator[str]:
-    """Yield interpreters that may run fastinstall: the named one, or else this one and the usual ones."""
+    """Yield interpreters that may run fastinstall: only the named one; or this one, then those on PATH."""
     if named:
         yield named
         return
@@ -50,10 +50,10 @@ def candidates(named: str | None) -> Iterator[str]:
 
 
 def ask(python: str) -> Python | None:
-    """Return what an interpreter reports about itself, or None if it does not answer."""
+    """Return the properties that an interpreter reports, or None if it cannot be run."""
     argv = [python, "-I", "-S", "-c", _QUESTION]
     try:
-        said = subprocess.run(  # noqa: S603 (the words are ours)
+        said = subprocess.run(  # noqa: S603 (no shell, and fixed arguments)
             argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_SECONDS, check=False
         )
         answer: Python = json.loads(said.stdout)
@@ -63,7 +63,7 @@ def ask(python: str) -> Python | None:
 
 
 def objection_to(python: Python | None) -> str:
-    """Return why fastinstall does not run on an interpreter; empty if it does."""
+    """Return why fastinstall cannot run on an interpreter; empty if it can."""
     if python is None:
         return "it does not answer"
     if python["implementation"] != "cpython":
@@ -74,16 +74,16 @@ def objection_to(python: Python | None) -> str:
 
 
 def described(python: Python) -> str:
-    """An interpreter for people: "Python 3.11.7 on x86_64"."""
+    """Describe an interpreter for messages: "Python 3.11.7 on x86_64"."""
     return f"Python {'.'.join(map(str, python['version']))} on {python['machine']}"
 
 
 def rank_of(wheel: str, python: Python) -> tuple[list[int], int] | None:
-    """Return how well a wheel fits (greater is better), or None if it does not. Source: PEP 425, PEP 600.
+    """Return how well a wheel fits an interpreter (greater is better), or None. Source: PEP 425, PEP 600.
 
     Args:
-        wheel: its file name.
-        python: what the interpreter reports about itself.
+        wheel: file name of the wheel.
+        python: the interpreter, as returned by `ask`.
     """
     words = wheel[: -len(".whl")].split("-")
     version, (pythons, abis, platforms) = words[1], (each.split(".") for each in words[-3:])

@@ -1,4 +1,4 @@
-"""The options of `fastinstall setup` as module parameters, with the names, defaults and choices of the command line."""
+"""The options of `fastinstall setup` as module parameters, with the command line's names, defaults and choices."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ REQUEST_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "upgrade": ("--upgrade", {"type": "bool", "default": False}),
     "allow": ("--allow", {"type": "list", "elements": "str", "default": [], "choices": _RISKS}),
 }
-"""Each parameter with its flag and its specification. A switch's flag says the opposite of its default."""
+"""Flag and Ansible specification of each parameter. The flag of a bool sets the opposite of its default."""
 
 
 def words_of(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the flags for values other than the default; the host may set the rest itself."""
+    """Return the flags for values other than the defaults; settings of the host can then replace the defaults."""
     words: list[str] = []
     for name, (flag, specification) in REQUEST_OPTIONS.items():
         value = parameters[name]

@@ -1,4 +1,4 @@
-"""What the modules share: their parameters, running fastinstall, and returning the result."""
+"""Code that the modules share: parameters, running fastinstall, and returning the result."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ TOOL: dict[str, dict[str, Any]] = {
     "tool_directory": {"type": "path"},
     "tool_checksum": {"type": "str"},
 }
-"""The parameters that say where fastinstall comes from; `wheelhouse` belongs to them, too."""
+"""The parameters that say where fastinstall comes from; the modules add `wheelhouse`."""
 
 _DAMAGED = 7
 
 
 def request_of(module: AnsibleModule) -> Request:
-    """Return the request that the parameters of a module make.
+    """Return the request that a module's parameters describe.
 
     Raises:
-        ToolError: fastinstall was not found.
+        ToolError: fastinstall was not found, or cannot run.
     """
     given = module.params
     source = Source(
@@ -47,14 +47,14 @@ def request_of(module: AnsibleModule) -> Request:
         run=module.run_command,
         parameters=given,
         changing=not module.check_mode,
-        comparing=module._diff,  # noqa: SLF001 (as the developer's guide of Ansible has it)
+        comparing=module._diff,  # noqa: SLF001 (documented in Ansible's developer guide)
     )
 
 
 def conclude(module: AnsibleModule, work: Callable[[], dict[str, Any]]) -> None:
-    """End a module with its result, or with the message of the failure.
+    """Do the work, and end the module with the result or with the error.
 
-    In check mode, skip a host without its wheelhouse: the task that ships it changed nothing either.
+    In check mode, skip a host whose wheelhouse is missing, because the task that ships it changed nothing either.
     """
     wheelhouse = module.params["wheelhouse"]
     if module.check_mode and wheelhouse and not module.params["executable"] and not Path(wheelhouse).is_dir():

@@ -1,6 +1,6 @@
-"""Bring an environment to one of three states by calling fastinstall, and return the result.
+"""Bring an environment into a state (present, absent, checked, observed) by running fastinstall.
 
-Does not need Ansible. A result is what a module returns: `changed`, and the documents of fastinstall.
+This module does not need Ansible. The results are those of Ansible modules: `changed`, and fastinstall's documents.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _FINDINGS = 3
 
 @dataclass(frozen=True)
 class Request:
-    """What a module was asked to do.
+    """A request to a module.
 
     Attributes:
-        tool: the command that runs fastinstall.
+        tool: the command that runs fastinstall, as a list of words.
         run: runs a command, and returns its exit code, stdout and stderr.
-        parameters: of the module.
-        changing: whether it may change anything (not in check mode).
+        parameters: the parameters of the module.
+        changing: whether the module may change anything (false in check mode).
         comparing: whether to return a diff.
     """
 
@@ -53,10 +53,10 @@ class Request:
 
 
 def present(request: Request) -> Result:
-    """Set up the stack: plan, build or take it from the wheelhouse, prove and install it.
+    """Set up the stack; in check mode, only plan it.
 
     Raises:
-        ToolError: as fastinstall says.
+        ToolError: fastinstall reported an error.
     """
     words = [*_target(request, creating=True), *words_of(request.parameters)]
     result: Result = {}
@@ -82,7 +82,7 @@ def absent(request: Request) -> Result:
     """Roll back to the state before the first setup that can be undone.
 
     Raises:
-        ToolError: as fastinstall says.
+        ToolError: fastinstall reported an error.
     """
     prefix = _prefix(request)
     if not prefix.is_dir():
@@ -102,10 +102,10 @@ def absent(request: Request) -> Result:
 
 
 def checked(request: Request) -> Result:
-    """Return the report of doctor; changes nothing.
+    """Run doctor, which changes nothing, and return its report.
 
     Raises:
-        ToolError: as fastinstall says.
+        ToolError: fastinstall reported an error.
     """
     parameters = request.parameters
     flags = ["--quick"] if parameters["quick"] else []
@@ -117,17 +117,17 @@ def checked(request: Request) -> Result:
 
 
 def _examined(request: Request, done: Result) -> Result:
-    """Add doctor's report to the result; the task fails on grave findings and returns both."""
+    """Run doctor after a setup, and add its report to the result, which is a failure if the findings are grave."""
     found = checked(request)
     message = found["msg"] if found["failed"] else done["msg"]
     return {**done, **found, "changed": done["changed"], "msg": message}
 
 
 def observed(request: Request) -> Result:
-    """Return the facts, and write them to the file that `dest` names.
+    """Return the facts of an environment, and write them to the file `dest` if that is set.
 
     Raises:
-        ToolError: as fastinstall says, or the file cannot be written.
+        ToolError: fastinstall reported an error, or the file cannot be written.
     """
     parameters = request.parameters
     given = (("--prefix", parameters["prefix"]), ("--python", parameters["python"]))
@@ -140,7 +140,7 @@ def observed(request: Request) -> Result:
 
 
 def _keep(facts: Mapping[str, Any], file: Path, request: Request) -> bool:
-    """Write a file if its content differs; return whether it differed."""
+    """Write the facts to a file if its content differs; return whether it differed."""
     text = json.dumps(facts, indent=2) + "\n"
     try:
         if file.is_file() and file.read_text(encoding="utf-8") == text:
@@ -155,7 +155,7 @@ def _keep(facts: Mapping[str, Any], file: Path, request: Request) -> bool:
 
 
 def _target(request: Request, *, creating: bool) -> list[str]:
-    """Return the flags that name the environment; a new one that exists already is named by --prefix."""
+    """Return the flags that name the environment; --prefix replaces --new-env if the directory already exists."""
     named = request.parameters
     if named["new_env"] and (not creating or os.path.lexists(named["new_env"])):
         return ["--prefix", named["new_env"]]
@@ -175,13 +175,13 @@ def _allowed(request: Request) -> list[str]:
 
 
 def _standing(request: Request) -> dict[str, tuple[int, int]]:
-    """Return size and time of an environment's receipt and journals, which change whenever fastinstall changes it."""
+    """Return size and time of fastinstall's files in an environment, to see whether it has changed the environment."""
     seen = {str(file): file.lstat() for pattern in _TOLD for file in _prefix(request).glob(pattern)}
     return {name: (status.st_size, status.st_mtime_ns) for name, status in seen.items()}
 
 
 def _refuse_unaccepted(plan: Mapping[str, Any]) -> None:
-    """Refuse in check mode what setup would refuse."""
+    """Raise if a plan has risks that are not allowed, as setup would refuse it."""
     unaccepted = [each for each in plan["risks"] if not each["allowed"]]
     if unaccepted:
         risks = ", ".join([*plan["request"]["allow"], *(each["risk"] for each in unaccepted)])
@@ -191,7 +191,7 @@ def _refuse_unaccepted(plan: Mapping[str, Any]) -> None:
 
 
 def _difference(plan: Mapping[str, Any]) -> dict[str, str]:
-    """Return what is removed, and every step with its reason."""
+    """Return a plan as a diff: before, the entries that are removed; after, every step with its reason."""
     listed = ((name, each if isinstance(each, list) else [each]) for name, each in plan.items() if name != "skipped")
     steps = [(name, step) for name, each in listed for step in each if isinstance(step, dict) and "reason" in step]
     leaving = [*plan["swap"]["removes"], *plan["swap"]["records"]] if plan["swap"] is not None else []
@@ -205,7 +205,7 @@ def _compared(prefix: object, before: str, after: str) -> dict[str, str]:
 
 
 def _told(report: Mapping[str, Any]) -> str:
-    """Return the status, and the findings behind it."""
+    """Format the status of a report, with the errors and warnings in it."""
     grave = [each for each in report["findings"] if each["status"] in ("error", "warning")]
     sentences = [f"{each['check']}: {each['message']}" for each in grave]
     return "; ".join([f"{report['environment']['prefix']}: {report['status']}", *sentences])

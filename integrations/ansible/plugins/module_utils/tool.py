@@ -1,11 +1,11 @@
-"""Run fastinstall on a machine without an index: from wheels in a directory, or as installed.
+"""Run fastinstall on a machine without a package index, from wheels in a directory or as installed.
 
-The wheels of `DIR/tool` (made by `fastinstall build --with-tool -o DIR`) that fit an interpreter of the machine are
-checked against `DIR/tool/SHA256SUMS` and unpacked, once, into a virtual environment that is named after their digest:
-nothing is installed, no pip runs, and the same wheels are found there the next time.
+Wheels in `DIR/tool` (made by `fastinstall build --with-tool -o DIR`) that fit an interpreter of the machine are checked
+against `DIR/tool/SHA256SUMS` and unpacked, without pip, into a virtual environment. Its name is a digest of the wheels,
+so that later runs with the same wheels use it again.
 
-It does not need Ansible: it runs anywhere beside its neighbours, as `python3 -m module_utils.tool DIR doctor --json`.
-It supports Python 3.8, so that it can say that fastinstall needs a later one.
+This does not need Ansible: copy the directory `module_utils`, and run `python3 -m module_utils.tool DIR doctor --json`.
+It runs on Python 3.8, to be able to report that fastinstall needs a later version.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Source:
     """Where fastinstall comes from; every field is optional.
 
     Attributes:
-        wheelhouse: a directory with `tool/` in it.
+        wheelhouse: a wheelhouse, whose directory `tool/` has the wheels of fastinstall.
         executable: an installed fastinstall to use instead.
-        python: the interpreter that runs it; None: this one, or the first on PATH that can.
-        directory: where to unpack it; None: below the user's data directory.
-        checksum: SHA-256 of `tool/SHA256SUMS`, as the sender of the wheelhouse knows it.
+        python: the interpreter to run it with; None for this one, or the first suitable one on PATH.
+        directory: parent directory of the unpacked environments; None for one below the user's data directory.
+        checksum: expected SHA-256 of `tool/SHA256SUMS`, hexadecimal; None if unknown.
     """
 
     wheelhouse: str | None = None
@@ -53,9 +53,9 @@ class Answer:
     """The result of a run.
 
     Attributes:
-        exit_code: of fastinstall.
-        document: the JSON that it printed.
-        stderr: its messages.
+        exit_code: the exit code of fastinstall.
+        document: the JSON document that it printed.
+        stderr: the messages that it printed.
     """
 
     exit_code: int
@@ -64,10 +64,10 @@ class Answer:
 
 
 def find_tool(source: Source) -> list[str]:
-    """Return the command that runs fastinstall, and unpack it if needed.
+    """Return the command that runs fastinstall; unpack fastinstall first if needed.
 
     Raises:
-        ToolError: there is none, it does not fit this machine, or its wheels do not match their sums.
+        ToolError: fastinstall was not found, does not fit this machine, or its wheels do not match their sums.
     """
     if source.executable:
         return [_executable(source.executable)]
@@ -85,13 +85,13 @@ def run_tool(tool: Sequence[str], words: Iterable[str], run: Run, accepted: Sequ
     """Run fastinstall with `--json`.
 
     Args:
-        tool: of `find_tool`.
+        tool: the command that runs fastinstall, as returned by `find_tool`.
         words: a verb and its flags.
-        run: runs a command to its end: its words to its exit code, stdout and stderr.
-        accepted: exit codes that come with an answer.
+        run: runs a command, given as a list of words, and returns its exit code, stdout and stderr.
+        accepted: exit codes that are not errors.
 
     Raises:
-        ToolError: it ended with another exit code; has its message.
+        ToolError: fastinstall ended with another exit code, or printed no JSON; the error has its message.
     """
     exit_code, stdout, stderr = run([*tool, *words, "--json"])
     document = _read(stdout)
@@ -117,7 +117,7 @@ def _hint(tool: Sequence[str], stderr: str) -> str | None:
 
 
 def _executable(named: str) -> str:
-    found = shutil.which(os.path.expanduser(named))  # noqa: PTH111 (a bare name is looked up)
+    found = shutil.which(os.path.expanduser(named))  # noqa: PTH111 (a text, as `which` searches PATH for bare names)
     if found is None:
         raise ToolError(f"{named}: not found", "give the path of an installed fastinstall")
     return found
@@ -131,14 +131,14 @@ def _unpacked(source: Source, wheels: Path) -> Path:
 
 
 def _data_directory() -> Path:
-    """Source: XDG Base Directory Specification 0.8; a relative path counts as none."""
+    """Return the default directory, ignoring a relative XDG_DATA_HOME. Source: XDG Base Directory Specification 0.8."""
     named = os.environ.get("XDG_DATA_HOME", "")
     data = Path(named) if named.startswith("/") else Path("~/.local/share").expanduser()
     return data / "fastinstall" / "tools"
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """Replace this process with fastinstall from a wheelhouse.
+    """Replace this process with fastinstall from a wheelhouse; `words` are the wheelhouse, a verb and its flags.
 
     Raises:
         SystemExit: fastinstall cannot run.

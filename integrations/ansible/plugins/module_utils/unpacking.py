@@ -1,6 +1,6 @@
-"""Check, choose and unpack wheels into their own environment, once and without pip.
+"""Check, choose and unpack wheels into an environment of their own, without pip.
 
-Nothing runs from a place that everybody can write to. Two processes can unpack at the same time.
+Directories that other users can write to are refused. Two processes can unpack at the same time.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from .interpreters import Python
 
 MAKE_IT = "make it: fastinstall build --with-tool -o DIR"
-"""The hint if there are no wheels."""
+"""The hint in errors about missing wheels."""
 
 _LAYOUT = "fastinstall.tool/1"
 _ELSEWHERE = "choose another directory with tool_directory"
 _EVERYBODY_WRITES = 0o002
 _MEGABYTE = 1024 * 1024
-_BYTECODE = 1.5  # what unpacked files come to with their bytecode, times their own size
+_BYTECODE = 1.5  # size of unpacked files with bytecode, relative to their own size
 
 
 def read_sums(wheels: Path, checksum: str | None) -> dict[str, str]:
-    """Return the names of the wheels in a directory, each with its SHA-256 from `SHA256SUMS`.
+    """Return the SHA-256 of each wheel in `SHA256SUMS`, by file name.
 
     Args:
-        wheels: the directory.
-        checksum: SHA-256 of `SHA256SUMS` itself; None trusts the directory if nobody else can write to it.
+        wheels: the directory of the wheels.
+        checksum: expected SHA-256 of `SHA256SUMS` itself; None to trust the directory if no other user can write to it.
 
     Raises:
         ToolError: the file cannot be read or trusted.
@@ -58,15 +58,15 @@ def read_sums(wheels: Path, checksum: str | None) -> dict[str, str]:
 
 
 def choose(wheels: Path, sums: Iterable[str], named: str | None) -> tuple[Python, list[str]]:
-    """Return the first interpreter with a wheel of every distribution, and these wheels.
+    """Return the first interpreter for which every distribution has a fitting wheel, and these wheels.
 
     Args:
-        wheels: their directory.
-        sums: their names.
+        wheels: the directory of the wheels, for messages.
+        sums: file names of the wheels.
         named: the interpreter to use; None for any.
 
     Raises:
-        ToolError: there is none; gives the reason for each.
+        ToolError: no interpreter fits; the message has the reason for each.
     """
     objections = []
     for candidate in candidates(named):
@@ -83,16 +83,16 @@ def choose(wheels: Path, sums: Iterable[str], named: str | None) -> tuple[Python
 
 
 def unpack(wheels: Path, sums: dict[str, str], python: Python, parent: Path) -> Path:
-    """Return the environment with these wheels, named after their digest; create it if it is missing.
+    """Return the environment with the given wheels; create it if it is missing.
 
     Args:
-        wheels: their directory.
-        sums: their names, each with its SHA-256.
-        python: the interpreter that they are for.
-        parent: the directory of such environments.
+        wheels: the directory of the wheels.
+        sums: the SHA-256 of each wheel to unpack, by file name.
+        python: the interpreter of the environment.
+        parent: the directory of such environments; the name of each is a digest of its wheels and interpreter.
 
     Raises:
-        ToolError: a wheel does not match its sum, there is no space, or others can write there.
+        ToolError: a wheel does not match its sum, the disk is too full, or other users can write to the directory.
     """
     key = json.dumps([_LAYOUT, python, sums], sort_keys=True)
     root = Path(os.path.realpath(str(parent))) / hashlib.sha256(key.encode()).hexdigest()[:24]
@@ -103,7 +103,7 @@ def unpack(wheels: Path, sums: dict[str, str], python: Python, parent: Path) -> 
 
 
 def _chosen(names: Iterable[str], python: Python) -> tuple[list[str], list[str]]:
-    """Return the wheel that fits best for each distribution, and the distributions without one."""
+    """Return the best-fitting wheel of each distribution, and the distributions without a fitting wheel."""
     best: dict[str, tuple[tuple[list[int], int], str] | None] = {}
     for name in names:
         distribution, rank = name.partition("-")[0].lower(), rank_of(name, python)
@@ -115,7 +115,7 @@ def _chosen(names: Iterable[str], python: Python) -> tuple[list[str], list[str]]
 
 
 def _make(root: Path, python: Python, wheels: Sequence[tuple[Path, str]]) -> None:
-    """Make the environment beside its place and rename it; the second of two processes uses that of the first."""
+    """Create the environment under a temporary name and rename it, unless another process has created it meanwhile."""
     try:
         root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(prefix=".making-", dir=str(root.parent)))
@@ -154,7 +154,7 @@ def _refuse_little_space(directory: Path, content: int) -> None:
 
 
 def _checked(path: Path, digest: str) -> zipfile.ZipFile:
-    """Return a wheel, opened from the same bytes that were checked."""
+    """Check a wheel, and return it opened from the very bytes that were checked."""
     again = "copy the wheelhouse again"
     try:
         content = path.read_bytes()
@@ -166,7 +166,7 @@ def _checked(path: Path, digest: str) -> zipfile.ZipFile:
 
 
 def _extract(archive: zipfile.ZipFile, schemes: dict[str, Path]) -> None:
-    """Unpack a wheel; headers and data are left out. Source: the binary distribution format, "Installing a wheel"."""
+    """Unpack a wheel without headers and data. Source: the binary distribution format, "Installing a wheel"."""
     for member in archive.infolist():
         scheme, parts = "purelib", member.filename.split("/")
         if member.filename.startswith("/") or ".." in parts:
@@ -182,7 +182,7 @@ def _extract(archive: zipfile.ZipFile, schemes: dict[str, Path]) -> None:
 
 
 def _refuse_shared(directory: Path, hint: str) -> None:
-    """Refuse a directory that everybody could have filled or put there; check its parents too."""
+    """Refuse a directory that other users could have filled or created; its parents are checked too."""
     real = Path(os.path.realpath(str(directory)))
     caller = os.environ.get("SUDO_UID", "")
     trusted = {0, os.geteuid(), int(caller) if caller.isdecimal() else 0}

@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # Licence: MIT, see LICENSE of fastinstall.
-"""The module `fastinstall`: it turns parameters into a result; module_utils does the work."""
+"""The Ansible module `fastinstall`, which sets up, rolls back or checks a stack; `module_utils` has the code."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ _STATES = {"present": present, "absent": absent, "checked": checked}
 
 
 def main() -> None:
-    """Bring an environment to a state."""
+    """Run the module."""
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "default": "present", "choices": list(_STATES)},

@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # Licence: MIT, see LICENSE of fastinstall.
-"""The module `fastinstall_facts`: what fastinstall sees of an environment and its machine."""
+"""The Ansible module `fastinstall_facts`, which returns facts of an environment and its machine."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ from ansible_collections.fastinstall.stack.plugins.module_utils.states import ob
 
 
 def main() -> None:
-    """Observe an environment."""
+    """Run the module."""
     module = AnsibleModule(
         argument_spec={
             **TARGET,

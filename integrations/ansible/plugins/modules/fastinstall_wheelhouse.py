@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # MIT licence, see LICENSE of fastinstall.
-"""Keep a copy of a wheelhouse on a host: report what is missing or damaged there, and replace it."""
+"""The host's part of `fastinstall_wheelhouse`: report missing and damaged files, and install those that are sent."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _MEGABYTE = 1024 * 1024
-_COPIES = 2  # the archive lies there too, until all of it is in its place
+_COPIES = 2  # the archive needs space until all its files are extracted
 _DIRECTORY_MODE = 0o755
 _FILE_MODE = 0o644
 
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 def _brought(module: AnsibleModule) -> dict[str, Any]:
-    """Compare, install what was sent, and return the module's result."""
+    """Compare the directory with the manifest, install the sent files, and return the module's result."""
     manifest, dest = module.params["manifest"], Path(module.params["dest"])
     wanted = _wanted(manifest, module.params["tool_python"])
     there = {path for path in _there(dest) if path.startswith("tool/") or not module.params["tool_only"]}
@@ -149,14 +149,17 @@ def _brought(module: AnsibleModule) -> dict[str, Any]:
 
 
 def _wanted(manifest: Mapping[str, Any], python: str | None) -> dict[str, tuple[str, int]]:
-    """Relative paths with sum and size: the stack's wheels, and of fastinstall itself what fits an interpreter here."""
+    """Return SHA-256 and size of each file that the host needs, by relative path.
+
+    These are the stack's wheels, and the wheels of fastinstall itself that fit an interpreter of the host.
+    """
     tool = manifest["tool"]
     chosen = choose(Path("wheelhouse/tool"), tool, python)[1] if tool else []
     return {**manifest["wanted"], **{f"tool/{name}": tool[name] for name in chosen}}
 
 
 def _there(dest: Path) -> set[str]:
-    """The relative paths of the files that lie in it."""
+    """Return the relative paths of all files below a directory."""
     found = (Path(base, name) for base, _directories, names in os.walk(str(dest)) for name in names)
     return {str(path.relative_to(dest)) for path in found}
 
@@ -178,7 +181,7 @@ def _lines(paths: Collection[str]) -> str:
 
 
 def _refuse_little_space(dest: Path, needed: int) -> None:
-    """Refuse before anything is sent."""
+    """Refuse a directory with too little free space for `needed` bytes."""
     place = next(parent for parent in (dest, *dest.parents) if parent.is_dir())
     free = shutil.disk_usage(place).free
     if free < needed:
@@ -187,7 +190,7 @@ def _refuse_little_space(dest: Path, needed: int) -> None:
 
 
 def _put(dest: Path, missing: Mapping[str, str], archive: str) -> None:
-    """Extract files from an archive, and refuse one that does not match its sum."""
+    """Extract the missing files from an archive; refuse a file that does not match its sum."""
     if not missing:
         return
     with zipfile.ZipFile(archive) as packed:
@@ -207,7 +210,7 @@ def _tidy(dest: Path, strange: Collection[str], sums: Mapping[str, str]) -> None
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a temporary file and rename it, so that nobody sees half of it."""
+    """Write a temporary file and rename it, so that no process sees an incomplete file."""
     path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
     descriptor, beside = tempfile.mkstemp(prefix=".coming-", dir=path.parent)
     try:
