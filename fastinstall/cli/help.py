@@ -126,7 +126,7 @@ def everything(parser: argparse.ArgumentParser) -> str:
 
 
 def verb_of(parser: argparse.ArgumentParser) -> str:
-    """Return the verb that a parser is for; empty for the program's own."""
+    """Return the verb that a parser is for; empty for the parser of the program itself."""
     return parser.prog.partition(" ")[2]
 
 

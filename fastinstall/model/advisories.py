@@ -1,4 +1,4 @@
-"""Known vulnerabilities and defects, those that affect a version, and those that a downgrade brings back. Pure."""
+"""Known vulnerabilities and defects; select those that affect a version, or that a downgrade brings back. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -32,8 +32,8 @@ class Advisory:
         affects: specifier over versions of the upstream Pillow ("<12.2.0").
         summary: what goes wrong and when, in one sentence.
         source: URL of the page that the entry was taken from.
-        dated: the date of the data.
-        kernels_only: whether only a core with SIMD kernels has it, not stock Pillow.
+        dated: date of the information in this entry.
+        kernels_only: whether only a core with SIMD kernels is affected, and stock Pillow is not.
         component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies;
             empty for the distribution itself.
         demonstration: one line of Python that shows it; empty if there is none.
@@ -74,7 +74,7 @@ def select_applicable_advisories(
 ) -> tuple[Advisory, ...]:
     """Return the advisories that affect a version of the distribution itself, the most severe first.
 
-    `select_library_advisories` handles those of bundled libraries.
+    `select_library_advisories` returns the advisories on bundled libraries.
 
     Args:
         advisories: those of a recipe, in any order.
@@ -110,7 +110,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
 
 
 def select_comparable_versions(versions: Mapping[str, str]) -> dict[str, str]:
-    """Return the items with a valid version (PEP 440), unlike "1.3.1.zlib-ng"."""
+    """Return the items whose version is valid by PEP 440; "1.3.1.zlib-ng" is not."""
     return {name: version for name, version in versions.items() if is_version(version)}
 
 
@@ -142,7 +142,7 @@ def find_returning_advisories(
 ) -> tuple[Advisory, ...]:
     """Return the advisories that affect the wanted version but not the installed one, the most severe first.
 
-    An invalid installed version (PEP 440) counts as unaffected.
+    If the installed version is invalid by PEP 440, it counts as affected by none.
     """
     known, present = tuple(advisories), tuple[Advisory, ...]()
     with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""List the transactions that can be undone, and forget old ones, which deletes what was kept to undo them."""
+"""List the transactions that can be undone, and forget old ones: delete the files that were kept to undo them."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ class PastTransaction:
         stack: the installed stack ("pillow 13.0.0+simd.v2.v3"); empty if it installed none.
         sequence: its number in this environment; the highest is undone first; 0 if unreadable.
         held: the disk space that deleting it would free, for people ("22.5 MB").
-        held_bytes: the same, in bytes.
+        held_bytes: the disk space that deleting it would free, in bytes.
         problem: why its journal cannot be read; empty if it can be read.
     """
 
@@ -47,7 +47,7 @@ class PastTransaction:
 
     @property
     def title(self) -> str:
-        """Its description, for people."""
+        """The command and the installed stack, for people; "unknown" if neither is recorded."""
         return " ".join(filter(None, (self.verb, self.stack))) or "unknown"
 
 
@@ -65,7 +65,7 @@ class Transactions:
 
 
 def history(environment: Environment) -> Transactions:
-    """Return what can be undone, newest first; transactions with an unreadable journal come first.
+    """Return the transactions that can be undone, newest first; those with an unreadable journal precede the others.
 
     Example:
         for transaction in history(environment).transactions:
@@ -77,7 +77,7 @@ def history(environment: Environment) -> Transactions:
 
 
 def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
-    """Return what `forget_in` would delete, or the damaged transaction that it would move aside.
+    """Return the transactions that `forget_in` would delete, or the damaged transaction that it would move aside.
 
     Example:
         print(list_forgettable_history(environment, None).held_bytes)
@@ -90,7 +90,7 @@ def list_forgettable_history(environment: Environment, identifier: str | None) -
 
 
 def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
-    """Make setups impossible to undo, and delete what was kept for that; the environment stays as it is.
+    """Give up the undoing of setups, and delete the files that were kept for it; the environment stays as it is.
 
     Args:
         session: variables, directories, clock and event listener of this run.
@@ -100,7 +100,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
             not deleted.
 
     Returns:
-        What was done, in sentences.
+        Sentences that describe what was done.
 
     Raises:
         RefusedError: another program is working on the environment.
@@ -117,7 +117,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
             return (f"moved aside, nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
     with change_environment(session, environment, "forgetting") as locked:
         freed = list_forgettable_history(environment, identifier).held_bytes
-        with signals.defer_signals():  # forget all of them, or none
+        with signals.defer_signals():  # forget all of the transactions, or none
             gone = forget(store, identifier)
     told = (f"forgotten: {each}" for each in gone)
     return (*locked.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")

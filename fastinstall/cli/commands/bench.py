@@ -19,7 +19,7 @@ from fastinstall.core.errors import ExitCode, UsageError
 T = TypeVar("T")
 _HINT = "fastinstall bench --help"
 _LARGEST = 16384
-"""The greatest side length in pixels: no training and no web page uses more."""
+"""The greatest side length to accept, in pixels; neither training nor web pages use larger images."""
 
 
 def run(arguments: Namespace, context: Context) -> int:

@@ -146,7 +146,7 @@ def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[
 
 
 def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
-    """Yield a finding: its message and, if it is not ok, its hint and command; with --verbose also its evidence."""
+    """Yield a finding's message and, unless it passed, its hint and command; with --verbose also its evidence."""
     before = f"  {finding.status:<8} "
     margin = " " * (len(before) + width + 2)
     first, *others = page.lines(finding.message, first=f"{before}{finding.check:<{width}}  ", rest=margin)
@@ -329,7 +329,7 @@ def _tell_lines(lines: Iterable[str], console: Console) -> None:
 
 
 def choose_exit_code(status: Status, fail_on: str) -> int:
-    """Return FINDINGS if the gravest status found is at least `fail_on`, else OK."""
+    """Return FINDINGS if the gravest status found is at least `fail_on`, else OK; for "never", always OK."""
     if fail_on == NEVER:
         return ExitCode.OK
     return ExitCode.FINDINGS if status.gravity >= least_status(fail_on).gravity else ExitCode.OK
