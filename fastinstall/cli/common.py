@@ -76,7 +76,7 @@ def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect
 
 
 def identify_state(prefix: PurePath) -> object:
-    """Return an environment's receipt and names of transactions: a value that differs after every change."""
+    """Return an environment's receipt and IDs of transactions: a value that every change by fastinstall alters."""
     receipt = foreign.bytes_or_empty(Path(prefix, RECEIPT))
     return receipt, sorted(each.name for each in Path(prefix).glob(f"{TRANSACTIONS}/*"))
 
@@ -108,7 +108,7 @@ def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session
 
 
 def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Return session and target for a verb that changes the target; call `recover_or_report` for the target before.
+    """Run `recover_or_report` on the target, then return session and target, for a verb that changes the target.
 
     Raises:
         FastinstallError: as `find_environment` and `recover_environment`.

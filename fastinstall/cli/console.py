@@ -304,7 +304,7 @@ class Console:
         self.exact(spell_commands(text, self.out.program))
 
     def document(self, text: str) -> None:
-        """Print a result on stdout that is one JSON document.
+        """Print a result, one JSON document, on stdout.
 
         Raises:
             UnwrittenError: writing to stdout failed.

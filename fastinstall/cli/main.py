@@ -163,7 +163,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
 
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
-    """Add hints and details that only this module knows: command line, settings file, log, and changes made so far."""
+    """Add to an error what its raiser cannot know: the command line, settings file, log, and changes made so far."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
         told = f"other settings come from {settings.file}"
@@ -180,7 +180,7 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
 
 
 def _list_known(context: Context) -> tuple[Path, ...]:
-    """List environments with a Pillow that fastinstall has set up, or that conda or another tool has registered."""
+    """List known environments that have a Pillow; fastinstall has set them up, or another tool has registered them."""
     from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (rarely needed)
 
     known = list_known_environments(context.variables, user_directories(context.variables).state)
@@ -218,7 +218,7 @@ def _repeat_command(words: Sequence[str]) -> str:
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
-    """Return the error; if its exit code says wrongly that nothing was changed, an error with exit code 7 instead.
+    """Return the error; if its exit code wrongly says that nothing was changed, return one with exit code 7 instead.
 
     The new error lists the changes that remain and were not printed yet.
     """

@@ -212,8 +212,8 @@ class Question(NamedTuple):
     """How the wizard asks for an option.
 
     Attributes:
-        title: the option's name in the menu; empty if the question of another option covers this one.
-        text: the question; empty if a function of the wizard words the question.
+        title: the option's name in the menu; empty if the wizard does not ask, or asks with another option.
+        text: the question; empty if the wizard has a function that asks it.
         meanings: value to its meaning; empty if the value is typed.
         empty: the text shown for an absent value, or for a switch that is off.
         note: printed before a value is typed.

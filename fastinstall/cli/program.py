@@ -52,7 +52,7 @@ def _find_runner(prefix: Path) -> str | None:
 
 
 def _has_own_source(prefix: Path) -> bool:
-    """Return True if this was installed from a file or repository; `uvx fastinstall` would run a released version."""
+    """Return True if this was not installed from an index, so that `uvx fastinstall` would run another version."""
     return any(prefix.glob(f"lib/python*/site-packages/{PROGRAM}-*.dist-info/direct_url.json"))
 
 

@@ -34,7 +34,7 @@ class Advisory:
         source: URL of the page that the entry was taken from.
         dated: date of the information in this entry.
         kernels_only: whether only a core with SIMD kernels is affected, and stock Pillow is not.
-        component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies;
+        component: the affected bundled library ("libjpeg-turbo"); `affects` then applies to the library's versions;
             empty for the distribution itself.
         demonstration: one line of Python that shows it; empty if there is none.
     """
@@ -57,8 +57,8 @@ class AdvisoryList:
 
     Attributes:
         schema: version of the file format; always 1.
-        advisories: its entries, added to those of each recipe that names the file.
-        pixel_changes: operations whose result Pillow changed, also added to each such recipe.
+        advisories: advisories to add to those of each recipe that names the file.
+        pixel_changes: pixel changes to add to those of each recipe that names the file.
     """
 
     schema: int
@@ -77,7 +77,7 @@ def select_applicable_advisories(
     `select_library_advisories` returns the advisories on bundled libraries.
 
     Args:
-        advisories: those of a recipe, in any order.
+        advisories: the advisories of a recipe, in any order.
         pillow_version: version of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
         kernels: whether the core has the SIMD kernels, with defects that stock Pillow does not have.
 
@@ -96,7 +96,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
     """Return the advisories that affect bundled libraries, the most severe first.
 
     Args:
-        advisories: those of a recipe, in any order.
+        advisories: the advisories of a recipe, in any order.
         versions: versions of the libraries, by their names in advisories; see `select_comparable_versions`.
 
     Raises:
@@ -120,7 +120,7 @@ def select_critical_advisories(
     """Return the advisories of the highest severity that affect a version of the distribution itself.
 
     Args:
-        advisories: those of a recipe, in any order.
+        advisories: the advisories of a recipe, in any order.
         version: version of Pillow or of a fork based on it.
         kernels: whether the core has the SIMD kernels.
 

@@ -79,7 +79,7 @@ class WheelOrder:
 
     Attributes:
         recipe: name of the recipe.
-        source: the sdist; None with `prebuilt`.
+        source: the sdist; None if `prebuilt` is given.
         left_out: names of the recipe's kernels to leave out.
         statics: sdists of libraries to link into the core, by the recipe's library names.
         clang: the wheel with the compiler to use; None for a compiler of the machine.

@@ -67,8 +67,8 @@ class CondaPackage:
 class CondaClaim:
     """The files relevant to PIL that an installed package claims.
 
-    For a package that provides PIL, these are all its files; for others, those below `PIL/`, and libraries
-    and headers of libjpeg and libtiff.
+    For a package that provides PIL, all of its files are relevant; for other packages, only files below `PIL/`, and
+    libraries and headers of libjpeg and libtiff.
 
     Attributes:
         dist: the claiming package, by name, version and build ("pillow-13.0.0-py311h1234567_0").

@@ -103,7 +103,9 @@ def _list_dependencies(
 
 
 def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
-    """Return the guard package, which stops solvers from replacing the stack; a digest is added to its build later.
+    """Return the guard package, which stops solvers from replacing the stack.
+
+    A digest is added to the build string of the guard package later.
 
     Args:
         stack: the protected package; the guard constrains its name and build string.
@@ -128,7 +130,7 @@ def is_our_package(package: CondaPackage) -> bool:
 
 
 def preference(levels: tuple[str, ...]) -> int:
-    """Return the lowest build number for these levels; among runnable builds, solvers choose the highest number.
+    """Return the lowest build number for these levels; solvers choose the runnable build with the highest number.
 
     The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
     """

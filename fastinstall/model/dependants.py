@@ -49,9 +49,9 @@ def version_asked(spec: str) -> str:
 
 
 def translate_conda_spec(version: str) -> str:
-    """Return the version part of a match spec as a specifier of PEP 440: "==10.*" of "10.*".
+    """Translate the version part of a match spec into a specifier of PEP 440: "10.*" becomes "==10.*".
 
-    The result is empty if PEP 440 cannot express the spec. It is for messages and pip; to check a version, use
+    The result is empty if PEP 440 cannot express the spec. Use the result for messages and pip; to check a version, use
     `meets_conda_spec`.
     """
     found = []
@@ -76,7 +76,7 @@ def translate_conda_spec(version: str) -> str:
 def _split_bounds(spec: str) -> tuple[str, str]:
     """Split the part after a spec's name (">=9.5,<10 py311_0", "9.5=py311_0") into version and build string.
 
-    A spec without a version gives "" for it, and one without a build string gives "*"; a spec with brackets gives both.
+    A missing version is returned as "", and a missing build string as "*". A spec with brackets counts as lacking both.
     """
     rest = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", bounds_of(spec)))
     words = rest.split() if "[" not in rest else []

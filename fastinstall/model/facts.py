@@ -216,10 +216,10 @@ class Dependant:
     """An installed distribution, or a user's constraint, that requires a distribution that a setup replaces.
 
     Attributes:
-        name: name of the distribution; for a constraint, the variable or settings file that names its file.
+        name: name of the distribution; for a constraint, the variable or settings file that names the constraints file.
         requirement: the requirement, as written ("pillow>=8.3.2").
         version: version of the distribution; empty if unknown, and for a constraint.
-        constraints: the constraints file of pip or uv with the requirement; None for a distribution.
+        constraints: the constraints file of pip or uv that contains the requirement; None for a distribution.
     """
 
     name: str
@@ -305,7 +305,7 @@ class Runtime:
         version: `PIL.__version__`; empty if the import failed.
         location: `PIL.__file__`; empty if the import failed.
         core: the file from which the core was loaded; empty if unknown.
-        features: features of `PIL.features`, name to version ("" if it has none).
+        features: features of `PIL.features`, name to version ("" for a feature without a version).
         operations: the result of each operation, in order.
         mapped_by_import: files mapped into memory after the import, in the loader's order, each once.
         mapped: files mapped at the end, in the loader's order, each once; empty if the subprocess died before the end.
@@ -540,9 +540,9 @@ class Facts:
         distributions: all installed distributions with a metadata directory.
         stack: PIL in site-packages and the distributions that claim it.
         guard: whether the start-up guard is installed, and its problems.
-        pins: our pins that stop tools from replacing the stack.
+        pins: fastinstall's pins, which stop tools from replacing the stack.
         interrupted: ID of fastinstall's transaction that was neither finished nor undone; None if there is none.
-        history: the record of our changes, including leftovers of a killed run.
+        history: the record of fastinstall's changes, including leftovers of a killed run.
         linkage: the libraries that a process that imports PIL would load; None if not requested.
         isa: CPU features that PIL's extension modules need, including the core's copies for CPU levels.
         runtime: result of importing and using PIL; None if nothing was executed.

@@ -76,7 +76,7 @@ class Gpu:
 
     Attributes:
         found_by: the source of `devices`.
-        devices: GPUs that processes here can use; empty if there are none, or if unknown.
+        devices: GPUs that processes on this machine can use; empty if there are none, or if unknown.
         nodes: whether device files exist (`/dev/nvidia0`, `/dev/nvidiactl`; `/dev/dxg` under WSL).
         cards: number of NVIDIA GPUs on the PCI bus, except those passed to virtual machines; only counted if NVIDIA's
             driver is not loaded.
@@ -129,5 +129,5 @@ class Gpu:
 
     @property
     def usable(self) -> bool:
-        """Whether a process here could use a GPU, judging by device files, the library and their versions."""
+        """Whether a process could use a GPU, judging by device files, the library, and the driver's versions."""
         return (self.nodes or self.tegra) and self.libcuda is not None and not self.mismatch

@@ -12,7 +12,7 @@ class UnfinishedRun(StrEnum):
     """Kinds of changes that a killed run can leave unfinished."""
 
     SETUP = "setup"
-    """A transaction that neither finished nor was undone."""
+    """A transaction that was neither finished nor undone."""
     ROLLBACK = "rollback"
     """A transaction that was being undone."""
     PREPARATION = "preparation"
@@ -25,7 +25,7 @@ class UnfinishedRun(StrEnum):
 
 @immutable
 class Interruption:
-    """An interrupted change; the next command that changes the environment finishes or undoes it.
+    """An interrupted change, which the next command that changes the environment finishes or undoes.
 
     Attributes:
         kind: the kind of change that was interrupted.

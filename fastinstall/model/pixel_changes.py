@@ -15,7 +15,7 @@ class PixelChange:
         since: the first version of Pillow that produces the new pixels.
         summary: the operation and the size of the change, as part of a sentence.
         source: the wheels between which the change was measured, or the URL of a page.
-        demonstration: one line of Python that prints a number, which differs before and after the change. The line may
+        demonstration: one line of Python that prints different numbers before and after the change. The line may
             use `Image`, `ImageFilter`, `BytesIO` and `crc32`.
         dated: date of the information in this entry.
     """

@@ -95,7 +95,7 @@ class NativeRequirement:
         pkgconfig: its name for pkg-config.
         feature: its name in `PIL SETUP SUMMARY` ("JPEG", "LIBTIFF"); empty if it has none.
         option: its name as a build option (`-C jpeg=enable`).
-        core: whether Pillow's core links it; if not, only another extension module does.
+        core: whether Pillow's core links it; false if only other extension modules do.
         in_wheels: whether the official wheels have it, so that a build without it has fewer features.
         required: whether a build without it is refused.
         implementation: the implementation to prefer ("libjpeg-turbo"); empty if there is only one.
@@ -141,7 +141,7 @@ class Expectation:
 
 @immutable
 class BenchSpec:
-    """How to measure and announce this recipe's speed.
+    """How to measure and announce the speed of a recipe's builds.
 
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.

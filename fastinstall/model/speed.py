@@ -8,7 +8,7 @@ HEADLINE = "decode-256-224 1080p"
 """The operation whose ratio represents a whole build: image loaders and thumbnail services do it with photos."""
 HEADLINE_WORK = "decoding, resizing and cropping a 1080p photo"
 _LEAST_NOISE = 0.05
-"""Relative difference between two times that counts as noise, even on a quiet machine."""
+"""Relative difference up to which two times count as equal, even on a quiet machine."""
 _MOST_NOISE = 1.5
 """Largest ratio that can count as noise in the headline figure; without a limit, an outlier could hide a gain of 2.
 

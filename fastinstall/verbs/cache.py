@@ -25,11 +25,11 @@ def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
     """Return the contents of the cache, and their disk usage.
 
     Args:
-        session: names the cache directory.
+        session: the session of this run, for the path of the cache.
         names: the directories of the cache to look at; empty for all.
 
     Raises:
-        UsageError: a name is not that of a directory of the cache.
+        UsageError: one of `names` is not the name of a directory in the cache.
 
     Example:
         print(survey_cache(session).size)
@@ -54,14 +54,14 @@ def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
     """Remove the contents of the cache; environments, and the files needed to undo their setups, are not touched.
 
     Args:
-        session: names the cache directory.
+        session: the session of this run, for the path of the cache.
         names: the directories of the cache to remove; empty for all.
 
     Returns:
         The directories that this run removed, without those that another run removed at the same time.
 
     Raises:
-        UsageError: a name is not that of a directory of the cache.
+        UsageError: one of `names` is not the name of a directory in the cache.
         RefusedError: another run is using the cache; nothing was removed.
         FailedError: the cache cannot be written.
 

@@ -38,8 +38,8 @@ class FoundEnvironment:
 def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvironment, ...]:
     """Return environments, the likeliest first: active ones, then those in the directory, then other known ones.
 
-    An environment that is only known from a registry is left out unless it has Pillow. The environment of fastinstall
-    itself is always left out.
+    An environment that is only known from a registry is left out if it has neither a Pillow nor a setup of fastinstall.
+    The environment of fastinstall itself is always left out.
 
     Args:
         session: variables, directories, clock and event listener of this run.

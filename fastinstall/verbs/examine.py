@@ -1,4 +1,4 @@
-"""Examine an environment: observe, then check. Changes nothing."""
+"""Examine an environment: observe it, then run the checks; change nothing."""
 
 import contextlib
 from collections.abc import Mapping

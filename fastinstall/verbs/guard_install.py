@@ -53,7 +53,7 @@ _STAGED = "conda"
 def guards_of(
     session: Session, environment: Environment, *, measured: bool = False, project: Path | None = None
 ) -> Guards:
-    """Return which guards are installed, and what is wrong with them.
+    """Return the installed guards, and their problems.
 
     Args:
         session: variables, directories, clock and event listener of this run.
@@ -93,7 +93,7 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
         pin: also pin the stack, in the environment's configuration.
 
     Raises:
-        RefusedError: nothing is set up, the stack was replaced, or it cannot be pinned.
+        RefusedError: nothing is set up, the stack was replaced, or the stack cannot be pinned.
 
     Example:
         guards = install_guard(session, environment, pin=True)

@@ -53,11 +53,11 @@ class PastTransaction:
 
 @immutable
 class Transactions:
-    """All transactions of an environment, the newest first.
+    """Transactions of an environment, the newest first.
 
     Attributes:
         transactions: the transactions; unreadable ones come first.
-        held_bytes: the disk space of all transactions, in bytes.
+        held_bytes: the disk space of these transactions together, in bytes.
     """
 
     transactions: tuple[PastTransaction, ...]
@@ -90,14 +90,14 @@ def list_forgettable_history(environment: Environment, identifier: str | None) -
 
 
 def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
-    """Give up the undoing of setups, and delete the files that were kept for it; the environment stays as it is.
+    """Forget setups: delete the files that were kept to undo them. The installed files of the environment stay.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         environment: the target environment, as returned by `find_environment`.
-        identifier: the ID of a transaction, or its beginning: it is deleted with all older ones. None deletes all that
-            are not needed to undo the current setup. A transaction with an unreadable journal is moved to `kept/`,
-            not deleted.
+        identifier: the ID of a transaction, or the beginning of the ID: this transaction and all older ones are
+            deleted. With None, all transactions that are not needed to undo the current setup are deleted. A
+            transaction with an unreadable journal is moved to `kept/`, not deleted.
 
     Returns:
         Sentences that describe what was done.

@@ -197,7 +197,7 @@ def _plan_following(
         else:
             why = f", and {listing(intent.unmet)}" if intent.unmet else ""
             story = f"{intent.story}{why}: that version stays and gets the kernels"
-            untimed = replace(made.prove, timed=False) if made.prove is not None else None  # no repair measures the speed
+            untimed = replace(made.prove, timed=False) if made.prove is not None else None  # a repair measures no speed
             return replace(made, prove=untimed, warnings=(story, *made.warnings))
     return tuple(reasons)
 

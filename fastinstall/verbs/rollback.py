@@ -1,4 +1,4 @@
-"""Undo setups, newest first. With `force`, a stack that has replaced ours is moved aside; otherwise, refuse."""
+"""Undo setups, newest first; refuse if another stack has replaced ours, or with `force` move that stack aside."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -42,8 +42,8 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
     """Undo the last setup; or, with `to`, undo that transaction and all later ones.
 
     If an earlier run was interrupted, only recover from the interruption, and undo no finished setup: a user who
-    repeats a failed rollback does not want to undo one more setup. Only if `to` still names a transaction after the
-    recovery, undo that too.
+    repeats a failed rollback does not want to undo one more setup. But if `to` still names a transaction after the
+    recovery, also undo that transaction and all later ones.
 
     Args:
         session: variables, directories, clock and event listener of this run.

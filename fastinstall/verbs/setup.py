@@ -46,7 +46,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         session: variables, directories, clock and event listener of this run.
         target: an existing environment, or one to be created.
         request: the options of the setup.
-        saved: a saved plan to make again; then only the files that it names may be installed.
+        saved: a saved plan to make again: only files that the saved plan names may be installed; None for a new plan.
 
     Raises:
         FastinstallError: the environment cannot be observed, the index cannot be read, or no plan is possible.
@@ -204,7 +204,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:
-    """Raise if a plan names an interpreter that is not that of the plan's environment; the interpreter is not run.
+    """Raise if a plan names an interpreter that does not belong to the plan's environment; do not run it.
 
     Raises:
         RefusedError: the interpreter or the kind of environment differs, or there is no environment.

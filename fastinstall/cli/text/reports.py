@@ -58,7 +58,7 @@ def _leave_out_repair(finding: Finding) -> Finding:
 
 
 def list_stack(facts: Facts) -> tuple[str, ...]:
-    """Return a line that names the installed Pillow, and one with its CPU level and libjpeg."""
+    """Return two lines: the installed Pillow, and its CPU level and libjpeg. Without Pillow, return one line."""
     stack, core, cpu = facts.stack, facts.stack.core, facts.cpu
     names = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
     libraries = core.libraries if core is not None else ()
@@ -279,7 +279,7 @@ NEVER = "never"
 
 
 def least_status(fail_on: str) -> Status:
-    """Return the lowest status that counts as a problem; for `never`, which only affects the exit code, `error`."""
+    """Return the lowest status that counts as a problem: `error` for `never`, which only affects the exit code."""
     return Status.ERROR if fail_on == NEVER else Status(fail_on)
 
 

@@ -287,7 +287,7 @@ def _find_free_name(usual: Path) -> Path:
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:
-    """Return True if no flag names a target, and the number of active environments is not 1 (without fastinstall's)."""
+    """Return True if no flag names a target, and either no or several environments besides fastinstall's are active."""
     if target.prefix or target.python or target.new:
         return False
     return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
