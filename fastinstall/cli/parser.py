@@ -103,7 +103,7 @@ def parse(
 
 def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
     """Raise an error that names the first unknown flag or word, and suggests a similar flag."""
-    # argparse has no other way to list them.
+    # argparse has no public way to list the flags of a parser.
     known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001
     flags = [each.partition("=")[0] for each in rest if each.startswith("-")]
     word = next(iter(flags), None)
@@ -147,7 +147,7 @@ def build_parser(only: str | None = None, program: str = PROGRAM) -> argparse.Ar
 
 def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
     """Return the parsers of the verbs of a command-line parser, in order."""
-    # argparse has no other way to list them.
+    # argparse has no public way to list the parsers of verbs.
     found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
     return [verb for action in found for verb in action.choices.values()]
 

@@ -183,7 +183,7 @@ class CondaRequest:
     """A request to the solver of an engine.
 
     Attributes:
-        prefix: the environment to solve for, including the packages installed in it.
+        prefix: the environment to change; the solver takes the packages installed in it into account.
         ours: fastinstall's own packages to install; their files need not exist yet.
         specs: match specs of other packages to install ("libjpeg-turbo").
         channels: sources of other packages; if empty, only installed packages and `ours` are used.

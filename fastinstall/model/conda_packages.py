@@ -141,8 +141,8 @@ def preference(levels: tuple[str, ...]) -> int:
 def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
     """Return a match spec for a linked library: the installed version or a later one with the same ABI.
 
-    The upper bound is the one that most packages of the environment use, since channels know when the ABI changes. If
-    no package has one, it is the next major release.
+    The upper bound is the one that most packages of the environment use for this library, since channels know when the
+    ABI changes. If no package has an upper bound for it, the bound is the next major release.
     """
     pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
     given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]

@@ -150,7 +150,7 @@ class Survey:
 
     Attributes:
         status: the worst status of the reports; an environment that could not be examined counts as `unknown`.
-        reports: one report for each examined environment; environments without PIL and receipt are not examined.
+        reports: one report for each examined environment; those with neither PIL nor a receipt are not examined.
         unobservable: environments that could not be examined.
         without_pil: number of known environments without PIL and without a receipt.
     """

@@ -176,7 +176,7 @@ class Kernel:
         file: the file of the source, relative to the source's top directory.
         functions: the functions that it replaces, without leading underscores. The originals are renamed to
             NAME__source, so that the kernel can call them in cases that it does not handle.
-        operations: prefixes of names of operations in the proof: those operations use the kernel.
+        operations: prefixes that select, by name, the operations of the proof that use the kernel.
         clang_only: whether builds with other compilers omit it.
         versions: specifier over the versions of the source for which it is written; empty for all.
         reason: the measured gain in speed, in words.

@@ -245,7 +245,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
         brought = {move.live for move in moves if move.kind is not MoveKind.OUT}
         return tuple(path for path in found if path not in brought)
     distributions = (path for path in found if PurePath(path).name != receipt.metadata)
-    if receipt.conda is None:  # ours is a wheel, so a conda record is not a replacement
+    if receipt.conda is None:  # our stack is a wheel, so a conda record is no replacement
         return tuple(distributions)
     packages = (package for package in _read_conda_packages(store.prefix) if package.name in names)
     others = (package for package in packages if package.dist != receipt.conda.package.dist)
