@@ -299,7 +299,7 @@ def describe_found_environment(each: FoundEnvironment) -> str:
     parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
     parts += [f"Python {seen.python}"] if seen.python else []
     parts += [_describe_pillow(each)]
-    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # a path shows that it is nearby
+    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # the path shows NEARBY
 
 
 def _describe_pillow(each: FoundEnvironment) -> str:
