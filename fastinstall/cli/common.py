@@ -67,7 +67,7 @@ def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect
     Args:
         before: the state of the environment before the run, from `identify_state`.
         prefix: the root of the environment.
-        context: the context of this run; changes that are recorded in it count too.
+        context: the context of this run; changes that it records count, too.
     """
     from fastinstall.observe.running_programs import find_outdated_programs  # noqa: PLC0415 (only after a change)
 
@@ -76,7 +76,7 @@ def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect
 
 
 def identify_state(prefix: PurePath) -> object:
-    """Return a value that changes whenever fastinstall changes an environment: its receipt and transactions."""
+    """Return an environment's receipt and IDs of transactions: a value that every change by fastinstall alters."""
     receipt = foreign.bytes_or_empty(Path(prefix, RECEIPT))
     return receipt, sorted(each.name for each in Path(prefix).glob(f"{TRANSACTIONS}/*"))
 
@@ -108,7 +108,7 @@ def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session
 
 
 def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Return session and target for a verb that changes the target, after `recover_or_report`.
+    """Run `recover_or_report` on the target, then return session and target, for a verb that changes the target.
 
     Raises:
         FastinstallError: as `find_environment` and `recover_environment`.
@@ -128,7 +128,7 @@ def tell_interruptions(environment: Environment, context: Context) -> None:
 
 
 def recover_or_report(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
-    """Recover from an interrupted run if --yes was given or a person can be asked; otherwise only report the run.
+    """Recover from an interrupted run if --yes was given or a person can be asked; otherwise, only report that run.
 
     Verbs call this before they change an environment.
 
@@ -144,7 +144,7 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
 
 
 def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> None:
-    """Refuse a flag in combination with others that contradict it.
+    """Refuse a flag if another flag that contradicts it was given, too.
 
     Raises:
         UsageError: both `flag` and one of `others` were given.

@@ -34,7 +34,7 @@ def add_completers(parser: argparse.ArgumentParser, variables: Mapping[str, str]
 
     Args:
         parser: the parser of the command line.
-        variables: environment variables, which lead to recipes and environments.
+        variables: environment variables, from which the locations of recipes and environments are found.
     """
     for verb in verbs_of(parser):
         for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)

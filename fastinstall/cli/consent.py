@@ -1,4 +1,4 @@
-"""Ask for consent to a plan and to each of its risks, or take it from `--yes` and `--allow`."""
+"""Ask for consent to a plan and to each of its risks, or take the consent from `--yes` and `--allow`."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ _DECLINED = "declined; nothing was changed"
 
 
 def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, expected: Iterable[str] = ()) -> "Plan":
-    """Show a plan, ask for consent to it and to its risks, and return it with the accepted risks.
+    """Show a plan, ask for consent to the plan and its risks, and return the plan with the accepted risks.
 
     Args:
         plan: the plan to agree to.
@@ -94,7 +94,7 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str, ris
         risks: risks that the command must also allow by name.
 
     Raises:
-        RefusedError: with `command` as a hint (exit code 5).
+        RefusedError: nobody can be asked; the hint is `command` (exit code 5).
     """
     if not arguments.yes and (not console.interactive or console.json):
         reason = "--json asks no questions" if console.interactive else "Not a terminal"

@@ -32,7 +32,7 @@ def open_closed_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets `descriptor`, the lowest free number
+            os.open(os.devnull, os.O_RDWR)  # the new file gets `descriptor`, the lowest free number
         if getattr(sys, name) is None:
             mode = "w" if descriptor else "r"
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
@@ -153,13 +153,13 @@ class Page:
             style: style of each line, without its prefix.
         """
         room, text = self.width, spell_commands(text, self.program)
-        text = text.replace("\n", "\\n")  # text from elsewhere must not start a line of its own
+        text = text.replace("\n", "\\n")  # foreign text must not be able to start a new line
         broken = [text] if room is None else _wrap_text(text, max(room - len(first), 20), max(room - len(rest), 20))
         for number, line in enumerate(broken):
             yield (rest if number else first) + self.paint(line, style)
 
     def advice(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
-        """Yield lines as `lines` does; but if they would wrap, put a command on one unbroken line, to be pasted."""
+        """Yield lines as `lines` does; but if the text would wrap, put its command on one line, for pasting."""
         found = _COMMAND.fullmatch(text)
         length = len(spell_commands(text, self.program))
         if self.width is None or len(first) + length <= self.width or found is None:
@@ -175,7 +175,7 @@ class Page:
     def table(
         self, head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), margin: int = 0
     ) -> Iterator[str]:
-        """Yield the lines of a table; on a narrow terminal texts are wrapped, but never numbers.
+        """Yield the lines of a table; on a narrow terminal, only columns of text are wrapped, not those of numbers.
 
         Args:
             head: the names of the columns.
@@ -209,7 +209,7 @@ class Page:
 
     def shortened(self, items: Sequence[str]) -> tuple[str, ...]:
         """Return the first few items and a line with the number of the others; with --verbose, all items."""
-        # If only one item is too many, it takes no more room than the line that would count it.
+        # A single item more takes no more room than the line that would replace it.
         if self.verbose or len(items) <= SHOWN + 1:
             return tuple(items)
         return (*items[:SHOWN], f"... and {len(items) - SHOWN} more: --verbose or --json")
@@ -268,7 +268,7 @@ class Console:
         interactive: whether a person can be asked.
         lines_only: whether to ask and to show progress in plain lines, without moving the cursor.
         make_stdout_page: returns the layout for stdout; called each time, because a terminal can be resized.
-        make_stderr_page: the same for stderr.
+        make_stderr_page: returns the layout for stderr; called each time, for the same reason.
         known: the values of secrets, which are never printed.
     """
 
@@ -292,7 +292,7 @@ class Console:
 
     @property
     def verbose(self) -> bool:
-        """Whether to show tracebacks and long lists."""
+        """Whether to show tracebacks, and long lists in full."""
         return self.err.verbose
 
     def data(self, text: str) -> None:
@@ -304,7 +304,7 @@ class Console:
         self.exact(spell_commands(text, self.out.program))
 
     def document(self, text: str) -> None:
-        """Print a result on stdout that is one JSON document.
+        """Print a result, one JSON document, on stdout.
 
         Raises:
             UnwrittenError: writing to stdout failed.
@@ -375,7 +375,7 @@ def page_for(
 
 
 def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO) -> bool:
-    """Return True if colour is wanted: by --no-color, NO_COLOR, FORCE_COLOR, or else the terminal.
+    """Return whether to use colour: not with --no-color or NO_COLOR; otherwise with FORCE_COLOR or on a terminal.
 
     Source: no-color.org.
     """
@@ -387,7 +387,7 @@ def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO)
 
 
 def is_dumb(variables: Mapping[str, str]) -> bool:
-    """Return True if a terminal must get plain lines: it has no escape codes, or FASTINSTALL_PLAIN is set.
+    """Return True if a terminal must get plain lines: if it supports no escape codes, or FASTINSTALL_PLAIN is set.
 
     The variable is for screen readers, which cannot be detected.
     """

@@ -126,7 +126,7 @@ def everything(parser: argparse.ArgumentParser) -> str:
 
 
 def verb_of(parser: argparse.ArgumentParser) -> str:
-    """Return the verb that a parser is for; empty for the program's own."""
+    """Return the verb that a parser is for; empty for the parser of the program itself."""
     return parser.prog.partition(" ")[2]
 
 
@@ -178,7 +178,7 @@ def _render_flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
 
 
 def _make_rows(actions: Sequence[argparse.Action], shown: frozenset[str] | None) -> Iterator[str]:
-    """Yield a line for each argument and each flag in `shown`, with its help up to the semicolon."""
+    """Yield a line for each argument and each flag in `shown` (None: all), with the help up to the semicolon."""
     for action in actions:
         if action.help and (shown is None or not action.option_strings or action.option_strings[-1] in shown):
             argument = f"  {format_argument(action)}"

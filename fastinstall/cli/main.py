@@ -59,8 +59,8 @@ class Context:
         sources: where the values of absent flags come from.
         console: prints to stdout and stderr.
         log: the log of this run; every event is written to it.
-        closing: closed before an error or result is printed; this ends the live progress line.
-        changes: changes to the target that remain even if the run fails: a sentence each, and whether it was printed.
+        closing: context managers to leave before an error or result is printed, such as the live progress line.
+        changes: changes to the target that remain even if the run fails: a sentence to whether it was printed.
         words: the command line, without the program.
         program: the command that starts this program, quoted for a shell.
     """
@@ -163,7 +163,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
 
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
-    """Add to an error what its raiser does not know: the command line, settings file, log, and changes made so far."""
+    """Add to an error what its raiser cannot know: the command line, settings file, log, and changes made so far."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
         told = f"other settings come from {settings.file}"
@@ -180,7 +180,7 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
 
 
 def _list_known(context: Context) -> tuple[Path, ...]:
-    """List environments with a Pillow that fastinstall has set up, or that conda or another tool has registered."""
+    """List known environments that have a Pillow; fastinstall has set them up, or another tool has registered them."""
     from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (rarely needed)
 
     known = list_known_environments(context.variables, user_directories(context.variables).state)
@@ -204,7 +204,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
 
 
 def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
-    """Return a hint: the same command line, with an environment named."""
+    """Return a hint with the same command line, and a flag that names an environment."""
     command = _repeat_command(words)
     if nearby:
         return f"name it: {command} --prefix {quote(nearby[0])}"
@@ -218,9 +218,9 @@ def _repeat_command(words: Sequence[str]) -> str:
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
-    """Return the error; if changes remain, an error with exit code 7 that lists those not printed yet.
+    """Return the error; if its exit code wrongly says that nothing was changed, return one with exit code 7 instead.
 
-    Other exit codes of failures mean that nothing was changed.
+    The new error lists the changes that remain and were not printed yet.
     """
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error

@@ -1,8 +1,8 @@
 """The table of options: the flag, variable, key in fastinstall.toml, wizard question and reader of each.
 
 Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`. A reader is a
-function that converts text from a flag or variable, or a TOML value; for an invalid one it raises ValueError with a
-sentence that says what it expected.
+function that converts a TOML value, or text from a flag or variable. For an invalid value, it raises ValueError with a
+sentence that says which values are valid.
 """
 
 import argparse
@@ -45,7 +45,7 @@ class Sources:
     Attributes:
         variables: environment variables; an empty one counts as absent.
         settings: the settings of the first settings file that exists.
-        overruled: keys to ignore, because a flag of the same run overrules them.
+        overruled: keys whose variables and settings are ignored, because a flag of this run overrules them.
     """
 
     variables: Mapping[str, str]
@@ -212,8 +212,8 @@ class Question(NamedTuple):
     """How the wizard asks for an option.
 
     Attributes:
-        title: the option's name in the menu; empty if the question of another option covers this one.
-        text: the question; empty if the wizard has its own function to ask it.
+        title: the option's name in the menu; empty if the wizard does not ask, or asks with another option.
+        text: the question; empty if the wizard has a function that asks it.
         meanings: value to its meaning; empty if the value is typed.
         empty: the text shown for an absent value, or for a switch that is off.
         note: printed before a value is typed.

@@ -55,7 +55,7 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # the only overload that argparse itself calls
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Accept more values of the last positional argument after a flag, as in `guard check --quiet FILE`.
+        """Accept values of a positional argument after a flag, too, as in `guard check --quiet FILE`.
 
         argparse ends an argument with `nargs="*"` at the first flag.
         """
@@ -79,7 +79,7 @@ def parse(
         program: the command that starts this program, for the commands in help texts.
 
     Returns:
-        The parsed arguments, and the sources of options that they leave open.
+        The parsed arguments, and the sources of the options that have no flag among the arguments.
 
     Raises:
         UsageError: a flag or verb is unknown, or a value is invalid.
@@ -103,7 +103,7 @@ def parse(
 
 def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
     """Raise an error that names the first unknown flag or word, and suggests a similar flag."""
-    # argparse has no other way to list them.
+    # argparse has no public way to list the flags of a parser.
     known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001
     flags = [each.partition("=")[0] for each in rest if each.startswith("-")]
     word = next(iter(flags), None)
@@ -147,7 +147,7 @@ def build_parser(only: str | None = None, program: str = PROGRAM) -> argparse.Ar
 
 def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
     """Return the parsers of the verbs of a command-line parser, in order."""
-    # argparse has no other way to list them.
+    # argparse has no public way to list the parsers of verbs.
     found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
     return [verb for action in found for verb in action.choices.values()]
 
@@ -188,7 +188,7 @@ def _list_overruled_keys(words: Sequence[str]) -> frozenset[str]:
 
 
 EVERYTHING = "older"
-"""Value of `--forget` without an ID: forget everything older than the current setup."""
+"""The value that `--forget` has without an ID: forget everything older than the current setup."""
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ OPTION = "fastinstall-program"
 """The interpreter option (-X) in which bootstrap.sh passes the command that started it."""
 
 _OF_UV = re.compile(r"archive-v\d+")
-"""Name of the directory in uv's cache with the environments of `uvx`; installed tools are in `tools` instead."""
+"""Pattern for the directory in uv's cache that contains environments of `uvx`; installed tools are in `tools`."""
 
 
 def name_program(script: str, options: Mapping[str, str | bool], python: Path, search_path: str) -> str:
@@ -52,7 +52,7 @@ def _find_runner(prefix: Path) -> str | None:
 
 
 def _has_own_source(prefix: Path) -> bool:
-    """Return True if this was installed from a file or repository: `uvx fastinstall` would run a released version."""
+    """Return True if this was not installed from an index, so that `uvx fastinstall` would run another version."""
     return any(prefix.glob(f"lib/python*/site-packages/{PROGRAM}-*.dist-info/direct_url.json"))
 
 

@@ -1,7 +1,7 @@
 """Show the progress of a run on stderr: in one live line on a terminal, otherwise in plain lines.
 
-The live line shows the current task, how much of it is done, and the elapsed time. Plain lines are for screen readers
-and other terminals that cannot update a line; from time to time, one shows the same as the live line.
+The live line shows the current task, how much of it is done, and the elapsed time. Plain lines are for terminals that
+cannot update a line, and for screen readers; from time to time, a plain line shows what the live line would show.
 """
 
 import threading
@@ -41,8 +41,8 @@ class ProgressLines:
 
     Args:
         console: prints the lines.
-        patience: seconds without news before a status line. Each status line doubles it until the end of the run, so
-            that a slow machine gets a few lines more, not a page.
+        patience: seconds without news before the first status line. Each status line doubles the time before the next,
+            so that a slow run prints a few more lines, not a page.
     """
 
     def __init__(self, console: Console, patience: float = _PATIENCE) -> None:
@@ -144,7 +144,8 @@ class ProgressLine(ProgressLines):
         from rich.live import Live  # noqa: PLC0415
 
         page = self._console.err
-        terminal = RichConsole(stderr=True, no_color=not page.colour, highlight=False)  # rich queries its width
+        # No width is given, so that rich asks the terminal for it again after a resize.
+        terminal = RichConsole(stderr=True, no_color=not page.colour, highlight=False)
         self._live = Live(
             get_renderable=self._render_line,
             console=terminal,

@@ -176,7 +176,7 @@ class Lines:
         return self._ask_line(question, f"(Enter for {default})" if default else "") or default
 
     def _ask_line(self, question: str, ways: str) -> str:
-        """Ask, and return the answer. `ways` lists the possible answers, on its own line if the first has no room."""
+        """Ask, and return the answer. `ways` lists the possible answers, on a line of its own if the first is full."""
         asked, page = f"{question} {ways}".rstrip(), self._console.err
         if page.width is not None and len(asked) + _SHORT > page.width:
             asked = "\n".join((*page.lines(question), ways)).rstrip()
@@ -197,7 +197,7 @@ class Lines:
 
 
 def fit(text: str, known: tuple[str, ...] = ()) -> str:
-    """Return a text without secrets, with control characters and those that stderr cannot encode escaped."""
+    """Return a text without secrets; control characters and those that stderr cannot encode are escaped."""
     encoding = sys.stderr.encoding or "ascii"
     return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
@@ -233,7 +233,7 @@ def _ask_unless_interrupted(question: "Question") -> object:
 
 
 BACK = "back"
-"""The word that the user types to go back; to name a directory called so, type `./back`."""
+"""The word that the user types to go back; a directory with this name is typed as `./back`."""
 NOTHING = "-"
 """The character that the user types to clear a value."""
 
@@ -247,8 +247,8 @@ def choose_or_go_back(
         asker: asks the question.
         question: one sentence.
         meanings: value to a sentence about it, in order.
-        labels: value to label, for values that are not their own label.
-        default: the value that is selected initially; if it is not among the values, the first is.
+        labels: value to label, for values whose label is not the value itself.
+        default: the value that is selected initially; if it is not among the values, the first value is selected.
     """
     answers = {str(value): str(value) for value in meanings} | dict(labels) | {BACK: "Back"}
     marked = default if default in answers else None

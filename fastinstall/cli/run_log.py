@@ -48,14 +48,14 @@ class RunLog:
             self._stream = None
 
     def close(self) -> None:
-        """Close the file; later lines are dropped."""
+        """Close the file; later entries are ignored."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
 
 
 def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
-    """Open the log of this run; of the earlier logs keep only the newest `_KEPT`."""
+    """Open the log of this run, and delete all earlier logs except the newest `_KEPT`."""
     home = variables.get("HOME", "")
     directory = user_directories(variables).state / "log"
     path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"

@@ -1,4 +1,4 @@
-"""Known vulnerabilities and defects, those that affect a version, and those that a downgrade brings back. Pure."""
+"""Known vulnerabilities and defects; select those that affect a version, or that a downgrade brings back. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -32,9 +32,9 @@ class Advisory:
         affects: specifier over versions of the upstream Pillow ("<12.2.0").
         summary: what goes wrong and when, in one sentence.
         source: URL of the page that the entry was taken from.
-        dated: the date of the data.
-        kernels_only: whether only a core with SIMD kernels has it, not stock Pillow.
-        component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies;
+        dated: date of the information in this entry.
+        kernels_only: whether only a core with SIMD kernels is affected, and stock Pillow is not.
+        component: the affected bundled library ("libjpeg-turbo"); `affects` then applies to the library's versions;
             empty for the distribution itself.
         demonstration: one line of Python that shows it; empty if there is none.
     """
@@ -57,8 +57,8 @@ class AdvisoryList:
 
     Attributes:
         schema: version of the file format; always 1.
-        advisories: its entries, added to those of each recipe that names the file.
-        pixel_changes: operations whose result Pillow changed, also added to each such recipe.
+        advisories: advisories to add to those of each recipe that names the file.
+        pixel_changes: pixel changes to add to those of each recipe that names the file.
     """
 
     schema: int
@@ -74,10 +74,10 @@ def select_applicable_advisories(
 ) -> tuple[Advisory, ...]:
     """Return the advisories that affect a version of the distribution itself, the most severe first.
 
-    `select_library_advisories` handles those of bundled libraries.
+    `select_library_advisories` returns the advisories on bundled libraries.
 
     Args:
-        advisories: those of a recipe, in any order.
+        advisories: the advisories of a recipe, in any order.
         pillow_version: version of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
         kernels: whether the core has the SIMD kernels, with defects that stock Pillow does not have.
 
@@ -96,7 +96,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
     """Return the advisories that affect bundled libraries, the most severe first.
 
     Args:
-        advisories: those of a recipe, in any order.
+        advisories: the advisories of a recipe, in any order.
         versions: versions of the libraries, by their names in advisories; see `select_comparable_versions`.
 
     Raises:
@@ -110,7 +110,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
 
 
 def select_comparable_versions(versions: Mapping[str, str]) -> dict[str, str]:
-    """Return the items with a valid version (PEP 440), unlike "1.3.1.zlib-ng"."""
+    """Return the items whose version is valid by PEP 440; "1.3.1.zlib-ng" is not."""
     return {name: version for name, version in versions.items() if is_version(version)}
 
 
@@ -120,7 +120,7 @@ def select_critical_advisories(
     """Return the advisories of the highest severity that affect a version of the distribution itself.
 
     Args:
-        advisories: those of a recipe, in any order.
+        advisories: the advisories of a recipe, in any order.
         version: version of Pillow or of a fork based on it.
         kernels: whether the core has the SIMD kernels.
 
@@ -142,7 +142,7 @@ def find_returning_advisories(
 ) -> tuple[Advisory, ...]:
     """Return the advisories that affect the wanted version but not the installed one, the most severe first.
 
-    An invalid installed version (PEP 440) counts as unaffected.
+    If the installed version is invalid by PEP 440, it counts as affected by none.
     """
     known, present = tuple(advisories), tuple[Advisory, ...]()
     with suppress(ValueError):

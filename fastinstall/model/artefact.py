@@ -18,8 +18,8 @@ class Artefact:
         sha256: its SHA-256, hexadecimal; empty only if the index has none.
         requires_python: specifier over the versions of Python that it supports (">=3.10"); empty for all.
         size: its size in bytes; 0 if unknown.
-        index: the index, or the `find-links` of pip's settings, that offers it, without credentials; empty for a file
-            that the user named for one run.
+        index: URL of the index or `find-links` location, from pip's settings, that offers it; without credentials.
+            Empty for a file that the user named for one run.
         mirrors: further URLs of the same file, tried in order.
     """
 
@@ -79,17 +79,17 @@ class WheelOrder:
 
     Attributes:
         recipe: name of the recipe.
-        source: the sdist; None with `prebuilt`.
+        source: the sdist; None if `prebuilt` is given.
         left_out: names of the recipe's kernels to leave out.
         statics: sdists of libraries to link into the core, by the recipe's library names.
         clang: the wheel with the compiler to use; None for a compiler of the machine.
-        base_wheel: the official wheel in which the core is replaced; None to build a whole wheel, and to bundle its
-            libraries or link those in place.
+        base_wheel: the official wheel in which the core is replaced; None to build a whole wheel, whose libraries are
+            bundled, or linked where they are installed.
         prebuilt: our wheel from the wheelhouse, to use unchanged; None to build one.
         cached: SHA-256 of a cached wheel of the same build, to use; empty if there is none.
         distribution: name of the built distribution.
         version: its version, with the local label ("12.1.1+simd.v3").
-        targets: levels to compile, the baseline first; of several, the loader chooses.
+        targets: levels to compile, the baseline first; if there are several, the wheel's loader chooses one.
         link: which native libraries the core uses.
         libraries: the recipe's names of the libraries that the build enables.
         jobs: number of compilers that may run at the same time.

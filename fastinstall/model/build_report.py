@@ -1,4 +1,4 @@
-"""The result of a build: a wheel, or conda packages made from it, and optionally wheels of fastinstall itself."""
+"""The result of a build: a wheel, or conda packages made from a wheel; optionally also wheels of fastinstall itself."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -39,10 +39,10 @@ class ToolWheels:
     Attributes:
         directory: the directory, with the wheels and their SHA256SUMS.
         wheel: file name of fastinstall's own wheel.
-        version: version of fastinstall; empty if the file name does not have one.
+        version: version of fastinstall; empty if the wheel's file name has no version.
         pythons: minor versions of Python that can run fastinstall from the directory.
         files: SHA-256 of every file, by file name.
-        left_out: the reason why a Python is not supported, by its minor version.
+        left_out: unsupported minor versions of Python, each with the reason.
     """
 
     directory: PurePath
@@ -59,7 +59,7 @@ class BuildReport:
 
     Attributes:
         format: the requested format: a wheel, or a channel of conda packages.
-        wheel: path of the wheel; for conda packages, of the wheel from which they were made.
+        wheel: path of the wheel; for conda packages, path of the wheel from which they were made.
         sha256: SHA-256 of the wheel, hexadecimal.
         from_cache: whether the wheel was taken from the cache.
         channel: the URL of the channel; empty for a wheel.

@@ -22,7 +22,7 @@ PURPOSES = {
     "manifests": "hashes of what was unpacked",
     "tmp": "left over from runs that were killed",
 }
-"""The purpose of each directory of the cache that may be removed; of `tmp`, only the leftovers of killed runs."""
+"""Purposes of the cache's removable directories, by name; of `tmp`, only leftovers of killed runs are removed."""
 
 
 @immutable

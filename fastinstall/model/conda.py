@@ -26,7 +26,7 @@ class CondaPackage:
         name: its name in channels, in lower case ("pillow").
         version: its version ("13.0.0"), without CPU levels: those are in `build`.
         build: the build string ("simd_v2v3_py311_0").
-        build_number: solvers prefer the highest of a version's builds.
+        build_number: number of the build; among builds of the same version, solvers prefer the highest.
         subdir: "linux-64" or "noarch"; empty if unknown.
         channel: a name or a URL without credentials; empty if unknown.
         url: the URL of its file; empty if unknown.
@@ -53,13 +53,13 @@ class CondaPackage:
 
     @property
     def index(self) -> dict[str, object]:
-        """The main keys and values of its entry in a channel's index."""
+        """The main keys and values of the package's entry in the index of a channel."""
         keys = ("name", "version", "build", "build_number", "depends", "constrains")
         return {key: encode(getattr(self, key)) for key in keys}
 
     @property
     def record(self) -> str:
-        """The name of its file in `conda-meta` if it is installed."""
+        """The name of the file in `conda-meta` that records the package once it is installed."""
         return f"{self.dist}.json"
 
 
@@ -67,8 +67,8 @@ class CondaPackage:
 class CondaClaim:
     """The files relevant to PIL that an installed package claims.
 
-    For a package that provides PIL, these are all its files; for others, those below `PIL/`, and libraries
-    and headers of libjpeg and libtiff.
+    For a package that provides PIL, all of its files are relevant; for other packages, only files below `PIL/`, and
+    libraries and headers of libjpeg and libtiff.
 
     Attributes:
         dist: the claiming package, by name, version and build ("pillow-13.0.0-py311h1234567_0").
@@ -89,8 +89,8 @@ class CondaClash:
 
     Attributes:
         path: relative to the prefix.
-        claimants: the packages, by `dist`; one installed by pip as "pip: NAME VERSION".
-        holder: the package whose version of the file is on disk; empty if it is none of them.
+        claimants: the packages, as in `CondaPackage.dist`; a distribution installed by pip is "pip: NAME VERSION".
+        holder: the claimant whose version of the file is on disk; empty if the file is from none of the claimants.
     """
 
     path: str
@@ -106,9 +106,9 @@ class CondaRevision:
         number: its position in the history, 0 for the first entry.
         at: its time, as conda wrote it (local time).
         command: the command line; empty if the history has none.
-        linked: relevant packages that it installed, as "NAME-VERSION-BUILD".
-        unlinked: relevant packages that it removed, likewise.
-        dropped: other packages that it removed and did not install again, likewise.
+        linked: relevant packages that it installed, each as "NAME-VERSION-BUILD".
+        unlinked: relevant packages that it removed, each as "NAME-VERSION-BUILD".
+        dropped: other packages that it removed and did not install again, each as "NAME-VERSION-BUILD".
     """
 
     number: int
@@ -128,8 +128,8 @@ class CondaTool:
         version: version of conda; empty if unknown.
         root: its own prefix (the environment "base").
         solver: "classic", "libmamba", "rattler"; empty if unknown.
-        found_by: how it was found: the name of an environment variable, "PATH", or "environment" if the location or the
-            history of an environment names it.
+        found_by: how it was found: the name of an environment variable, "PATH", or "environment" if it was found by an
+            environment's location or history.
     """
 
     command: tuple[str, ...]
@@ -174,7 +174,7 @@ class Conda:
     tool: CondaTool | None = None
 
     def named(self, name: str) -> CondaPackage | None:
-        """Return the installed package of that name."""
+        """Return the installed package with this name; None if there is none."""
         return next((package for package in self.packages if package.name == name), None)
 
 
@@ -183,8 +183,8 @@ class CondaRequest:
     """A request to the solver of an engine.
 
     Attributes:
-        prefix: the environment to solve for; its installed packages count.
-        ours: our packages to install; they need not exist yet.
+        prefix: the environment to change; the solver takes the packages installed in it into account.
+        ours: fastinstall's own packages to install; their files need not exist yet.
         specs: match specs of other packages to install ("libjpeg-turbo").
         channels: sources of other packages; if empty, only installed packages and `ours` are used.
         offline: use only cached data of the channels.
@@ -210,7 +210,7 @@ class CondaChange:
     unlinked: tuple[CondaPackage, ...] = ()
 
     def without(self, names: frozenset[str]) -> "CondaChange":
-        """Return the same changes without packages of those names."""
+        """Return the same changes, without packages that have one of these names."""
         return CondaChange(
             linked=tuple(each for each in self.linked if each.name not in names),
             unlinked=tuple(each for each in self.unlinked if each.name not in names),
@@ -233,7 +233,7 @@ class CondaStack:
 
 
 class CondaEngine(Protocol):
-    """Installs conda packages: it solves, fetches and links.
+    """An interface for installing conda packages: to solve, fetch and link.
 
     The caller records, and if necessary undoes, an engine's changes to a live environment.
     """
@@ -275,8 +275,8 @@ class CondaEngine(Protocol):
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Make exactly these changes in a live environment, without a solver.
 
-        Packages that are only in `unlinked` are removed, but not their dependants. Packages in `linked` are installed;
-        one that is in both is installed again. Removing a package that is not installed is not an error.
+        Packages that are only in `unlinked` are removed, but their dependants are kept. Packages in `linked` are
+        installed; a package in both is reinstalled. Removing a package that is not installed is not an error.
 
         Raises:
             FailedError: the environment is not as requested afterwards; some of the changes may have been made.
@@ -288,8 +288,8 @@ class CondaEngine(Protocol):
 
         Args:
             package: the package; its `url` says where to fetch it.
-            python: minor version of the environment's Python ("3.11", free-threaded "3.14t"), for a noarch package of
-                Python.
+            python: minor version of the environment's Python ("3.11", free-threaded "3.14t"); only needed for a noarch
+                Python package.
 
         Returns:
             Paths relative to a prefix, including those of bytecode that may be compiled.

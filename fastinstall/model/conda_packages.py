@@ -22,7 +22,7 @@ GUARD = "fastinstall-guard"
 """Name of the package that stops solvers from replacing the stack."""
 
 GUARD_VERSION = "1"
-"""Version of the guard package; it is constant, and the build string distinguishes different contents."""
+"""Version of the guard package; constant, because the build string distinguishes different contents."""
 
 CHANNEL = "share/fastinstall/channel"
 """Directory of the channel inside an environment, relative to its prefix."""
@@ -73,14 +73,14 @@ def _list_dependencies(
     libraries: Mapping[str, NativeRequirement],
 ) -> Iterator[str]:
     interpreter, conda = facts.interpreter, facts.conda
-    # Python's ABI is in a separate package, in its build string, or nowhere.
+    # Conda records Python's ABI as a separate package, in the build string of "python", or not at all.
     major, minor = (int(part) for part in interpreter.version.split(".")[:2])
     python = conda.named("python") if conda is not None else None
     abi = f" *_{interpreter.abi}" if python is not None and python.build.endswith(f"_{interpreter.abi}") else ""
     yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
     if conda is not None and conda.named("python_abi") is not None:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
-    # The minimum glibc of the wheel that the build starts from; without one, the glibc of this machine.
+    # The minimum glibc of the wheel that the build starts from; without such a wheel, the glibc of this machine.
     given = build.prebuilt or build.base_wheel
     promised = find_required_glibc(given.filename) if given is not None else None
     own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
@@ -103,7 +103,9 @@ def _list_dependencies(
 
 
 def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
-    """Return the package that stops solvers from replacing the stack; its final build string has a digest added.
+    """Return the guard package, which stops solvers from replacing the stack.
+
+    A digest is added to the build string of the guard package later.
 
     Args:
         stack: the protected package; the guard constrains its name and build string.
@@ -128,7 +130,7 @@ def is_our_package(package: CondaPackage) -> bool:
 
 
 def preference(levels: tuple[str, ...]) -> int:
-    """Return the lowest build number for these levels; solvers choose the highest number that a processor can run.
+    """Return the lowest build number for these levels; solvers choose the runnable build with the highest number.
 
     The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
     """
@@ -139,8 +141,8 @@ def preference(levels: tuple[str, ...]) -> int:
 def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
     """Return a match spec for a linked library: the installed version or a later one with the same ABI.
 
-    The upper bound is the one that most packages of the environment use, since channels know when the ABI changes. If
-    no package has one, it is the next major release.
+    The upper bound is the one that most packages of the environment use for this library, since channels know when the
+    ABI changes. If no package has an upper bound for it, the bound is the next major release.
     """
     pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
     given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]
@@ -153,7 +155,7 @@ def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
 
 
 def find_required_glibc(tags: str) -> tuple[int, int] | None:
-    """Return the oldest glibc that platform tags promise, or None if they promise none.
+    """Return the oldest glibc version that platform tags name, or None if they name none.
 
     Args:
         tags: a wheel's platform tags ("manylinux_2_27_x86_64.manylinux_2_28_x86_64"), or its file name.
@@ -180,7 +182,7 @@ def providers(recipe: Recipe) -> frozenset[str]:
 
 
 def find_replaced_packages(conda: Conda, recipe: Recipe) -> tuple[CondaPackage, ...]:
-    """Return the installed packages to replace: those that provide PIL, and a guard package."""
+    """Return the installed packages to replace: those that provide PIL, and the guard package."""
     names = {*providers(recipe), GUARD}
     return tuple(package for package in conda.packages if package.name in names)
 
@@ -193,5 +195,5 @@ def conda_command(facts: Facts, verb: str, *words: str) -> str:
 
 
 def foreign_channels(channels: Iterable[str]) -> tuple[str, ...]:
-    """Return the channels, each once, except empty names and the channel inside the environment."""
+    """Return the channels without duplicates, empty names and the channel inside the environment."""
     return tuple(dict.fromkeys(channel for channel in channels if channel and not channel.endswith(CHANNEL)))

@@ -1,4 +1,4 @@
-"""Compare versions of conda packages, with each other and with the version part of a match spec. Pure.
+"""Compare versions of conda packages with each other, and with the version part of a match spec. Pure.
 
 The order is not that of PEP 440: 13.0.0rc1 is below 13, and 12.1.1+simd below 12.1.1.
 Source: conda's documentation of version ordering and match specs; tests compare the results with conda and rattler.
@@ -20,7 +20,7 @@ _CLAUSE = re.compile(r"(?P<sign>==|!=|<=|>=|~=|=|<|>|)(?P<version>[\w.*+!-]+)")
 
 @total_ordering
 class CondaVersion:
-    """A version of a conda package that can be compared: 1.1 equals 1.1.0, and words are below numbers.
+    """A comparable version of a conda package: 1.1 equals 1.1.0, and words sort below numbers.
 
     Attributes:
         parts: components of the epoch, the version and the local label.
@@ -55,7 +55,7 @@ class CondaVersion:
         *earlier, last = begin
         if _pad(own[: len(earlier)], tuple(earlier)) != _pad(tuple(earlier), own[: len(earlier)]):
             return False
-        # In the last component, this version may continue: "13.0.0rc1" starts with "13.0.0rc".
+        # The last component of `other` may be a part of ours: "13.0.0rc1" starts with "13.0.0rc".
         atoms = own[len(earlier)] + (_ZERO,) * (len(last) - len(own[len(earlier)]))
         *before, end = last or (_ZERO,)
         found = atoms[len(before)] if atoms else _ZERO
@@ -63,14 +63,14 @@ class CondaVersion:
         return atoms[: len(before)] == tuple(before) and (found == end or continued)
 
     def shortened(self) -> "CondaVersion":
-        """Return the version without its last component: 12.1 of 12.1.1."""
+        """Return the version without its last component: 12.1 for 12.1.1."""
         shorter = CondaVersion("0")
         shorter.parts = self.parts[0], self.parts[1][:-1], ()
         return shorter
 
 
 def _split(text: str) -> _Components:
-    """Split a version into components, and these into numbers and words; put a 0 before a word that starts one."""
+    """Split a version into components, and each component into numbers and words; put a 0 before a leading word."""
     components = []
     for component in text.replace("_", ".").split(".") if text else ():
         atoms = tuple(map(_rank, _ATOMS.findall(component)))
@@ -89,7 +89,7 @@ def _pad_all(own: CondaVersion, other: CondaVersion) -> tuple[_Components, ...]:
 
 
 def _pad(own: _Components, other: _Components) -> _Components:
-    """Return components, padded with zeros to the lengths of those of another version."""
+    """Return `own` with zeros added, so that it and each of its components are at least as long as in `other`."""
     pairs = zip_longest(own, other, fillvalue=())
     return tuple(mine + (_ZERO,) * max(0, len(others) - len(mine), not mine) for mine, others in pairs)
 
@@ -101,7 +101,7 @@ def meets_conda_spec(spec: str, version: str) -> bool:
     (True, False)
 
     Args:
-        spec: alternatives, separated by "|"; each has clauses, separated by ",", that all must be met.
+        spec: alternatives, separated by "|"; each is a list of clauses, separated by ",", all of which must be met.
         version: the version of a conda package.
     """
     if "(" in spec:
@@ -125,7 +125,7 @@ def _meets(clause: str, own: CondaVersion, text: str) -> bool:
     return {
         "": begins if has_star else own == other,
         "=": begins,
-        "==": own == other,  # a star after this sign, or after an order sign, is ignored
+        "==": own == other,  # a star is ignored after "==", "~=", and the signs of order
         "!=": not begins if has_star else own != other,
         "~=": own >= other and own.starts_with(other.shortened()),
         ">=": own >= other,

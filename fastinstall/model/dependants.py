@@ -1,6 +1,6 @@
 """Find installed distributions, conda packages and pins that accept only some versions of Pillow. Pure.
 
-Conda's pins are lines of `conda-meta/pinned`; our pin restricts the stack to our builds.
+Conda's pins are lines of `conda-meta/pinned`; fastinstall's pin restricts the stack to fastinstall's builds.
 """
 
 import re
@@ -49,9 +49,9 @@ def version_asked(spec: str) -> str:
 
 
 def translate_conda_spec(version: str) -> str:
-    """Return the version part of a match spec as a specifier of PEP 440: "==10.*" of "10.*".
+    """Translate the version part of a match spec into a specifier of PEP 440: "10.*" becomes "==10.*".
 
-    The result is empty if PEP 440 cannot express the spec. It is for messages and pip; to check a version, use
+    The result is empty if PEP 440 cannot express the spec. Use the result for messages and pip; to check a version, use
     `meets_conda_spec`.
     """
     found = []
@@ -76,7 +76,7 @@ def translate_conda_spec(version: str) -> str:
 def _split_bounds(spec: str) -> tuple[str, str]:
     """Split the part after a spec's name (">=9.5,<10 py311_0", "9.5=py311_0") into version and build string.
 
-    The version is empty, and the build "*", if the spec has none, or if it has brackets.
+    A missing version is returned as "", and a missing build string as "*". A spec with brackets counts as lacking both.
     """
     rest = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", bounds_of(spec)))
     words = rest.split() if "[" not in rest else []
@@ -90,12 +90,12 @@ PINS = "conda-meta/pinned"
 
 
 def pin_line(package: CondaPackage) -> str:
-    """Return the line of `conda-meta/pinned` that restricts a stack to our builds ("pillow * simd_*")."""
+    """Return the line of `conda-meta/pinned` that restricts a stack to fastinstall's builds ("pillow * simd_*")."""
     return f"{package.name} * {package.build.partition('_')[0]}_*"
 
 
 def is_pinned(conda: Conda, package: CondaPackage) -> bool:
-    """Return whether a pin, in any spelling, restricts a stack to our builds."""
+    """Return whether a pin, in any spelling, restricts a stack to fastinstall's builds."""
     return build_asked(pin_line(package)) in map(build_asked, conda.pins)
 
 
@@ -103,7 +103,7 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) 
     """Refuse a setup if a pin conflicts with the package, or if `--pin` would add a second pin.
 
     Raises:
-        RefusedError: a pin requires another build, or exists already; names the line.
+        RefusedError: a pin requires another build, or exists already; the message quotes the line.
     """
     conda, file = facts.conda, facts.environment.prefix / PINS
     others = [pin for pin in conda.pins if name_of_spec(pin) == package.name] if conda is not None else []
@@ -129,7 +129,7 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
         names: the names of the packages that provide PIL.
 
     Returns:
-        A dependant for each spec that restricts the version; for a pin, it is named after the file of pins.
+        A dependant for each spec that restricts the version; the dependant of a pin has the pin file as its name.
     """
     found = [(PINS, "", spec) for spec in conda.pins]
     for package in conda.packages:

@@ -9,7 +9,7 @@ class OutdatedProgram:
 
     Attributes:
         pid: its process ID.
-        name: its name as the kernel shows it, at most 15 characters.
+        name: name of the process, as the kernel shows it: at most 15 characters.
     """
 
     pid: int

@@ -1,7 +1,7 @@
 """Observations of a target environment and of its machine; never requests.
 
-None (or an empty tuple, if the docstring says so) means that something does not exist or could not be seen. The static
-facts need no execution; `Facts.runtime` is None if nothing was executed.
+None (or an empty tuple, if the docstring says so) means that something does not exist or could not be seen. Only
+`Facts.runtime` comes from using the target's PIL; it is None if PIL was not run.
 """
 
 import shlex
@@ -32,7 +32,7 @@ class Environment:
     Attributes:
         prefix: `sys.prefix` of the target, absolute.
         kind: venv, conda or system; decides how packages are replaced in it.
-        python: path of its interpreter; a symbolic link is not resolved, as it identifies a venv.
+        python: path of its interpreter; a symbolic link is not resolved, because the link's path identifies a venv.
     """
 
     prefix: Path
@@ -58,10 +58,10 @@ class ShadowingPil:
             no `__init__.py`.
         source: why it comes first.
         entry: the entry of sys.path that contains it: a directory or an archive.
-        origin: the file that adds the entry (a `.pth` file, `sitecustomize.py`); empty if none does, or if unknown.
+        origin: the file that adds the entry (a `.pth` file, `sitecustomize.py`); empty if no file does, or if unknown.
         remaining: the value of PYTHONPATH without the entry; empty for other sources.
-        version: from its `_version.py`; empty if unknown.
-        distribution: the installed distribution that it belongs to ("pillow"); empty if none.
+        version: version of this PIL, from its `_version.py`; empty if unknown.
+        distribution: the installed distribution that contains this PIL ("pillow"); empty if none does.
     """
 
     location: str
@@ -80,7 +80,7 @@ class ShadowingPil:
 
     @property
     def sentence(self) -> str:
-        """A sentence about it for messages."""
+        """A sentence for messages that says which PIL programs import, and from where."""
         what = f"Pillow {self.version}" if self.version else "another PIL"
         match self.source:
             case ImportSource.WORKING_DIRECTORY:
@@ -216,10 +216,10 @@ class Dependant:
     """An installed distribution, or a user's constraint, that requires a distribution that a setup replaces.
 
     Attributes:
-        name: name of the distribution; for a constraint, the variable or settings file that names its file.
+        name: name of the distribution; for a constraint, the variable or settings file that names the constraints file.
         requirement: the requirement, as written ("pillow>=8.3.2").
         version: version of the distribution; empty if unknown, and for a constraint.
-        constraints: the constraints file of pip or uv with the requirement; None for a distribution.
+        constraints: the constraints file of pip or uv that contains the requirement; None for a distribution.
     """
 
     name: str
@@ -236,7 +236,7 @@ class Dependant:
 
 @immutable
 class CondaDependant(Dependant):
-    """A conda package, or a conda pin, that only accepts some versions.
+    """A conda package, or a conda pin, that accepts only some versions of a package that a setup replaces.
 
     Attributes:
         versions: the accepted versions, in conda's syntax and order ("12.*|>=13,<14").
@@ -259,9 +259,10 @@ class InstalledStack:
         unclaimed: files below `PIL/` that no RECORD names, except bytecode.
         debris: leftovers of an interrupted installer (`~IL`, `~illow-...`).
         dependants: distributions and constraints that require a distribution that a setup replaces.
-        hidden: its entries in site-packages that other users may not read, although they may read other packages.
-        of_others: its entries in site-packages that belong to another user than site-packages itself, whose owner
-            therefore cannot replace them.
+        hidden: PIL's entries in site-packages that other users may not read, although site-packages has packages that
+            other users may read.
+        of_others: PIL's entries in site-packages that have another owner than site-packages. The owner of
+            site-packages therefore cannot replace these entries.
     """
 
     directory: PurePath | None
@@ -304,10 +305,10 @@ class Runtime:
         version: `PIL.__version__`; empty if the import failed.
         location: `PIL.__file__`; empty if the import failed.
         core: the file from which the core was loaded; empty if unknown.
-        features: features of `PIL.features`, name to version ("" if it has none).
+        features: features of `PIL.features`, name to version ("" for a feature without a version).
         operations: the result of each operation, in order.
         mapped_by_import: files mapped into memory after the import, in the loader's order, each once.
-        mapped: files mapped at the end, likewise; empty if the subprocess died before.
+        mapped: files mapped at the end, in the loader's order, each once; empty if the subprocess died before the end.
         is_as_program: whether PIL was searched for with the sys.path of a program, not of an isolated interpreter.
         shadow: another PIL that a program imports instead of the one in site-packages; None if there is none.
     """
@@ -328,7 +329,7 @@ class Runtime:
 
 
 OTHER_CORE = " describes "
-"""Marks a problem of the guard: its record describes another core than the installed one, as after a replacement."""
+"""Text that marks one of the guard's problems: its record describes a core that is not the installed core."""
 
 
 @immutable
@@ -366,7 +367,7 @@ class GuardState:
 
     @property
     def own_problems(self) -> tuple[str, ...]:
-        """The problems other than a replaced core, of which the guard itself warns."""
+        """The problems except a replaced core; the guard itself warns about a replaced core."""
         return tuple(problem for problem in self.problems if OTHER_CORE not in problem)
 
 
@@ -379,7 +380,7 @@ class PinKind(StrEnum):
 
 @immutable
 class PinState:
-    """One of our pins.
+    """A pin that fastinstall added, as found in a configuration.
 
     Attributes:
         kind: the configuration that contains it: a `PinKind`, or the name of a project's tool ("uv").
@@ -420,7 +421,7 @@ class Compiler:
     Attributes:
         command: the argv that runs it, without flags ("cc").
         version: the first line of its `--version` output.
-        accepts: those of the tested flags that it accepts.
+        accepts: the flags that it accepts, among those that were tested.
     """
 
     command: tuple[str, ...]
@@ -429,7 +430,7 @@ class Compiler:
 
     @property
     def text(self) -> str:
-        """Its command and version, which identify it in cache keys."""
+        """The compiler's command and version, which identify it in cache keys."""
         return f"{shlex.join(self.command)}: {self.version}"
 
 
@@ -539,11 +540,11 @@ class Facts:
         distributions: all installed distributions with a metadata directory.
         stack: PIL in site-packages and the distributions that claim it.
         guard: whether the start-up guard is installed, and its problems.
-        pins: our pins that stop tools from replacing the stack.
-        interrupted: ID of our transaction that neither finished nor was undone; None if there is none.
-        history: the record of our changes, including leftovers of a killed run.
+        pins: fastinstall's pins, which stop tools from replacing the stack.
+        interrupted: ID of fastinstall's transaction that was neither finished nor undone; None if there is none.
+        history: the record of fastinstall's changes, including leftovers of a killed run.
         linkage: the libraries that a process that imports PIL would load; None if not requested.
-        isa: CPU features that PIL's extension modules need, including the core's copies.
+        isa: CPU features that PIL's extension modules need, including the core's copies for CPU levels.
         runtime: result of importing and using PIL; None if nothing was executed.
         toolchain: compiler and libraries of this machine; None if not requested.
         gpu: NVIDIA GPUs and the CUDA versions of frameworks; None if there is neither.
@@ -576,9 +577,9 @@ class Facts:
     def shadows(self) -> tuple[ShadowingPil, ...]:
         """Each PIL that programs import instead of the one in site-packages.
 
-        If `runtime` was observed as a program starts, it takes precedence over `interpreter`, which is based on files
-        and variables. Only a PIL in the working directory is always taken from `interpreter`, because other programs
-        may be started in another directory.
+        If `runtime` was observed with the sys.path of a program, it takes precedence over `interpreter`, which is based
+        on files and variables. Only a PIL in the working directory is always taken from `interpreter`, because programs
+        may be started in various directories.
         """
         known, runtime = self.interpreter.shadows, self.runtime
         if runtime is None or not runtime.is_as_program:

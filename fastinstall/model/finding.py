@@ -23,7 +23,7 @@ _SHOWN = 6
 
 
 class Status(StrEnum):
-    """A verdict. The first four are in order of severity; the others mean that there is no verdict."""
+    """A verdict. The first four are in order of severity; the other values mean that there is no verdict."""
 
     OK = "ok"
     HINT = "hint"
@@ -35,7 +35,7 @@ class Status(StrEnum):
 
     @property
     def gravity(self) -> int:
-        """0 for ok to 3 for error; a crashed check counts as an error, an unknown one as a warning."""
+        """Severity from 0 (ok, skipped) to 3 (error); `crashed` counts as an error, and `unknown` as a warning."""
         return {"ok": 0, "skipped": 0, "hint": 1, "warning": 2, "unknown": 2, "error": 3, "crashed": 3}[self.value]
 
 
@@ -104,7 +104,7 @@ class Finding:
     unknown = partialmethod(of, Status.UNKNOWN)
 
     def by(self, check: str) -> "Finding":
-        """Return the finding with the name of its check, and with a link to the check's page unless it has a link."""
+        """Return the finding with the name of its check; if it has no link, add one to the page about the check."""
         return replace(self, check=check, link=self.link or f"{_PAGE}#{check}")
 
 
@@ -150,7 +150,7 @@ class Survey:
 
     Attributes:
         status: the worst status of the reports; an environment that could not be examined counts as `unknown`.
-        reports: one for each environment that has PIL or our receipt, by prefix.
+        reports: one report for each examined environment; those with neither PIL nor a receipt are not examined.
         unobservable: environments that could not be examined.
         without_pil: number of known environments without PIL and without a receipt.
     """

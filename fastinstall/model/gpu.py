@@ -1,4 +1,4 @@
-"""NVIDIA GPUs, their driver, and what an environment's frameworks were built for.
+"""NVIDIA GPUs, their driver, and the GPU platforms for which an environment's frameworks were built.
 
 Serial numbers and UUIDs of devices are never kept.
 """
@@ -37,7 +37,7 @@ class GpuDevice:
     Attributes:
         name: "NVIDIA GeForce RTX 3090"; empty if unknown.
         capability: compute capability, "8.6"; empty if unknown: only NVML reports it.
-        memory_bytes: its memory; None if unknown.
+        memory_bytes: size of its memory; None if unknown.
     """
 
     name: str
@@ -52,11 +52,11 @@ class FrameworkBuild:
     Attributes:
         name: name of the distribution: "torch".
         version: its version, with the local label if its files have one: "2.9.1+cu126".
-        cuda: the CUDA version that it was built with, "12.6", or "12" if only that is known; None for builds without.
-        rocm: the version of ROCm or HIP, for AMD's GPUs; None for builds without.
-        xpu: the version of Intel's oneAPI; None for builds without.
-        known: whether its files show what it was built for.
-        source: the file that shows it; None if no file does.
+        cuda: the CUDA version of the build, "12.6", or "12" if only the major version is known; None without CUDA.
+        rocm: the version of ROCm or HIP, for AMD's GPUs; None without either.
+        xpu: the version of Intel's oneAPI; None without oneAPI.
+        known: whether the framework's files show for which platforms it was built.
+        source: the file that shows the platforms; None if no file does.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Gpu:
 
     Attributes:
         found_by: the source of `devices`.
-        devices: GPUs that processes here can use; empty if there are none, or if unknown.
+        devices: GPUs that processes on this machine can use; empty if there are none, or if unknown.
         nodes: whether device files exist (`/dev/nvidia0`, `/dev/nvidiactl`; `/dev/dxg` under WSL).
         cards: number of NVIDIA GPUs on the PCI bus, except those passed to virtual machines; only counted if NVIDIA's
             driver is not loaded.
@@ -85,13 +85,13 @@ class Gpu:
         driver_cuda: the highest CUDA version that the driver supports, "12.4"; empty if unknown: only NVML reports it.
         library: the version of the driver's user-space library, from its file name; empty if unknown.
         libcuda: the file that programs would load as libcuda.so.1; None if there is none.
-        compat: the version of libcuda from a forward-compatibility package, if that would be loaded; empty otherwise.
+        compat: the version of libcuda in a forward-compatibility package; empty if programs would load another libcuda.
         nvml: the result of asking NVML.
-        problem: why NVML did not answer, in words; empty if it did, or was not asked.
+        problem: why NVML did not answer, in words; empty if it answered or was not asked.
         wsl: whether this is the Windows Subsystem for Linux; `driver` and `driver_cuda` are then those of Windows.
         tegra: whether this is a Jetson or another Tegra, whose driver is part of its system image.
         container: whether this seems to be a container.
-        frameworks: what the environment's frameworks were built for.
+        frameworks: the environment's frameworks, and the platforms for which they were built.
     """
 
     found_by: GpuSource = GpuSource.NOTHING
@@ -118,7 +118,10 @@ class Gpu:
 
     @property
     def mismatch(self) -> bool:
-        """Whether kernel module and library have different versions, according to NVML or else to file names."""
+        """Whether the driver's kernel module and its library have different versions.
+
+        Without an answer from NVML, `driver` and `library` are compared; under WSL and on Tegra, the result is false.
+        """
         if self.nvml in (Nvml.ANSWERED, Nvml.MISMATCH):
             return self.nvml is Nvml.MISMATCH
         told = bool(self.driver and self.library) and not (self.wsl or self.tegra)
@@ -126,5 +129,5 @@ class Gpu:
 
     @property
     def usable(self) -> bool:
-        """Whether a process here could use a GPU, judging by device files, the library and their versions."""
+        """Whether a process could use a GPU, judging by device files, the library, and the driver's versions."""
         return (self.nodes or self.tegra) and self.libcuda is not None and not self.mismatch

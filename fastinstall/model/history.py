@@ -12,7 +12,7 @@ class UnfinishedRun(StrEnum):
     """Kinds of changes that a killed run can leave unfinished."""
 
     SETUP = "setup"
-    """A transaction that neither finished nor was undone."""
+    """A transaction that was neither finished nor undone."""
     ROLLBACK = "rollback"
     """A transaction that was being undone."""
     PREPARATION = "preparation"
@@ -25,7 +25,7 @@ class UnfinishedRun(StrEnum):
 
 @immutable
 class Interruption:
-    """An interrupted change; the next command that changes the environment finishes or undoes it.
+    """An interrupted change, which the next command that changes the environment finishes or undoes.
 
     Attributes:
         kind: the kind of change that was interrupted.
@@ -43,7 +43,7 @@ class Interruption:
 
 
 def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
-    """Describe an interruption, with the command that restores the environment or finishes the change.
+    """Describe an interruption, and give the command that restores the environment or finishes the change.
 
     Args:
         prefix: the environment's prefix, for the command.
@@ -54,7 +54,7 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
 
 
 def describe_finished_interruption(interruption: Interruption, *, cleared: bool = False) -> str:
-    """Describe an interruption and its recovery; `cleared` if recovery only removed leftovers."""
+    """Describe an interruption and how recovery ended; `cleared` means that recovery only removed leftovers."""
     ends = {
         UnfinishedRun.SETUP: "the environment is restored",
         UnfinishedRun.ROLLBACK: "it is finished: the environment is restored",
@@ -79,7 +79,10 @@ def describe_what_was_interrupted(interruption: Interruption) -> str:
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
-    """Return the command that finishes or undoes the interrupted run, and changes nothing else."""
+    """Return the command that only finishes or undoes the interrupted run.
+
+    For an interrupted creation of an environment, return the command that sets up that environment again.
+    """
     if interruption.kind is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
     return recover_command(prefix)
@@ -96,14 +99,14 @@ class Phase(StrEnum):
 
 @immutable
 class Unreadable:
-    """One of our documents in an environment that this version cannot read.
+    """A receipt or journal, found in an environment, that this version of fastinstall cannot read.
 
     Attributes:
-        file: path of the document: a receipt or a journal.
+        file: path of the receipt or journal.
         problem: the problem, and its place in the document.
-        transaction: ID of the transaction of a journal; empty for the receipt.
-        writer: the later version of fastinstall that wrote it; empty if the document is damaged, or if unknown.
-        is_later: whether a later fastinstall wrote it, even if its version is unknown.
+        transaction: ID of the transaction that the journal records; empty for a receipt.
+        writer: the later version of fastinstall that wrote the document; empty if unknown, or for a damaged document.
+        is_later: whether a later fastinstall wrote the document; true even if that version is unknown.
     """
 
     file: PurePath
@@ -115,13 +118,13 @@ class Unreadable:
 
 @immutable
 class EnvironmentHistory:
-    """The parts of the history that doctor examines.
+    """The parts of an environment's history that doctor examines.
 
     Attributes:
         interruptions: changes that killed runs left unfinished; transactions first.
         unreadable: documents that cannot be read.
-        setups: IDs of the transactions with stored files, the newest first.
-        held_bytes: disk space of these files; None if not counted.
+        setups: IDs of the transactions whose files are stored for undoing them, the newest first.
+        held_bytes: disk space of the stored files; None if not counted.
     """
 
     interruptions: tuple[Interruption, ...] = ()
@@ -131,20 +134,25 @@ class EnvironmentHistory:
 
 
 def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
-    """Return the command that repairs an unreadable transaction, or None if a later fastinstall is needed."""
+    """Return the command that moves an unreadable transaction away.
+
+    Return None for a receipt, and for a document that a later fastinstall wrote.
+    """
     if unreadable.is_later or not unreadable.transaction:
         return None
     return f"fastinstall rollback --forget {quote(unreadable.transaction)} --prefix {quote(prefix)}"
 
 
 MANY = 5
-"""More setups than this are worth a warning."""
+"""Number of stored setups above which a warning is given."""
 MUCH = 500_000_000
-"""Disk space worth a warning, in bytes."""
+"""Disk space of stored files, in bytes, from which a warning is given."""
 
 
 def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str | None:
-    """Return a warning about stored files with the command that deletes them, or None if they are small or few.
+    """Return a warning about stored files, with the command that deletes them.
+
+    Return None for a single setup, and for up to MANY setups that together take less than MUCH.
 
     Args:
         setups: IDs of the transactions with stored files.

@@ -48,6 +48,6 @@ class LoaderLimits:
 
     @property
     def usable_cpus(self) -> int:
-        """Number of processes that can run at the same time: whole CPUs of the quota, but at least one."""
+        """Number of processes that can run at the same time: `cores`, or `quota` rounded down if less; at least one."""
         granted = self.cores if self.quota is None else min(self.cores, int(self.quota))
         return max(1, granted)

@@ -6,7 +6,7 @@ from fastinstall.core.values import immutable
 
 
 class MoveKind(StrEnum):
-    """How one entry moves."""
+    """The directions of a move: out of the environment, into it, or both at once."""
 
     OUT = "out"
     IN = "in"
@@ -21,8 +21,8 @@ class Move:
 
     Attributes:
         kind: the kind of move.
-        live: path relative to the environment's prefix, where Python finds the entry.
-        kept: path relative to the transaction's directory, where the other version is kept.
+        live: path of the entry while it is in use, relative to the environment's prefix.
+        kept: path of the entry while it is not in use, relative to the transaction's directory.
     """
 
     kind: MoveKind

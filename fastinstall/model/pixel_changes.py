@@ -9,15 +9,15 @@ from fastinstall.core.version_numbers import base_version, parse_version_number
 
 @immutable
 class PixelChange:
-    """An operation whose result Pillow changed.
+    """A change in the pixels that one of Pillow's operations produces.
 
     Attributes:
-        since: the first version of Pillow with the changed result.
-        summary: the operation, and how much its result changed, as part of a sentence.
+        since: the first version of Pillow that produces the new pixels.
+        summary: the operation and the size of the change, as part of a sentence.
         source: the wheels between which the change was measured, or the URL of a page.
-        demonstration: one line of Python that prints another number since that version. It may use `Image`,
-            `ImageFilter`, `BytesIO` and `crc32`.
-        dated: the date of the data.
+        demonstration: one line of Python that prints different numbers before and after the change. The line may
+            use `Image`, `ImageFilter`, `BytesIO` and `crc32`.
+        dated: date of the information in this entry.
     """
 
     since: str
@@ -28,7 +28,7 @@ class PixelChange:
 
 
 def select_pixel_changes(changes: Iterable[PixelChange], one: str, other: str) -> tuple[PixelChange, ...]:
-    """Return the changes between two versions, the latest first; empty if both are the same Pillow.
+    """Return the pixel changes between two versions of Pillow, given in either order; the latest change comes first.
 
     >>> change = PixelChange(since="13.0.0", summary="", source="", demonstration="", dated=date(2026, 11, 29))
     >>> [len(select_pixel_changes([change], "12.3.0", other)) for other in ("13.0.0+simd.v3", "12.2.0")]

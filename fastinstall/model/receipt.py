@@ -10,14 +10,14 @@ from fastinstall.model.speed import SpeedTable
 
 @immutable
 class BuiltCore:
-    """The C extension of Pillow that we installed.
+    """Pillow's C extension, as a setup installed it.
 
     Attributes:
         path: its path, relative to site-packages.
         size: its size in bytes.
         mtime_ns: its modification time, in nanoseconds since the epoch.
         sha256: its SHA-256, 64 hexadecimal digits.
-        simd_symbols: those of the recipe's expected symbols that it defines.
+        simd_symbols: the symbols, among those that the recipe expects, that this extension defines.
     """
 
     path: str
@@ -40,8 +40,8 @@ class Receipt:
         recipe: name of the recipe, as `--recipe` takes it.
         source_version: version of the source distribution ("12.1.1.post0").
         distribution: name of the installed distribution.
-        version: its version, with the local label ("12.1.1+simd.v3").
-        metadata: name of its `.dist-info` directory in site-packages.
+        version: version of the distribution, with the local label ("12.1.1+simd.v3").
+        metadata: name of the distribution's `.dist-info` directory in site-packages.
         levels: CPU levels in the wheel, the baseline first.
         left_out: kernels that were left out because they failed the proof.
         link: which native libraries the core uses.
@@ -51,9 +51,9 @@ class Receipt:
         core: Pillow's C extension as installed, so that a replacement can be recognised.
         stack_version: Pillow's own version, from `PIL/_version.py`.
         features: features of `PIL.features`, name to version.
-        jpeg: the libjpeg that the core loads; None if none is known.
+        jpeg: the libjpeg that the core loads; None if unknown.
         speed: the measured speed table; None if nothing was measured.
-        previous: the replaced distribution, for messages ("pillow 13.0.0 (pip)"); empty if there was none.
+        previous: the distribution that the setup replaced, for messages ("pillow 13.0.0 (pip)"); empty if none.
         engine: the installer; "pip" also if fastinstall itself installed a wheel.
         conda: the installed conda packages; None for a wheel.
     """

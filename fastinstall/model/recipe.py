@@ -12,11 +12,11 @@ from fastinstall.model.pixel_changes import PixelChange
 PROVIDERS = ("pillow", "pillow-simd", "pil")
 """The distributions that provide PIL and that the built-in recipes replace.
 
-For code without a recipe, such as readers of lock files, records and pins. Code with a recipe uses its `replaces`. A
-test compares both."""
+Code that has no recipe uses this constant: readers of lock files, records and pins. Code that has a recipe uses the
+recipe's `replaces`. A test checks that the constant agrees with the recipes."""
 
 LIBRARIES = ("pillow.libs", "pillow_simd.libs")
-"""Directories in site-packages in which auditwheel puts the libraries of these distributions' wheels."""
+"""Directories in site-packages that contain the libraries which auditwheel bundled with wheels of `PROVIDERS`."""
 
 
 @immutable
@@ -28,8 +28,8 @@ class SourceOrigin:
         base_wheel: name of the distribution whose official wheel carries the built core.
         label: first part of the built wheel's local version label ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
-        pythons: specifier over the minor versions of Python that any of these versions supports; empty if unknown. Used
-            for a fleet, without an index; otherwise the index decides.
+        pythons: specifier over the minor versions of Python that at least one of `versions` supports; empty if unknown.
+            Plans for a fleet use it because they ask no index; elsewhere, the index says what is supported.
     """
 
     pypi: str
@@ -73,7 +73,7 @@ class StaticSource:
         configure: arguments for the library's `configure` script.
         archive: the static library that `make` produces, relative to `directory`; also the target for `make`.
         headers: headers that the compiler needs, relative to `directory`.
-        reason: why the library is built instead of taken from the system.
+        reason: why the library is built from source instead of taken from the system.
     """
 
     pypi: str
@@ -95,7 +95,7 @@ class NativeRequirement:
         pkgconfig: its name for pkg-config.
         feature: its name in `PIL SETUP SUMMARY` ("JPEG", "LIBTIFF"); empty if it has none.
         option: its name as a build option (`-C jpeg=enable`).
-        core: whether Pillow's core links it; if not, only another extension module does.
+        core: whether Pillow's core links it; false if only other extension modules do.
         in_wheels: whether the official wheels have it, so that a build without it has fewer features.
         required: whether a build without it is refused.
         implementation: the implementation to prefer ("libjpeg-turbo"); empty if there is only one.
@@ -105,7 +105,7 @@ class NativeRequirement:
         zypper: packages of openSUSE that contain it.
         apk: packages of Alpine Linux that contain it.
         conda: packages of conda-forge that contain it.
-        static: a source from which to build it, instead of using the library of the system or the official wheel.
+        static: the source from which to build the library; None to use that of the system or of the official wheel.
     """
 
     header: str
@@ -141,11 +141,11 @@ class Expectation:
 
 @immutable
 class BenchSpec:
-    """How to measure and announce this recipe's speed.
+    """How to measure and announce the speed of a recipe's builds.
 
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.
-        measured: a dated figure from another machine, to help users choose; empty if there is none.
+        measured: a speed figure with its date, measured on another machine, to help users choose; empty if none.
         architecture: the architecture for which the figure holds, as the kernel names it.
     """
 
@@ -154,7 +154,10 @@ class BenchSpec:
     architecture: str = X86_64.machine
 
     def measured_on(self, architecture: str) -> str:
-        """Return the figure, or a statement that this architecture is not measured; empty without a figure."""
+        """Return the figure if it holds for `architecture`, or if that is empty.
+
+        For another architecture, return a statement that its speed is not measured. Without a figure, return "".
+        """
         if architecture in ("", self.architecture) or not self.measured:
             return self.measured
         return f"its speed on {architecture_of(architecture).title} is not measured"
@@ -173,7 +176,7 @@ class Kernel:
         file: the file of the source, relative to the source's top directory.
         functions: the functions that it replaces, without leading underscores. The originals are renamed to
             NAME__source, so that the kernel can call them in cases that it does not handle.
-        operations: the first parts of the names of the operations of the proof that use the kernel.
+        operations: prefixes that select, by name, the operations of the proof that use the kernel.
         clang_only: whether builds with other compilers omit it.
         versions: specifier over the versions of the source for which it is written; empty for all.
         reason: the measured gain in speed, in words.
@@ -219,7 +222,7 @@ class Recipe:
         package: the import package that all of these provide ("PIL").
         source: the origin of the source.
         base_cflags: all optimisation flags except those of the level, which follow them.
-        levels: the CPU levels to build for; those of an architecture from the highest to the lowest.
+        levels: the CPU levels to build for; within an architecture, from the highest to the lowest.
         libraries: the libraries to link, by name.
         expect: the signs of a correct build.
         advisories: known issues; after loading, including those of `advisories_from`.
@@ -266,7 +269,7 @@ class Recipe:
 
     @property
     def served(self) -> str:
-        """The architectures of its levels, for messages: "x86-64 and aarch64"."""
+        """The architectures of the recipe's levels, for messages: "x86-64 and aarch64"."""
         machines = dict.fromkeys(level.architecture for level in self.levels)
         return listing(architecture_of(machine).title for machine in machines)
 
@@ -289,7 +292,7 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
 
 
 def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """Return the levels in a version's local label, the baseline first; empty if it is not a label of this recipe."""
+    """Return the levels in a version's local label, the baseline first; empty if the label is not of this recipe."""
     label, prefix = version.partition("+")[2], f"{recipe.source.label}."
     told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
     known = [level.name for level in reversed(recipe.levels) if level_label(level.name) in told]
@@ -328,7 +331,7 @@ ELSEWHERE = (
 
 @immutable
 class BuildNeeds:
-    """What a build needs and the operating system lacks.
+    """The requirements of a build that are not installed in the operating system.
 
     Attributes:
         libraries: the libraries whose headers are missing.
@@ -349,7 +352,9 @@ class BuildNeeds:
         return tuple(dict.fromkeys(names))
 
     def explain(self, manager: str | None, as_root: str) -> str:
-        """Return a hint with the command that installs the missing packages, and the alternative.
+        """Return a hint with the command that installs the missing packages, and with the advice of `ELSEWHERE`.
+
+        If no such command is known, the hint is `ELSEWHERE` alone.
 
         Args:
             manager: the package manager of this machine; None if it is not supported.
@@ -361,11 +366,11 @@ class BuildNeeds:
         return f"{as_root}{PACKAGE_MANAGERS[manager].install} {' '.join(packages)}; or {ELSEWHERE}"
 
     def explain_installation(self, manager: str | None, *, allowed: bool, as_root: str) -> str:
-        """Return a hint for this user: to run fastinstall again with an option if it is allowed to, or as `explain`.
+        """Return a hint to let fastinstall install the missing packages; if that is not allowed, the hint of `explain`.
 
         Args:
             manager: the package manager of this machine; None if it is not supported.
-            allowed: whether fastinstall may install system packages here.
+            allowed: whether fastinstall may install system packages on this machine.
             as_root: prefix of a command that needs root ("sudo ").
         """
         packages = self.list_packages(manager) if manager is not None and allowed else ()

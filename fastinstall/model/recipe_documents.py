@@ -4,7 +4,7 @@ A problem is a dotted key with a description. A table of rules by key checks sin
 rules are about several values.
 
 Recipes may come from anybody, so only listed flags and arguments may be passed to compilers. Compilers can load
-plugins, read options from files, start other programs and write any file. Speed needs none of that: a flag that is not
+plugins, read options from files, start other programs and write any file. Fast code needs none of that: a flag not
 known to affect only the generated code is refused.
 
 A macro may only be one C expression over its parameters. The check works without a C parser, and accepts less than C
@@ -36,7 +36,7 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
 
     Args:
         text: the recipe as TOML.
-        file: its path, of which the stem must be the recipe's name.
+        file: path of the recipe; the file's stem must be the recipe's name.
 
     Raises:
         DocumentError: the text is not TOML, or has an unknown or missing key or an invalid value; names the file and
@@ -66,7 +66,7 @@ def find_spelling_problem(key: str, word: str) -> str:
         key: its key, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
         word: the string.
     """
-    if _CONTROL.search(word):  # it could control a terminal, and hide other text
+    if _CONTROL.search(word):  # they could control a terminal, and hide other text
         return f"{word!r} has control characters"
     return _RULES[key](word) if key in _RULES else ""
 
@@ -95,7 +95,10 @@ def _list_shared_problems(document: Recipe | AdvisoryList) -> Iterator[Problem]:
 
 
 def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, str, object]]:
-    """Yield every value in a document, after its dotted key, and that key without indices and names."""
+    """Yield (key, kind, value) for every value in a document.
+
+    `key` is the dotted key ("levels[0].name"); `kind` is the same key without indices and names ("levels[].name").
+    """
     yield key, kind, value
     if isinstance(value, tuple):
         for index, item in enumerate(value):
@@ -111,7 +114,7 @@ def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, s
 
 
 def _list_duplicates(names: list[str], key: str) -> Iterator[Problem]:
-    """Yield a problem for each name that occurs again; "{}" in `key` is replaced with its index."""
+    """Yield a problem for each repetition of a name; "{}" in `key` is replaced with the index of the repetition."""
     for index, name in enumerate(names):
         if name in names[:index]:
             yield key.format(index), f"{name!r} is there twice"
@@ -187,7 +190,7 @@ _GENERATED = (
 )
 _CFLAG = (
     rf"-O(?:[0123s]|fast)|-f(?:no-)?(?:{_GENERATED})|-g[0-3]?|-pipe|-std=[a-z]+\d[\dxyz]"
-    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # capitals and a number: it cannot rename a function
+    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # only capitals and a number, so that no function is renamed
     r"|-W(?:no-)?[a-z][a-z0-9+-]*(?:=\d+)?"
     r"|-m(?:arch|tune|cpu|fpmath|prefer-vector-width|branch-cost)=[a-z0-9_.+-]+|-m(?!llvm)[a-z][a-z0-9._-]*"
 )
@@ -282,7 +285,7 @@ _RULES_OF: dict[str, _Rule] = {
     "libraries.* libraries.*.link": _spelled(_LIBRARY, "the name of a library"),
     "libraries.*.pkgconfig": _spelled(rf"(?:{_LIBRARY})?", "a name for pkg-config"),
     "libraries.*.option": _judge_option,
-    # No dash at the end: apt would remove the package, and hints print commands with these names.
+    # No dash at the end: hints print commands with these names, and for apt, a final dash means removal.
     " ".join(f"libraries.*.{manager}[]" for manager in (*PACKAGE_MANAGERS, "conda")): _spelled(
         r"[a-z0-9]([a-z0-9.+_-]*[a-z0-9+])?", "the name of a package"
     ),

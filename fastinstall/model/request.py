@@ -43,7 +43,7 @@ class PlanRisk:
     """A named risk that this plan takes.
 
     Attributes:
-        risk: its name, as `--allow` takes it.
+        risk: the risk, by the name that `--allow` takes.
         summary: what it means for this plan, in one sentence.
         items: the details (returning advisories, lost features).
         allowed: whether the request allows the risk.
@@ -81,7 +81,7 @@ class Request:
         pin: whether to pin the stack, so that solvers keep it.
         upgrade: whether to look for a later version even if the environment is healthy.
         allow: risks that the user accepts.
-        avoid: source versions that failed the proof on this machine; not set by a flag.
+        avoid: source versions not to build because they failed the proof on this machine; not set by a flag.
     """
 
     recipe: str = "pillow-fast"

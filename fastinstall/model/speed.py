@@ -5,14 +5,14 @@ import math
 from fastinstall.core.values import immutable
 
 HEADLINE = "decode-256-224 1080p"
-"""The operation whose ratio represents a whole build, as image loaders and thumbnail services do it with photos."""
+"""The operation whose ratio represents a whole build: image loaders and thumbnail services do it with photos."""
 HEADLINE_WORK = "decoding, resizing and cropping a 1080p photo"
 _LEAST_NOISE = 0.05
-"""Least relative difference of two times that counts, even on a quiet machine."""
+"""Relative difference up to which two times count as equal, even on a quiet machine."""
 _MOST_NOISE = 1.5
-"""Largest ratio that can count as noise in the single figure of a build; otherwise one outlier could hide a gain of 2.
+"""Largest ratio that can count as noise in the headline figure; without a limit, an outlier could hide a gain of 2.
 
-A wheel compared with itself exceeded it in 2 % of the tables (wall-clock time, 16 processes on two cores).
+When a wheel was compared with itself, 2 % of the tables exceeded this ratio (wall-clock time, 16 processes, two cores).
 """
 _NO_DIFFERENCE = "as fast"
 
@@ -23,10 +23,10 @@ class SpeedRow:
 
     Attributes:
         operation: name of the measured operation ("resize 500-800 RGB bicubic").
-        before_ms: milliseconds with the replaced stack, the median of all rounds.
-        after_ms: milliseconds with the fast build, likewise.
-        low: lowest ratio before/after of a single round, with either process of "before"; None for a single round.
-        high: highest such ratio; None for a single round.
+        before_ms: median of all rounds with the replaced stack, in milliseconds.
+        after_ms: median of all rounds with the fast build, in milliseconds.
+        low: lowest before/after ratio of any round, over both processes of "before"; None if only one round was run.
+        high: highest before/after ratio of any round, over both processes; None if only one round was run.
     """
 
     operation: str
@@ -62,12 +62,12 @@ class SpeedTable:
         cpu: name of the CPU.
         measured_at: when it was measured, ISO 8601 in UTC.
         geomean: geometric mean of before/after over all rows.
-        rows: one for each operation that both stacks support.
-        python: version of the interpreter that ran both; empty if not recorded.
+        rows: one row for each operation that both stacks support.
+        python: version of the interpreter that ran both stacks; empty if not recorded.
         prefix: the measured environment; empty if not recorded.
         reused: whether the table is from an earlier setup, of the same two builds on the same CPU.
-        noise: relative difference between the medians of "before" in two processes, in the row where it is largest;
-            0 if not measured.
+        noise: relative difference between the medians of the two processes of "before"; the largest of all rows. 0 if
+            not measured.
     """
 
     baseline: str

@@ -1,8 +1,8 @@
 """Read documents in environments, which another version of fastinstall may have written.
 
 Later versions may add keys without changing the schema's number: a reader ignores unknown keys, and a writer preserves
-them. A change that readers must not ignore gets another name or number; such a document is refused, with the version
-that wrote it.
+them. For a change that readers must not ignore, the schema gets another name or number. Readers of earlier versions
+then refuse the document, and name the version that wrote it.
 
 Not for documents that people write or send (recipes, settings, saved plans), in which an unknown key is a mistake.
 """
@@ -22,7 +22,7 @@ _WRITER = "tool_version"
 
 
 def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:
-    """Read one of our documents, written by any version.
+    """Read one of fastinstall's own documents, written by any version.
 
     Args:
         cls: a dataclass of the model.
@@ -32,7 +32,7 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
 
     Raises:
         LaterDocumentError: its schema has a higher number.
-        DocumentError: it is malformed, or has values unknown to this version.
+        DocumentError: it is malformed, has another schema, or has values unknown to this version.
     """
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")

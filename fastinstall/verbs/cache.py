@@ -25,11 +25,11 @@ def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
     """Return the contents of the cache, and their disk usage.
 
     Args:
-        session: names the cache directory.
+        session: the session of this run, for the path of the cache.
         names: the directories of the cache to look at; empty for all.
 
     Raises:
-        UsageError: a name is not that of a directory of the cache.
+        UsageError: one of `names` is not the name of a directory in the cache.
 
     Example:
         print(survey_cache(session).size)
@@ -54,14 +54,14 @@ def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
     """Remove the contents of the cache; environments, and the files needed to undo their setups, are not touched.
 
     Args:
-        session: names the cache directory.
+        session: the session of this run, for the path of the cache.
         names: the directories of the cache to remove; empty for all.
 
     Returns:
-        What this run removed, without directories that another run removed at the same time.
+        The directories that this run removed, without those that another run removed at the same time.
 
     Raises:
-        UsageError: a name is not that of a directory of the cache.
+        UsageError: one of `names` is not the name of a directory in the cache.
         RefusedError: another run is using the cache; nothing was removed.
         FailedError: the cache cannot be written.
 
@@ -93,7 +93,7 @@ def _remove_parts(cache: Path, parts: Sequence[CachePart]) -> Iterator[CachePart
 
 
 def _take_away(part: Path, aside: Path) -> bool:
-    """Move a directory of the cache aside, or empty it if it is a link or mount point; return False if it is gone.
+    """Move a directory of the cache aside, or empty it if it is a link or mount point; return False if it is missing.
 
     A run that starts at the same time finds the directory either complete or absent.
     """
@@ -101,7 +101,7 @@ def _take_away(part: Path, aside: Path) -> bool:
         if not part.is_symlink():
             os.rename(part, aside)
             return True
-    except FileNotFoundError:  # another run clears the cache, too
+    except FileNotFoundError:  # another run is clearing the cache, too
         return False
     except OSError as error:
         if error.errno not in (errno.EBUSY, errno.EXDEV):
@@ -118,7 +118,7 @@ def _refuse_while_used(cache: Path) -> None:
     for path in _list_work(cache):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:  # its run has just ended and removed it
+        except FileNotFoundError:  # the run that used it has just ended and removed it
             continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -140,7 +140,7 @@ def _measure(directories: Iterable[Path]) -> int:
     """Return the disk usage of directories in bytes; links are not followed, and unreadable entries count as 0."""
     taken: dict[tuple[int, int], int] = {}
     for path in (path for directory in directories for path in directory.rglob("*")):
-        with suppress(OSError):  # it has just been removed
+        with suppress(OSError):  # the entry has just been removed
             status = path.lstat()
             taken[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
     return sum(taken.values())

@@ -27,7 +27,7 @@ class FoundEnvironment:
     """An environment that the user may want to set up.
 
     Attributes:
-        seen: what the environment contains.
+        seen: a summary of the environment's contents.
         found: how it was found ("active (VIRTUAL_ENV)", "in this directory", "known here").
     """
 
@@ -38,8 +38,8 @@ class FoundEnvironment:
 def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvironment, ...]:
     """Return environments, the likeliest first: active ones, then those in the directory, then other known ones.
 
-    An environment that is only known from a registry is left out if it has no Pillow. The environment of fastinstall
-    itself is always left out.
+    An environment that is only known from a registry is left out if it has neither a Pillow nor a setup of fastinstall.
+    The environment of fastinstall itself is always left out.
 
     Args:
         session: variables, directories, clock and event listener of this run.

@@ -1,4 +1,4 @@
-"""Examine all environments that a receipt or registry knows (`doctor --all`); changes nothing."""
+"""Examine all environments known from receipts or registries (`doctor --all`); change nothing."""
 
 import os
 from dataclasses import replace
@@ -24,7 +24,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        examination: what to examine in each.
+        examination: what to examine in each environment.
 
     Raises:
         UsageError: a check is unknown, or the default recipe is missing.
@@ -54,7 +54,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
 def _examine_environment(
     session: Session, examination: Examination, prefix: Path
 ) -> EnvironmentReport | Unobservable | None:
-    """Return the report on one environment, or why there is none; None for fastinstall's own environment."""
+    """Return the report on an environment, or why it was not examined; None for fastinstall's own environment."""
     if stranger := find_stranger(prefix):
         problem = f"{stranger} owns files there, and root runs no code of other users; examine it as that user"
         by_sudo = f"sudo -u {quote(stranger)} " if has_sudo(session.variables) else ""

@@ -1,4 +1,4 @@
-"""Examine an environment: observe, then check. Changes nothing."""
+"""Examine an environment: observe it, then run the checks; change nothing."""
 
 import contextlib
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from fastinstall.observe.session import Session
 
 @immutable
 class Examination:
-    """What to examine.
+    """What to examine, and observations that exist already.
 
     Attributes:
         checks: the names of the checks to run; empty for all.
         quick: whether to read files only, and run nothing in the target.
         started: the probe that uses the target's PIL, if it is running already.
-        hosts: other machines on which the code should run; it is judged for them too.
+        hosts: other machines on which the installed code should run; the checks judge it for these machines, too.
         interpreter: the target's Python, or the probe that is observing it; None to observe it.
         cpu: the processor, if it was observed already.
         recipes: name to recipe, for recipes that were read already.
@@ -71,7 +71,7 @@ def examine_facts(
     recipe = examination.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
     binaries = Binaries.DECODED
     if examination.quick:
-        # A preloaded library takes precedence, so the core's own entries do not show which libraries it will get.
+        # A preloaded library takes precedence, so the core's own entries do not show which libraries will be loaded.
         binaries = Binaries.LINKED if session.variables.get("LD_PRELOAD") else Binaries.CORE
     request = ObservationRequest(
         recipe=recipe,
@@ -92,7 +92,7 @@ def examine_facts(
 
 
 def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:
-    """Return the recipe of the installed distribution if it is a known fork, for the fork's advisories; else None."""
+    """Return the fork's recipe, for its advisories, if the installed distribution is a known fork; else None."""
     official = (recipe.name, recipe.source.pypi, recipe.source.base_wheel)
     owners = {owner.distribution.name for owner in facts.stack.owners}.difference(official)
     with contextlib.suppress(UsageError):

@@ -53,7 +53,7 @@ _STAGED = "conda"
 def guards_of(
     session: Session, environment: Environment, *, measured: bool = False, project: Path | None = None
 ) -> Guards:
-    """Return which guards are installed, and what is wrong with them.
+    """Return the installed guards, and their problems.
 
     Args:
         session: variables, directories, clock and event listener of this run.
@@ -93,7 +93,7 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
         pin: also pin the stack, in the environment's configuration.
 
     Raises:
-        RefusedError: nothing is set up, the stack was replaced, or it cannot be pinned.
+        RefusedError: nothing is set up, the stack was replaced, or the stack cannot be pinned.
 
     Example:
         guards = install_guard(session, environment, pin=True)
@@ -165,7 +165,7 @@ def accept(session: Session, environment: Environment) -> str | None:
     """Accept the Pillow that replaced our stack: remove guards, pins and the receipt.
 
     Returns:
-        Doctor's sentence on what was accepted; None if there was nothing to accept, so that nothing was changed.
+        Doctor's sentence on what was accepted; None if there was nothing to accept, in which case nothing was changed.
 
     Raises:
         RefusedError: the environment is protected, or another run has locked it.
@@ -199,7 +199,7 @@ def _describe_replacement(session: Session, facts: Facts, receipt: Receipt) -> s
 
 
 def _record_requested_pin(receipt: Receipt, *, pin: bool) -> Receipt:
-    """Return the receipt with `pin` as requested now: doctor reports a missing pin only if one was requested."""
+    """Return the receipt with `pin` in its request: doctor reports a missing pin only if the request asks for one."""
     return replace(receipt, request=replace(receipt.request, pin=pin))
 
 
@@ -240,13 +240,15 @@ def _bring_package(
 
 
 def _take_out(session: Session, facts: Facts, transaction: Transaction, also: tuple[Move, ...] = ()) -> None:
-    """Move guards and pins out; of the conda package first the files, then the record, and add it to conda's history.
+    """Move guards and pins out of use; if a guard package is installed, also add its removal to conda's history.
+
+    The files of the guard package are moved before its record.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         facts: the facts about the environment.
         transaction: the open transaction that performs the moves.
-        also: other moves to perform with them.
+        also: other moves to perform together with these.
     """
     store = JournalStore(Path(facts.environment.prefix))
     package, moves = _find_package(facts), list(list_guard_removal_moves(store, Path(facts.interpreter.site_packages)))

@@ -1,4 +1,4 @@
-"""List the transactions that can be undone, and forget old ones, which deletes what was kept to undo them."""
+"""List the transactions that can be undone, and forget old ones: delete the files that were kept to undo them."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ class PastTransaction:
         stack: the installed stack ("pillow 13.0.0+simd.v2.v3"); empty if it installed none.
         sequence: its number in this environment; the highest is undone first; 0 if unreadable.
         held: the disk space that deleting it would free, for people ("22.5 MB").
-        held_bytes: the same, in bytes.
+        held_bytes: the disk space that deleting it would free, in bytes.
         problem: why its journal cannot be read; empty if it can be read.
     """
 
@@ -47,17 +47,17 @@ class PastTransaction:
 
     @property
     def title(self) -> str:
-        """Its description, for people."""
+        """The command and the installed stack, for people; "unknown" if neither is recorded."""
         return " ".join(filter(None, (self.verb, self.stack))) or "unknown"
 
 
 @immutable
 class Transactions:
-    """All transactions of an environment, the newest first.
+    """Transactions of an environment, the newest first.
 
     Attributes:
         transactions: the transactions; unreadable ones come first.
-        held_bytes: the disk space of all transactions, in bytes.
+        held_bytes: the disk space of these transactions together, in bytes.
     """
 
     transactions: tuple[PastTransaction, ...]
@@ -65,7 +65,7 @@ class Transactions:
 
 
 def history(environment: Environment) -> Transactions:
-    """Return what can be undone, newest first; transactions with an unreadable journal come first.
+    """Return the transactions that can be undone, newest first; those with an unreadable journal precede the others.
 
     Example:
         for transaction in history(environment).transactions:
@@ -77,7 +77,7 @@ def history(environment: Environment) -> Transactions:
 
 
 def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
-    """Return what `forget_in` would delete, or the damaged transaction that it would move aside.
+    """Return the transactions that `forget_in` would delete, or the damaged transaction that it would move aside.
 
     Example:
         print(list_forgettable_history(environment, None).held_bytes)
@@ -90,17 +90,17 @@ def list_forgettable_history(environment: Environment, identifier: str | None) -
 
 
 def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
-    """Make setups impossible to undo, and delete what was kept for that; the environment stays as it is.
+    """Forget setups: delete the files that were kept to undo them. The installed files of the environment stay.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         environment: the target environment, as returned by `find_environment`.
-        identifier: the ID of a transaction, or its beginning: it is deleted with all older ones. None deletes all that
-            are not needed to undo the current setup. A transaction with an unreadable journal is moved to `kept/`,
-            not deleted.
+        identifier: the ID of a transaction, or the beginning of the ID: this transaction and all older ones are
+            deleted. With None, all transactions that are not needed to undo the current setup are deleted. A
+            transaction with an unreadable journal is moved to `kept/`, not deleted.
 
     Returns:
-        What was done, in sentences.
+        Sentences that describe what was done.
 
     Raises:
         RefusedError: another program is working on the environment.
@@ -117,7 +117,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
             return (f"moved aside, nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
     with change_environment(session, environment, "forgetting") as locked:
         freed = list_forgettable_history(environment, identifier).held_bytes
-        with signals.defer_signals():  # forget all of them, or none
+        with signals.defer_signals():  # forget all of the transactions, or none
             gone = forget(store, identifier)
     told = (f"forgotten: {each}" for each in gone)
     return (*locked.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")

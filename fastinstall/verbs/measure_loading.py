@@ -80,7 +80,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
             _find_stack(context, each) if each.kind is CandidateKind.STACK else each for each in candidates
         )
         seconds = context.effort.seconds
-        if not request.quick:  # builds and downloads are done: the time limit starts here
+        if not request.quick:  # builds and downloads are done: the time limit starts now
             seconds = len(names) * seconds + context.kept_seconds
             context = replace(context, end=time.monotonic() + seconds)
         limit = f"{seconds:.0f} s" if request.quick else f"{math.ceil(seconds / 60):d} min"
@@ -140,8 +140,8 @@ def _measure_workload(context: BenchContext, name: str, candidates: Sequence[Can
 def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) -> SpeedTable | None:
     """Measure the operations of PIL; return None and add a remark if there is no other PIL to compare with, or no time.
 
-    The installed PIL is compared with the fast build; if it is the fast build, with the official wheel. The table thus
-    always shows what fastinstall gains.
+    The installed PIL is compared with the fast build; if it is the fast build itself, it is compared with the official
+    wheel. The table thus always shows what the fast build gains.
     """
     stacks = {each.name: each for each in candidates if each.site}
     here = MeasuredPil(label=context.label, python=context.python)
@@ -203,7 +203,7 @@ def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
-    """Return title and directory of our build, taken from the cache or built, and unpacked in the cache."""
+    """Return the title of our build, and its directory in the cache; take the wheel from the cache, or build it."""
     session, cache = context.session, context.session.own_cache()
     if context.request.quick or not context.request.build:
         places = open_run(session, Request(offline=True), context.python).index.places
@@ -223,7 +223,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Path | None:
-    """Return the newest cached wheel of the default recipe for a Python, or None; of several, that with most levels.
+    """Return the default recipe's newest cached wheel for a Python, or None; of equal versions, that with most levels.
 
     Args:
         cache: the root of fastinstall's cache.

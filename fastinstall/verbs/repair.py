@@ -1,7 +1,8 @@
 """`doctor --fix`: restore the build of the receipt, or build the version that replaced it, as setup does.
 
 If the user has installed another version over ours, a repair builds that version with our kernels. If that is not
-possible, it says why. The user can then allow the risk of returning to our earlier version, or accept stock Pillow.
+possible, a message says why, and the user can allow the risk of returning to our earlier version, or accept stock
+Pillow.
 
 If a repair replaces a Pillow that the user may have wanted, the plan says so.
 """
@@ -40,15 +41,15 @@ from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 _VERB = "doctor --fix"
 """The name of the command in `rollback --list`."""
 _OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
-"""Risks that were accepted for the version of the receipt, and are asked about again for another one."""
+"""Risks that were accepted only for the receipt's version; to repair with another version, the user is asked again."""
 
 
 def plan_repair(session: Session, environment: Environment, request: Request, facts: Facts | None = None) -> Plan:
     """Decide how to repair an environment.
 
-    With a receipt, restore exactly its build, from the cache if possible. If somebody installed a later Pillow on
-    purpose, or something requires the installed one, build that version with the receipt's request instead. Without a
-    receipt, plan a setup as `request` says.
+    With a receipt, restore exactly the build that it records, from the cache if possible. If somebody installed a later
+    Pillow on purpose, or if a package requires the installed version, build the installed version instead, as the
+    receipt's request says. Without a receipt, plan a setup as `request` says.
 
     Args:
         session: variables, directories, clock and event listener of this run.
@@ -75,7 +76,7 @@ def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, reques
         return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
     recipe = read_recorded_recipe(session, environment, receipt)
     done = plan_nothing(facts, recipe, replace(receipt.request, recipe=receipt.recipe), receipt)
-    # If PIL is a symbolic link, its files may be intact, but they do not find their libraries.
+    # If PIL is a symbolic link, its files may be intact and still not find their libraries.
     if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
     intent = intent_of(facts, receipt)
@@ -130,8 +131,8 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, recipe: Recipe) -> Plan:
     """Plan to restore the wheel of the receipt.
 
-    If its recipe was renamed, plan a build of the same version by the renamed recipe. If the wheel no longer fits the
-    Python, the C library or the CPU, plan a build of the same version that does.
+    If the receipt's recipe was renamed, plan a build of the same version by the renamed recipe. If the wheel no longer
+    fits the Python, the C library or the CPU, plan a build of the same version that fits.
     """
     prefix = Path(facts.environment.prefix)
     if receipt.request.recipe != receipt.recipe:
@@ -173,17 +174,17 @@ def _add_reinstalls(planned: Plan, facts: Facts) -> Plan:
 def _plan_following(
     session: Session, environment: Environment, receipt: Receipt, intent: Intent, request: Request
 ) -> Plan | tuple[str, ...]:
-    """Plan our own build of the version that replaced ours, by the receipt's recipe or else by the default one.
+    """Plan our build of the version that replaced our stack, by the receipt's recipe or else by the default recipe.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         environment: the target environment, as returned by `find_environment`.
         receipt: the receipt of the setup that was replaced; its request is kept, except for the version.
-        intent: what replaced it, and why.
+        intent: the version that replaced our stack, and why somebody installed it.
         request: the request of this run: allowed risks, and whether there is a network.
 
     Returns:
-        The plan; or, if there is none, the reason for each recipe.
+        The plan; if neither recipe gives one, a reason for each recipe.
     """
     reasons: dict[str, None] = {}
     for recipe in dict.fromkeys((receipt.request.recipe, Request().recipe)):
@@ -196,7 +197,7 @@ def _plan_following(
         else:
             why = f", and {listing(intent.unmet)}" if intent.unmet else ""
             story = f"{intent.story}{why}: that version stays and gets the kernels"
-            untimed = replace(made.prove, timed=False) if made.prove is not None else None  # as in every repair
+            untimed = replace(made.prove, timed=False) if made.prove is not None else None  # a repair measures no speed
             return replace(made, prove=untimed, warnings=(story, *made.warnings))
     return tuple(reasons)
 

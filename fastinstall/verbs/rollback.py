@@ -1,4 +1,4 @@
-"""Undo setups, newest first. If another stack has replaced ours, move it aside with `force`, else refuse."""
+"""Undo setups, newest first; refuse if another stack has replaced ours, or with `force` move that stack aside."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -39,10 +39,11 @@ _SITES = ("site-packages", "dist-packages")
 
 
 def roll_back(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
-    """Undo the last setup; or the transaction `to` and everything after it.
+    """Undo the last setup; or, with `to`, undo that transaction and all later ones.
 
-    If an earlier run was interrupted, only recover from that, and undo no finished setup: a user who repeats a failed
-    rollback does not want to undo one more setup. With `to`, continue after the recovery.
+    If an earlier run was interrupted, only recover from the interruption, and undo no finished setup: a user who
+    repeats a failed rollback does not want to undo one more setup. But if `to` still names a transaction after the
+    recovery, also undo that transaction and all later ones.
 
     Args:
         session: variables, directories, clock and event listener of this run.
@@ -51,7 +52,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         force: move aside a stack that has replaced ours, instead of refusing.
 
     Returns:
-        What was done, in sentences.
+        Sentences that describe what was done.
 
     Raises:
         RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
@@ -68,7 +69,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
             again = f"to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
             return (*locked.sentences, *((f"nothing else was undone; {again}",) if store.readable() else ()))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
-        with signals.defer_signals():  # undo all of them, or none
+        with signals.defer_signals():  # undo all of the transactions, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         with suppress(OSError, RefusedError):  # the rollback is done, even if the cache cannot be cleaned
             if has_kept_wheels(session.directories.cache):  # ready-made wheels that may no longer be needed
@@ -87,7 +88,7 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
         force: move aside files that are in the way of files to be restored, instead of refusing.
 
     Returns:
-        What was done, in sentences; one sentence if nothing was interrupted.
+        Sentences that describe what was done; if nothing was interrupted, a sentence that says so.
 
     Raises:
         FastinstallError: as `change_environment`.
@@ -102,7 +103,7 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:
-    """Return the IDs of transactions to undo, newest first: back to `to`, or if it is None, to an intact stack."""
+    """Return the IDs of transactions to undo, newest first: back to `to`; if that is None, back to an intact stack."""
     infos = list_undoable_transactions(store)
     if to is not None:
         return tuple(info.id for info in infos[: position(infos, to) + 1])
@@ -114,7 +115,7 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
                 f"{store.prefix}: nothing to undo: fastinstall has not set up this environment",
                 hint=f"see what is there: fastinstall doctor --prefix {quote(store.prefix)}",
             )
-        return known[:1]  # an accepted replacement, or a setup with an unreadable receipt
+        return known[:1]  # the replacement was accepted, or the receipt is unreadable
     if receipt.id not in known:
         raise _make_missing_cache_error(store, receipt, known)
     own = known.index(receipt.id) + 1
@@ -148,7 +149,7 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
 
 
 def _count_transactions_of_setup(store: JournalStore, infos: Sequence[TransactionInfo]) -> int:
-    """Count the current setup and the transactions after it; 0 without a readable receipt."""
+    """Count the current setup and the transactions after it; 0 if no readable receipt names one of `infos`."""
     receipt = receipt_if_readable(store)
     return next((place for place, info in enumerate(infos, 1) if receipt is not None and info.id == receipt.id), 0)
 
@@ -184,7 +185,7 @@ def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tupl
 def _undo_transactions(
     session: Session, environment: Environment, chosen: tuple[str, ...], to: str | None, *, force: bool
 ) -> Iterator[str]:
-    """Undo all of the transactions, or none; yield what was done."""
+    """Undo all of the transactions, or none; yield sentences that describe what was done."""
     prefix = Path(environment.prefix)
     store = JournalStore(prefix)
     foreign_entries = _find_foreign_packages(session, store)
@@ -200,7 +201,7 @@ def _undo_transactions(
 
 
 def _read_conda_packages(prefix: Path) -> tuple[CondaPackage, ...]:
-    """Return the packages recorded in a conda environment; none for other environments."""
+    """Return the packages recorded in a conda environment; empty for other environments."""
     if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return ()
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
@@ -213,7 +214,7 @@ def _describe_rollback(prefix: Path, done: RolledBack) -> Iterator[str]:
     yield from (f"undone: {identifier}" for identifier in done.ids)
     yield from (f"moved aside, not fastinstall's: {path}" for path in done.kept)
     yield from (f"not restored, because it was removed since: {path}" for path in done.lost)
-    if kept.is_dir():  # by this rollback, or by earlier ones
+    if kept.is_dir():  # this rollback or an earlier one created it
         yield f"delete what was moved aside when you no longer need it: rm -r {quote(kept)}"
     before = "" if done.receipt else " to before fastinstall"
     yield f"rolled back{before}: {_describe_installed_stack(prefix)}"
@@ -244,7 +245,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
         brought = {move.live for move in moves if move.kind is not MoveKind.OUT}
         return tuple(path for path in found if path not in brought)
     distributions = (path for path in found if PurePath(path).name != receipt.metadata)
-    if receipt.conda is None:  # ours is a wheel, so a conda record is not a replacement
+    if receipt.conda is None:  # our stack is a wheel, so a conda record is no replacement
         return tuple(distributions)
     packages = (package for package in _read_conda_packages(store.prefix) if package.name in names)
     others = (package for package in packages if package.dist != receipt.conda.package.dist)
@@ -254,7 +255,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
 def _list_provided_names(session: Session, receipt: Receipt | None) -> set[str]:
     """Return the names of distributions and conda packages that provide PIL, according to the receipt's recipe.
 
-    If that recipe no longer exists, the default recipe gives the same names.
+    If that recipe no longer exists, use the default recipe, which has the same names.
     """
     try:
         recipe = recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)

@@ -46,7 +46,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         session: variables, directories, clock and event listener of this run.
         target: an existing environment, or one to be created.
         request: the options of the setup.
-        saved: a saved plan to make again; then only the files that it names may be installed.
+        saved: a saved plan to make again: only files that the saved plan names may be installed; None for a new plan.
 
     Raises:
         FastinstallError: the environment cannot be observed, the index cannot be read, or no plan is possible.
@@ -69,7 +69,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     if done is not None:
         about_project = warn_about_project(find_project(facts), facts) if request.pin else ()
         return replace(done, warnings=(*done.warnings, *about_project))
-    # While pip is asked for its settings, observe the rest: PIL in use, and the compiler.
+    # While pip is asked for its settings, observe how PIL runs, and the compiler.
     index = start_index(session, recipe, request, Path(environment.python))
     # A wheelhouse may have a finished wheel, so that no compiler is needed.
     may_build = request.wheelhouse is None or environment.kind is EnvironmentKind.CONDA
@@ -97,7 +97,7 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
         agree: asks for consent to the plan for an earlier version.
 
     Raises:
-        UnprovenError: the proof failed, and the user named the version or there is no earlier one.
+        UnprovenError: the proof failed, and either the user named the version, or there is no earlier one.
         FastinstallError: as `carry_out`.
 
     Example:
@@ -126,8 +126,8 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
 def examine_result(session: Session, outcome: SetupOutcome, checks: Sequence[str] = ()) -> EnvironmentReport | None:
     """Return doctor's report on the result of a plan, to show to the user.
 
-    Return None with a warning if the report cannot be made; the setup remains valid. The facts from the plan's own
-    verification are judged, if there are any, instead of observing again.
+    If the report cannot be made, emit a warning and return None; the setup remains valid. The facts that were observed
+    to verify the setup are judged; without such facts, the environment is observed again.
 
     Example:
         report = examine_result(session, outcome)
@@ -169,15 +169,15 @@ def name_target(plan: Plan) -> NamedTarget:
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
-    """Make a saved plan again. The risks that it allows are ignored, because anybody may have written it.
+    """Make a saved plan again. The risks that the file allows are ignored, because anybody may have written the file.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         saved: the saved plan; only its request, environment and files are used.
-        allowed: the risks that the present user accepts.
+        allowed: the risks that the user of this run accepts.
 
     Returns:
-        The plan to carry out, made now, with URLs from the index that is configured here.
+        A newly made plan to carry out, with URLs from the index that is configured for this run.
 
     Raises:
         RefusedError: the environment has changed since the plan was saved; or the plan made now differs (the message
@@ -204,7 +204,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:
-    """Raise if a plan names an interpreter that does not belong to its environment; the interpreter is not run.
+    """Raise if a plan names an interpreter that does not belong to the plan's environment; do not run it.
 
     Raises:
         RefusedError: the interpreter or the kind of environment differs, or there is no environment.

@@ -19,11 +19,11 @@ from fastinstall.core.errors import ExitCode, UsageError
 T = TypeVar("T")
 _HINT = "fastinstall bench --help"
 _LARGEST = 16384
-"""The greatest side length in pixels: no training and no web page uses more."""
+"""The greatest side length to accept, in pixels; neither training nor web pages use larger images."""
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Measure and print the report; or list the candidates, or print the code of one."""
+    """Measure and print the report; or list the candidates, or print the code of one candidate."""
     if arguments.list:
         from fastinstall.bench.catalogue import all_ways  # noqa: PLC0415 (only with --list)
         from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (only with --list)
@@ -117,7 +117,7 @@ def _parse_pixels(text: str, *, least: int) -> int:
 
 
 def _parse_counts(text: str, *, least: int) -> tuple[int, ...]:
-    """Read the numbers of workers or threads to try."""
+    """Parse a list of numbers of workers or threads; return each number once, in ascending order."""
     return tuple(sorted({least if each == str(least) else positive_number(each) for each in _parse_names(text)}))
 
 

@@ -40,7 +40,7 @@ from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Build for the target's interpreter, without touching the target; with --hosts for many machines."""
+    """Build for the target's interpreter, without touching the target; with --hosts, build for many machines."""
     refuse_together(arguments, "--set", ("--hosts", "--prefix"))
     refuse_together(arguments, "--tool-only", ("--hosts", "--prefix", "--python", "--set"))
     refuse_without(arguments, "--hosts", ("--max-age",))
@@ -94,14 +94,14 @@ def _open(arguments: Namespace, context: Context) -> tuple[Session, Path, Reques
 def _bring_tool(
     session: Session, output: Path, served: tuple[tuple[str, str], ...], request: Request
 ) -> Iterator[ToolWheels | None]:
-    """Publish fastinstall itself beside the wheels that the block publishes; do nothing if `served` is empty.
+    """Publish fastinstall itself beside the wheels that the `with` block publishes; do nothing if `served` is empty.
 
-    Everything is fetched before anything is written.
+    All wheels of fastinstall are fetched before anything is written.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         output: the directory of the wheels.
-        served: the Pythons that need it, as pairs of version and machine.
+        served: the Pythons that need fastinstall, as pairs of version and machine.
         request: the build request; `offline` forbids downloads.
     """
     if not served:
@@ -175,6 +175,6 @@ def _read_machine(arguments: Namespace) -> str:
 
 
 def _read_emulation(arguments: Namespace) -> Emulation:
-    """Return the flags on proving a wheel for another machine."""
+    """Return the values of the flags about proving a wheel for another machine."""
     pythons = tuple(Path(expand_home(each)) for each in arguments.emulated_python)
     return Emulation(pythons=pythons, unproven=arguments.unproven)

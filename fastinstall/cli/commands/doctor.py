@@ -140,7 +140,7 @@ def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
 
 
 def _recover_interrupted(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
-    """Recover from an interrupted run, and return whether there was one. That alone may repair the environment."""
+    """Recover from an interrupted run, which alone may repair the environment; return whether there was such a run."""
     from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
     from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (only with --fix)
 

@@ -1,4 +1,4 @@
-"""`fastinstall guard install|status|remove|pin|check|accept`: warn of a replaced stack, or prevent it.
+"""`fastinstall guard install|status|remove|pin|check|accept`: warn of a replaced stack, or prevent its replacement.
 
 - `guard pin`: print a diff that pins the stack in the environment's project.
 - `guard accept`: keep the Pillow that replaced the stack, and remove guards and receipt.
@@ -47,7 +47,7 @@ _QUESTIONS = {"install": "Install the guards into", "remove": "Remove the guards
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Dispatch on the action."""
+    """Run the action that the command line names."""
     _refuse_idle_flags(arguments)
     if arguments.action == "check":
         return run_check(arguments, context)
@@ -145,7 +145,7 @@ def run_pin(arguments: Namespace, context: Context) -> int:
 
 
 def _tell_change(change: ProjectChange, context: Context) -> None:
-    """Print the diff on stdout, unless JSON contains it, and its notes and the commands to apply it on stderr."""
+    """Print the diff on stdout unless --json printed it; print its notes and the commands to apply it on stderr."""
     console, where = context.console, quote(change.project)
     if not console.json and change.diff:
         console.patch(change.diff)
@@ -190,7 +190,7 @@ def _tell_acceptance(accepted: str | None, environment: Environment, context: Co
 
 
 def run_check(arguments: Namespace, context: Context) -> int:
-    """Judge the files; nothing is installed or changed, and no environment is needed.
+    """Check the files that the command line names; nothing is changed, and no environment is needed.
 
     Raises:
         UsageError: no file was named, or a file cannot be judged.

@@ -26,7 +26,7 @@ from fastinstall.observe.recipes import recipe_named
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Observe everything and print it."""
+    """Observe environment and machine in full, and print the facts."""
     session, environment = open_target_to_read(arguments, context)
     recipe = recipe_named(session, Request().recipe)
     request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True, cpuid=True)

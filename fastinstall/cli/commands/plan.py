@@ -92,7 +92,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
 
 
 def code_of(fleet: "Fleet") -> int:
-    """Return the exit code: OK if there is a wheel for at least one host."""
+    """Return OK if a wheel serves a host, UNDETERMINED if no host's facts could be read, else REFUSED."""
     from fastinstall.fleet.fleet import Cause  # noqa: PLC0415 (only with --hosts)
 
     if any(artefact.hosts for artefact in fleet.artefacts):

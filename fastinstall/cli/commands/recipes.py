@@ -16,7 +16,7 @@ from fastinstall.observe.session import Session
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Dispatch on the action."""
+    """Run the action that the command line names."""
     session = session_of(context)
     action = {"list": _list, "show": _show, "check": _check}[arguments.action]
     return action(session, arguments, context)

@@ -61,7 +61,7 @@ def run(arguments: Namespace, context: Context) -> int:
     before = identify_state(agreed.environment.prefix)
 
     def agree(other: Plan) -> Plan:
-        """Ask for consent to another plan, because the build of the first one failed its proof."""
+        """Ask for consent to another plan, because the build of the earlier plan failed its proof."""
         return consent(other, arguments, context, name_flags(other))
 
     outcome = set_up(session, agreed, agree)

@@ -66,7 +66,7 @@ def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
 
 
 def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
-    """Group the files that several packages claim: a phrase on the claimants and the content's owner, to the paths."""
+    """Return the paths of files that several packages claim, by a phrase that names the claimants and the holder."""
     found: dict[str, list[str]] = {}
     for clash in clashes:
         holder = f"content of {clash.holder}" if clash.holder else "content of neither"

@@ -42,7 +42,7 @@ def first_names(names: Sequence[str], page: Page) -> str:
 
 
 def render_excluded_hosts(left_out: Sequence[ExcludedHost], page: Page) -> Iterator[str]:
-    """Yield why hosts are left out, the most frequent cause first, with the first few reasons of each."""
+    """Yield why hosts are left out, the most frequent cause first, and the first few reasons of each cause."""
     yield page.paint(f"left out: {format_quantity(len(left_out), 'host')}", "warning")
     by_cause: dict[str, dict[tuple[str, str], list[str]]] = {}
     for each in left_out:

@@ -58,7 +58,7 @@ def _leave_out_repair(finding: Finding) -> Finding:
 
 
 def list_stack(facts: Facts) -> tuple[str, ...]:
-    """Return a line that names the installed Pillow, and one with its CPU level and libjpeg."""
+    """Return two lines: the installed Pillow, and its CPU level and libjpeg. Without Pillow, return one line."""
     stack, core, cpu = facts.stack, facts.stack.core, facts.cpu
     names = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
     libraries = core.libraries if core is not None else ()
@@ -146,7 +146,7 @@ def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[
 
 
 def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
-    """Yield a finding: its message and, if it is not ok, its hint and command; with --verbose also its evidence."""
+    """Yield a finding's message and, unless it passed, its hint and command; with --verbose also its evidence."""
     before = f"  {finding.status:<8} "
     margin = " " * (len(before) + width + 2)
     first, *others = page.lines(finding.message, first=f"{before}{finding.check:<{width}}  ", rest=margin)
@@ -279,7 +279,7 @@ NEVER = "never"
 
 
 def least_status(fail_on: str) -> Status:
-    """Return the lowest status that counts as a problem; for `never`, which only affects the exit code, `error`."""
+    """Return the lowest status that counts as a problem: `error` for `never`, which only affects the exit code."""
     return Status.ERROR if fail_on == NEVER else Status(fail_on)
 
 
@@ -329,7 +329,7 @@ def _tell_lines(lines: Iterable[str], console: Console) -> None:
 
 
 def choose_exit_code(status: Status, fail_on: str) -> int:
-    """Return FINDINGS if the gravest status found is at least `fail_on`, else OK."""
+    """Return FINDINGS if the gravest status found is at least `fail_on`, else OK; for "never", always OK."""
     if fail_on == NEVER:
         return ExitCode.OK
     return ExitCode.FINDINGS if status.gravity >= least_status(fail_on).gravity else ExitCode.OK

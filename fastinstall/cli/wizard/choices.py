@@ -55,7 +55,7 @@ def customise_request(talk: WizardConversation, request: Request, show_details: 
     """Let the user change the request, one option at a time.
 
     Args:
-        talk: the target, and how to ask about it.
+        talk: the target, and the asker and console for the questions.
         request: the request so far.
         show_details: prints the whole plan for `request`.
 
@@ -129,7 +129,8 @@ def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
     name = choose_or_go_back(talk.asker, "Which recipe?", meanings, labels=labels, default=request.recipe)
     if name is None or name == request.recipe:
         return None if name is None else request
-    return replace(request, recipe=name, version=None, level="auto", levels=())  # these depend on the recipe
+    # Version and levels depend on the recipe, so they return to their defaults.
+    return replace(request, recipe=name, version=None, level="auto", levels=())
 
 
 def _ask_required(talk: WizardConversation, request: Request) -> Request | None:

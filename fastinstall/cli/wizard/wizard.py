@@ -66,7 +66,7 @@ class _Wizard:
     """The questions about the plan for one target.
 
     Attributes:
-        talk: the target, and how to ask about it.
+        talk: the target, and the asker and console for the questions.
         before: the request made by flags, variables and settings.
         place: the path of the target in its shortest form, for messages.
     """
@@ -156,7 +156,7 @@ class _Wizard:
         return self.talk.console.err
 
     def _tell(self, text: str) -> None:
-        self.talk.console.complain(text)  # even with --quiet: the user must see what to agree to
+        self.talk.console.complain(text)  # even with --quiet, because the user is asked to agree to it
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:
@@ -238,7 +238,7 @@ class EnvironmentChooser:
         found.sort(key=lambda each: each.seen.prefix != usual)  # stable: the others keep their order
         there = {str(each.seen.prefix): each for each in found}
         new = "" if str(usual) in there else str(_find_free_name(usual))
-        # Enter alone takes the first answer, so that must not be an environment which the user has not chosen.
+        # Enter alone takes the first answer, so the first must be an environment with the usual name, or a new one.
         answers = {path: self.shorten(Path(path)) for path in filter(None, (new, *there))}
         meanings = {path: describe_found_environment(each) for path, each in there.items()}
         if new:
@@ -287,7 +287,7 @@ def _find_free_name(usual: Path) -> Path:
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:
-    """Return True if no flag names a target, and none or several environments, besides fastinstall's, are active."""
+    """Return True if no flag names a target, and either no or several environments besides fastinstall's are active."""
     if target.prefix or target.python or target.new:
         return False
     return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
@@ -299,7 +299,7 @@ def describe_found_environment(each: FoundEnvironment) -> str:
     parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
     parts += [f"Python {seen.python}"] if seen.python else []
     parts += [_describe_pillow(each)]
-    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # its path shows that it is nearby
+    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # the path shows NEARBY
 
 
 def _describe_pillow(each: FoundEnvironment) -> str:
