@@ -55,7 +55,7 @@ class ForeignChangeWatch:
     Args:
         prefix: root of the environment, for messages and to find programs that are changing it.
         site_packages: the directory to watch.
-        names: top-level names in it that the setup replaces, besides those of PIL.
+        names: top-level names in `site_packages` that the setup replaces, besides those of PIL.
     """
 
     def __init__(self, prefix: Path, site_packages: Path, names: Collection[str]) -> None:
@@ -85,9 +85,9 @@ class ForeignChangeWatch:
 
     @contextmanager
     def require_unchanged(self, emit: Emit = ignore) -> Iterator[None]:
-        """Raise if the files of a setup have been changed by another program when the block ends or fails.
+        """Check after the block, even if it fails, that no other program has changed the files of the setup.
 
-        Before raising, wait for that program to finish, for at most 30 s: the error makes the caller undo the setup.
+        Before raising, wait at most 30 s for that program to end, because the error makes the caller undo the setup.
 
         Raises:
             FailedError: the message names the changed files and, if known, the program that changed them.
