@@ -56,7 +56,7 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
 
 
 def _decide_with_means(session: Session, situation: Situation, *, from_cache: bool) -> tuple[Situation, BuildDecision]:
-    """Decide what to build or take from the cache; return the situation, with a toolchain if needed, and the decision."""
+    """Decide what to build or take from the cache; return the decision, and the situation with toolchain if needed."""
     if situation.facts.toolchain is None and needs_compiling(situation):
         toolchain = observation.observe_means(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=toolchain))

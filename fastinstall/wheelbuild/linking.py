@@ -125,7 +125,7 @@ def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
 
 
 def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library: NativeRequirement) -> Path | None:
-    """Return the official core's library of this name: the wheel's own, or the host's (libz); None if it uses neither."""
+    """Return the library that the official core uses: the wheel's own, or the host's (libz); None without either."""
     bundled = base_wheel.library(library.link)
     if bundled is not None and base_wheel.libraries is not None:
         return base_wheel.libraries / bundled

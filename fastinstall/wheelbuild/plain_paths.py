@@ -33,7 +33,7 @@ def plain_path(directory: Path, link: Path) -> Path:
 
 @contextmanager
 def plain_directory(space: Path) -> Iterator[Path]:
-    """Create a directory with a plain path: in `space` if its path is plain, else in one of the system's for such files."""
+    """Create a temporary directory with a plain path: in `space` if its path is plain, else in a system's directory.""" 
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain_path(place) and os.access(place, os.W_OK)), space)
     with temporary_directories.temporary_directory("plain", within=within) as directory:
@@ -43,7 +43,7 @@ def plain_directory(space: Path) -> Iterator[Path]:
 def path_flags(*directories: Path) -> tuple[str, ...]:
     """Return compiler flags that keep the paths of directories out of the output and its debug information.
 
-    If one directory contains another, the flag of the inner directory comes last: GCC applies the last flag that matches.
+    If one directory contains another, the flag of the inner one comes last: GCC applies the last flag that matches.
     """
     outermost_first = sorted(directories, key=lambda directory: len(directory.parts))
     return tuple(f"-ffile-prefix-map={directory}=." for directory in outermost_first)

@@ -4,8 +4,8 @@ Python's headers and the compiler's intrinsics are parsed once per level instead
 file of Pillow's C extension includes <immintrin.h>, which takes half of the compiler's time (GCC 12, x86-64-v3: 38 s of
 CPU time without this, 21 s with it, with identical object files). <Python.h> takes another 0.07 s per file. clang 22
 spends 0.30 s per file on both headers, 0.03 s if they are precompiled. If the precompiled header does not match the
-flags of a file, GCC reads the plain header, so a build is never slower. clang refuses to compile such a file. So nothing
-is precompiled for clang if setup.py adds CPU flags of its own, as Pillow-SIMD's does.
+flags of a file, GCC reads the plain header, so a build is never slower. clang refuses to compile such a file, so
+nothing is precompiled for clang if setup.py adds CPU flags of its own, as Pillow-SIMD's does.
 """
 
 import re

@@ -163,7 +163,7 @@ def _describe_package(value: Ingredient) -> dict[str, Any]:
 
 
 def _describe_static(sdist: Ingredient, version: str) -> dict[str, Any]:
-    """Describe a library inside the core by the version of the library, which scanners know, not by that of its sdist."""
+    """Describe a library inside the core by the library's version, which scanners know, not by its sdist's version."""
     return {
         "type": "library",
         "name": sdist.name,

@@ -163,7 +163,7 @@ def read_build_system(source: Path) -> BuildSystem:
 
 
 def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
-    """Return the input that a wheelhouse adds to a build's cache key: a digest of its wheels; empty without a wheelhouse.
+    """Return the input that a wheelhouse adds to a build's cache key, a digest of its wheels; empty without wheelhouse.
 
     Wheels of Pillow and of compilers are left out, because the cache key has other inputs for them.
     """

@@ -89,7 +89,7 @@ class _Makefile:
         raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot expand it")
 
     def find_compilation(self, name: str) -> MakefileCompilation | None:
-        """Return the command of an object's own rule, else of the pattern rule if the C file exists; None without a rule."""
+        """Return the command of an object's own rule, else of the pattern rule if the C file exists, else None."""
         source = self.directory / Path(name).with_suffix(".c")
         command = self.compiling.get(name) or (self.compiling.get("%.o") if source.is_file() else None)
         if command is None:
@@ -261,7 +261,7 @@ class _LibraryBuild:
         self._run(argv, tree, f"configuring {self._source.pypi} failed", **variables)
 
     def _find_plain_compiler(self) -> str:
-        """Return the compiler's command, or a wrapper script if the command needs quoting, for which `configure` is not ready."""
+        """Return the compiler's command, or a wrapper script if it needs quoting, which `configure` cannot do."""
         words = shlex.join(self._request.compiler.command)
         if "'" not in words:
             return words

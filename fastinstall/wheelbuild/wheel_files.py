@@ -1,6 +1,6 @@
 """Unpack, label and pack wheels: the same tree gives the same bytes on any machine and date.
 
-Labelling a wheel sets its name, version and tags, and adds files about its build to its metadata. Source: PEP 427 and the
+Labelling sets a wheel's name, version and tags, and adds files about its build to the metadata. Source: PEP 427 and the
 binary distribution format of packaging.python.org.
 """
 
@@ -55,7 +55,7 @@ def unpack_wheel(wheel: Path, directory: Path) -> None:
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
-    """Pack a tree as a wheel with a fresh RECORD: members are sorted, with the metadata last, and have the date 2020-01-01.
+    """Pack a tree as a wheel with a fresh RECORD. Members are sorted, metadata last, and have the date 2020-01-01.
 
     Args:
         tree: the directory of an unpacked wheel.

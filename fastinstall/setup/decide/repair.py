@@ -1,4 +1,4 @@
-"""Risks, warnings and refusals of a repair after another version has replaced ours. Pure."""
+"""Risks, warnings and refusals of a repair after another version has replaced our build. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -51,7 +51,7 @@ def find_version_risks(
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """Return a sentence if a version is vulnerable, but no more than the installed one; this needs no consent."""
+    """Return a sentence if a version is vulnerable, but no more so than the installed one; else nothing."""
     plan_risk = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if plan_risk is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()

@@ -78,7 +78,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
                 staged.write(f"{name}{METADATA}", each.metadata.encode())
-            for path, text in sorted(pages.items(), reverse=True):  # pages of projects before the root page, which links to them
+            for path, text in sorted(pages.items(), reverse=True):  # projects' pages before the root page
                 staged.write(f"{PAGES}/{path}", text.encode())
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
