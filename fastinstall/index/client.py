@@ -102,7 +102,7 @@ class Web:
 
         Raises:
             FailedError: the server does not answer, or its answer is not an index page.
-            RefusedError: the index uses no HTTPS and is not trusted, or redirects to an insecure server or a local file.
+            RefusedError: the index uses no HTTPS and is not trusted, or redirects to an insecure server or local file.
         """
         self._require_secure(url)
         response = self._retry(url, lambda: self._get(url))
@@ -125,7 +125,7 @@ class Web:
 
         Raises:
             FailedError: the server does not answer or refuses, or its answer is incomplete or larger than `size`.
-            RefusedError: the server uses no HTTPS and is not trusted, or redirects to an insecure one or to a local file.
+            RefusedError: the server uses no HTTPS and is not trusted, or redirects to an insecure one or a local file.
         """
         self._require_secure(url)
         self._retry(url, lambda: self._download(url, path, report, size), _SERVER)

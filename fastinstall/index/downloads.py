@@ -128,7 +128,7 @@ def list_offered_files(
     """List the wanted files in the store that one of `places` has offered, in the order of `places`.
 
     Args:
-        wanted: returns whether a file matters, given its name.
+        wanted: function that returns whether a file is wanted, given its name.
         places: names of indexes, as in `PipSettings.places`.
 
     Returns:
@@ -143,7 +143,7 @@ def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[Store
     """List the wanted files in the store, sorted by name; the files are not opened.
 
     Args:
-        wanted: returns whether a file matters, given its name.
+        wanted: function that returns whether a file is wanted, given its name.
     """
     paths = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
     found = (StoredFile(path=path, indexes=_read_indexes(path)) for path in paths if wanted(path.name))

@@ -64,7 +64,7 @@ class PackageIndex:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
             FailedError: an index cannot be reached, a file of the wheelhouse is damaged, or there
                 is nothing to build from.
-            RefusedError: an index is neither encrypted nor trusted.
+            RefusedError: an index uses no HTTPS and is not trusted.
         """
         found = self.releases_for((recipe,), interpreter, builder)[recipe.name]
         if not found.sources and not found.prebuilt:
@@ -79,7 +79,7 @@ class PackageIndex:
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
-            RefusedError: an index is neither encrypted nor trusted.
+            RefusedError: an index uses no HTTPS and is not trusted.
         """
         from fastinstall.index import selection  # noqa: PLC0415 (slow to import, only for lookups)
 

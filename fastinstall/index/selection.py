@@ -1,7 +1,7 @@
 """Choose files of an index or a directory for a recipe and a target, by their names alone. Pure.
 
 A file's name contains the distribution, its version and, for a wheel, the tags of interpreters that can install it
-(PEP 425). A `Choice` decides which files matter at all; `select` sorts them by use.
+(PEP 425). A `Choice` decides which files are wanted; `select` sorts them by use.
 """
 
 import re

@@ -121,7 +121,7 @@ def _parse_requirement(text: str) -> "Requirement | None":
 
 
 def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
-    """List later versions that fewer advisories concern, sorted by the number of advisories, then by version."""
+    """List later versions to which fewer of the advisories apply, sorted by their number, then by version."""
     bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
     left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
     better = (
@@ -149,7 +149,7 @@ class Obstacle:
     """Why a version cannot go into a target.
 
     Attributes:
-        reason: a sentence for people.
+        reason: a sentence for the user.
         dependant: the installed distribution that forbids the version; None if something else forbids it.
         remedy: advice for the case that no version fits, and no installed distribution is the cause.
     """

@@ -29,7 +29,7 @@ def hold_environment_lock(prefix: Path) -> Iterator[None]:
 
     Raises:
         RefusedError: another fastinstall or installer is running; the message names it.
-        UndeterminedError: the directory does not exist.
+        UndeterminedError: the environment's directory does not exist.
     """
     with lock_environment(prefix):
         refuse_concurrent_installers(prefix)
@@ -135,7 +135,7 @@ def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tup
 
 
 def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], signers: Sequence[str]) -> str:
-    """Return a description of the program that changed files: a running installer, else one named in INSTALLER files.
+    """Describe the program that changed files: a running installer, else an installer that INSTALLER files name.
 
     Args:
         installers: installers that are running.

@@ -96,7 +96,7 @@ def foresee_facts(
 
 
 def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
-    """Return the step that creates an environment, and the future interpreter of it; None if none is requested.
+    """Return the step that creates an environment, and its future interpreter; None if no new one is requested.
 
     Raises:
         RefusedError: the directory is not empty, or no environment can be created in it.
@@ -113,7 +113,7 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
 
 
 def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
-    """Return an interpreter as it will be in a virtual environment made from it."""
+    """Return the interpreter that a virtual environment will have if it is created from `base`."""
     minor = base.minor + ("t" if base.free_threaded else "")
     return replace(
         base,

@@ -147,7 +147,7 @@ class _Tell(Protocol):
 
 @contextlib.contextmanager
 def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
-    """Report completed recoveries if the block ends with a KeyboardInterrupt, which may be deferred until after one.
+    """If the block ends with a KeyboardInterrupt that was deferred until after a recovery, report that recovery.
 
     The history is read without the lock: while another run holds the lock, no run counts as interrupted.
     """
@@ -183,7 +183,7 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:
-    """Recover a target from interrupted runs; for a new environment, clear an interrupted creation; report either."""
+    """Recover a target from interrupted runs or, for a new environment, clear an interrupted creation; report that."""
     if target.new is None:
         recover_environment(session, find_environment(session, target))
     else:

@@ -254,7 +254,7 @@ def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]])
 
 
 def has_semaphores() -> bool:
-    """Return whether processes can create semaphores, as the thread pool of Pillow's setup.py does without need.
+    """Return whether processes can create semaphores. Pillow's setup.py creates one, for its thread pool.
 
     glibc stores semaphores as files in /dev/shm (sem_open(3)). AWS Lambda has no such directory, and in hardened
     containers it may be read-only.

@@ -48,7 +48,7 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
 
 
 def find_installed_wheel(cache: Path, prefix: Path, sha256: str) -> Path | None:
-    """Return a wheel by its hash: a built one, or a ready-made one kept for this environment; None if there is none."""
+    """Return the wheel with this hash, built or kept for this environment; None if there is neither."""
     return find_wheel(cache, sha256) or _find_kept_wheel(_locate(cache, prefix), sha256)
 
 

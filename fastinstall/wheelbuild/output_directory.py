@@ -1,7 +1,7 @@
 """Write the results of builds into a directory of the user, with one writer at a time; files are written aside first.
 
 The directory may contain other files, which stay. The renames are not one atomic step: if the process is killed between
-two of them, the directory is half written, and the same command, run again, completes it.
+two renames, the directory is half written; the same command, run again, completes it.
 """
 
 import errno

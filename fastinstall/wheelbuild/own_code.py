@@ -34,7 +34,7 @@ _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for l
 
 
 def mark_text(level: str, switches: str) -> str:
-    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; "" for no such mark."""
+    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; "" adds no mark."""
     return "".join(
         (
             _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else "",

@@ -33,7 +33,7 @@ def plain_path(directory: Path, link: Path) -> Path:
 
 @contextmanager
 def plain_directory(space: Path) -> Iterator[Path]:
-    """Create a temporary directory with a plain path: in `space` if its path is plain, else in a system's directory.""" 
+    """Create a temporary directory with a plain path: in `space` if its path is plain, else in a system directory."""
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain_path(place) and os.access(place, os.W_OK)), space)
     with temporary_directories.temporary_directory("plain", within=within) as directory:

@@ -59,7 +59,7 @@ def find_ready(
 def list_known_inputs(
     recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return by name the inputs of a wheel that its plan determines; `read_planned_hashes` returns `hashes`."""
+    """Return the inputs of a wheel that its plan determines, by name; `hashes` comes from `read_planned_hashes`."""
     return {
         "pipeline": str(PIPELINE_VERSION),
         "recipe": recipe.name,

@@ -15,7 +15,9 @@ from fastinstall.wheelbuild.wheel_files import PROVENANCE_FILE
 
 
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:
-    """Return the description of a staged tree's core; of several copies for CPU levels, the SIMD symbols that all have.
+    """Return the description of a staged tree's core.
+
+    If there is a copy of the core per CPU level, only SIMD symbols that all copies have are listed.
 
     Raises:
         FailedError: the tree has no core for this interpreter, or the core or a copy of it cannot be read or loaded.

@@ -74,7 +74,7 @@ def install_wheel(
 
 @contextmanager
 def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
-    """Compile bytecode with the target's interpreter while the block runs; when the block ends, all is compiled."""
+    """Compile bytecode with the target's interpreter while the block runs, and wait for it when the block ends."""
     compiling = RunningProbe(partial(_compile_bytecode, stage, interpreter))
     try:
         yield
@@ -93,6 +93,6 @@ def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
 
 
 def _choose_worker_count() -> int:
-    """Return how many processes compile bytecode; one for two CPUs, as a pool would cost 0.15 s of CPU time."""
+    """Return how many processes compile bytecode: on one or two CPUs, a pool costs more time than it saves (0.15 s)."""
     granted = len(os.sched_getaffinity(0))
     return min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1

@@ -23,7 +23,7 @@ class CachedWheel:
     Attributes:
         wheel: file name of the wheel.
         sha256: hash of the wheel, in hexadecimal digits.
-        features: features of the build's own summary: version by name, None if absent.
+        features: features in the summary of the build: version by name, None if absent.
         inputs: the inputs from which the key was made; they show why a wheel was built again.
     """
 
@@ -119,7 +119,7 @@ def store_wheel(cache: Path, inputs: dict[str, str], wheel: Path, features: dict
         cache: root of the cache.
         inputs: the inputs of the build, from which the key is made.
         wheel: path of the wheel, which is moved.
-        features: features of the build's own summary: version by name, None if absent.
+        features: features in the summary of the build: version by name, None if absent.
     """
     entry = CachedWheel(wheel=wheel.name, sha256=files.sha256(wheel), features=features, inputs=inputs)
     target = directory_of(cache, key_of(inputs))

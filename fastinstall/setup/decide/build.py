@@ -48,7 +48,7 @@ class BuildDecision:
         static_reasons: explanations for the user, one per library that the recipe links statically.
         native: the libraries that the build enables, and the steps that get the compiler and headers.
         compiler_wheel: the wheel that contains the compiler; None if the compiler does not come from a wheel.
-        cached: SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none.
+        cached: SHA-256 of a cached wheel that matches the planned build; empty if the cache has none.
     """
 
     situation: Situation
@@ -95,7 +95,7 @@ def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
 
     Args:
         decision: the result of `decide_build`.
-        cached: SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none.
+        cached: SHA-256 of a cached wheel that matches the planned build; empty if the cache has none.
 
     Raises:
         RefusedError: a compiler, header or library is missing, and the request does not allow fetching it.
@@ -203,7 +203,7 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> tuple[
 
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
-    """Return the situation, the usable releases and the chosen version; in a repair, request the receipt's build."""
+    """Return the situation (which in a repair requests the receipt's build), the usable releases and the version."""
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     if situation.restoring and receipt is not None:  # the receipt's version and levels, even if there are better ones
         request = replace(

@@ -21,7 +21,7 @@ from fastinstall.observe.installed_pins import is_of_pixi
 
 
 def advise_on_conda(facts: Facts, conda: Conda, link: LinkMode) -> Iterator[str]:
-    """Yield warnings about the environment."""
+    """Yield warnings about the environment; none of them prevents a setup."""
     tiff = conda.named(TIFF)
     if tiff is not None and link is LinkMode.ENV and IJG in map(name_of_spec, tiff.depends):
         yield (
@@ -73,7 +73,7 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
     """Return the conda packages to install so that the build links only libraries of the environment.
 
-    They contain the libraries that the recipe or the request requires, and libtiff, which Pillow needs for TIFF.
+    These packages contain the libraries that the recipe or the request requires, and libtiff, which Pillow needs.
     """
     if request.link is not LinkMode.ENV:
         return ()

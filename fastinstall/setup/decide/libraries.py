@@ -233,6 +233,7 @@ def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToo
     Args:
         need: missing and available inputs of the build.
         names: the recipe's names of the libraries whose headers the prefix must have.
+
     Returns:
         The step; None if the request excludes conda packages, or if no compiler can be installed from them.
     """

@@ -1,4 +1,4 @@
-"""Refuse environments that no setup may change: the system's, conda's base, frozen and half-changed ones. Pure."""
+"""Refuse environments that no setup may change: the system's, conda's base, frozen ones, half-changed ones. Pure."""
 
 from pathlib import PurePath
 

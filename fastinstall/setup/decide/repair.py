@@ -15,7 +15,7 @@ from fastinstall.setup.plan import Plan
 
 
 def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
-    """Return a repair's plan to which the risk of returning to our earlier version is added; the user must allow it.
+    """Add to a repair's plan the risk of returning to our earlier version, which the user must allow.
 
     Args:
         plan: a plan that restores the build of the receipt.
@@ -60,7 +60,7 @@ def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath
 
 
 def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Return a repair's plan, with a warning if the user had installed an earlier version by name.
+    """Return a repair's plan; add a warning if the user had installed an earlier version by name.
 
     Args:
         plan: a plan that restores the build of the receipt.

@@ -101,7 +101,7 @@ class MakeCondaPackages(SetupStep):
         return f"make the conda package {self.package.dist} of it, linked by {ENGINES[self.engine]}"
 
     def outline(self) -> Iterable[str]:
-        """Return the lines of a short text: with a guard package, its effect is added; without one, the reason is."""
+        """Return the line of `describe`, with the effect of the guard package or, without a guard, with the reason."""
         if self.guard is None:
             return (f"{self.describe()} ({self.reason})",)
         return (self.describe(), _KEEPING)

@@ -94,7 +94,7 @@ class CreateEnvironment(SetupStep):
             prefix.rmdir()
 
     def _note_creation(self, at: str) -> None:
-        """Write a note into the directory that an environment is being created in it; refuse if it is not empty."""
+        """Write a note that a creation is in progress into the directory, which must be empty."""
         prefix = Path(self.prefix)
         if any(prefix.iterdir()):
             raise RefusedError(

@@ -88,11 +88,11 @@ class Prove(SetupStep):
         return foreign.read_kept(SpeedTable, "speed", kept)
 
     def time(self, after: MeasuredPil, built: BuildResult, before: Facts, run: Run) -> SpeedTable | None:
-        """Time the staged stack against the baseline or the installed stack; return None if that is not possible."""
+        """Time the staged stack against the baseline or the installed one; None if not planned or not possible."""
         if not self.timed:
             return None
         if self.baseline is not None:
-            tree = unpack_official_wheel(self.baseline, run)  # its name is its hash, even if the index gives none
+            tree = unpack_official_wheel(self.baseline, run)  # the tree is named by the wheel's hash
             official = MeasuredPil(label=_label_official(self.baseline), python=after.python, stage=tree)
             return measure_speed(official, after, f"{tree.name} {built.sha256}", before, run)
         core = before.stack.core

@@ -38,7 +38,7 @@ def refuse_errors(findings: Iterable[Finding], facts: Facts) -> None:
     neither causes nor removes such errors.
 
     Raises:
-        FailedError: a check reports an error; the details list all of them.
+        FailedError: a check reports an error; the details list all such errors.
     """
     excused = list_shadow_findings(facts)
     wrong = [each for each in findings if each.status.gravity >= Status.ERROR.gravity and each not in excused]

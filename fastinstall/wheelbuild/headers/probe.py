@@ -251,7 +251,7 @@ def abi_of_library(name: str) -> str:
 def matching_headers(
     request: BuildRequest, headers: Headers, library: str, version: str, directory: Path
 ) -> tuple[Path, ...]:
-    """Return the directories to search first so that the jpeg headers match a library; empty if they match already.
+    """Return the directories to search first so that the jpeg headers match a library; empty if none need adapting.
 
     Otherwise, write adapted copies of the jpeg headers into `directory`, and return this directory.
 
