@@ -84,7 +84,8 @@ _ARM_LEVELS = """\
         word=${word%+simd} ;;
 """.replace("@first@", AARCH64.levels[0].name)
 _LEVELS = {X86_64.machine: (_X86_LEVELS, X86_64.machine), AARCH64.machine: (_ARM_LEVELS, "generic")}
-"""By machine: script code that translates -march for Zig (underscores for hyphens, no "+simd"), and Zig's baseline."""
+"""For each machine: script code that changes -march into Zig's form (underscores for hyphens, no "+simd"), and Zig's
+name of the baseline CPU."""
 
 _OWN_LIBRARIES = """\
         for directory in /usr/lib/@target@ /lib/@target@ /usr/lib64 /lib64 /usr/lib /lib; do

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _LEAST_PYTHONS = (("13.0.0", "3.11"),)
-"""Pairs of a Pillow and the least Python that it and later versions require (their Requires-Python, 2026-11-22)."""
+"""Pairs of a Pillow version and the lowest Python that it and later ones support (Requires-Python, 2026-11-22)."""
 _BOUNDING = frozenset({"<", "<=", "==", "!=", "~=", "==="})
 _FIXED_IN = re.compile(r"<(?!=)\s*(\d+(?:\.\d+)*)")
 

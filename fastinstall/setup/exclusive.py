@@ -18,7 +18,7 @@ from fastinstall.observe.concurrent_installers import observe_concurrent_install
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
 _PATIENCE = 30.0
-"""How many seconds to wait for an installer that has overwritten a setup's files, before the setup is undone."""
+"""Seconds to wait for an installer that has overwritten the files of a setup to end, before the setup is undone."""
 _PAUSE = 0.1
 _SHOWN = 3
 

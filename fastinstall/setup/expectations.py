@@ -97,7 +97,7 @@ class PlanCost:
 
 _MB = 1_000_000
 _MADE_OF_WHEEL = 4
-"""Space in the cache for files made from an official wheel, in multiples of its size: 2.9 for the unpacked wheel."""
+"""Space in the cache for files made from an official wheel, in multiples of its size: 2.9 unpacked, the rest built."""
 
 
 def estimate_cost(plan: Plan, cache: Path) -> PlanCost:

@@ -2,7 +2,7 @@
 
 The audit checks that a core is optimised, is marked with its CPU level, and contains the kernels.
 
-The cores are placed in an official wheel. If there is none, auditwheel bundles the libraries.
+The cores are placed in an official wheel. If there is none, auditwheel bundles the libraries (link mode "bundle").
 """
 
 import os
@@ -225,7 +225,7 @@ def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], dire
     """Return platform tags for an official wheel whose core was replaced.
 
     Only the core and the libraries that it needs are examined: upstream has certified the rest. The official tags are
-    kept if the core needs no later C library than they allow.
+    kept if the core needs no later C library than these tags allow.
     """
     stem = metadata_directory(base_wheel.root).name.removesuffix(".dist-info")
     excerpt = directory / "excerpt"

@@ -125,9 +125,9 @@ def take_version(base_wheel: BaseWheel, built: Path) -> None:
 
 
 def require_known_libraries(base_wheel: BaseWheel, core: Path, run_path: str) -> None:
-    """Raise if a core has another search path than `run_path`, or needs a library that it must not need.
+    """Raise if a core has another search path than `run_path`, or needs a library that it may not need.
 
-    It may need the libraries that the official core needs, and those of glibc.
+    The core may need only the libraries that the official core needs, and those of glibc.
 
     Raises:
         FailedError: the libraries or the search path differ.

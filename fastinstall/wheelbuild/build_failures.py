@@ -40,9 +40,9 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
 
 
 def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
-    """Return the compiler's errors in the source, each with files: those that include the faulty file, then that file.
+    """Return the compiler's errors in the source; for each, the files that include the faulty file, then that file.
 
-    GCC and clang name the including files only before the first error in a header, so they are kept for further errors.
+    GCC and clang name the including files only before the first error in a header; they are kept for further errors.
     """
     found: dict[str, tuple[str, ...]] = {}
     including: tuple[str, ...] = ()

@@ -88,7 +88,7 @@ def list_enabled_libraries(recipe: Recipe, step: WheelOrder, *, carried: bool) -
     Args:
         recipe: defines which libraries Pillow's core links.
         step: the planned build.
-        carried: whether the core is placed in an official wheel; then only the libraries that it links are needed.
+        carried: whether the core is placed in an official wheel; then only the core's libraries are needed.
     """
     known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
     return {name: library for name, library in known.items() if library.core or not carried}

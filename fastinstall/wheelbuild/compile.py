@@ -109,7 +109,7 @@ def _find_last_word(words: Sequence[str], prefix: str) -> str:
 RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], None]
 """Runs a backend's process, and raises if it fails.
 
-The arguments are the command, its working directory, and variables to add to the build's.
+The arguments are the command, its working directory, and environment variables to add to those of the build.
 """
 
 

@@ -74,7 +74,7 @@ def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePl
     """Copy the built cores to their places; with several cores, also write the stub module.
 
     Raises:
-        FailedError: a core needs a library that it must not need, or has another search path than planned.
+        FailedError: a core needs a library that it may not need, or has another search path than planned.
     """
     for placement, core in cores.items():
         require_known_libraries(base_wheel, core, placement.run_path)

@@ -20,7 +20,7 @@ _LEVEL_MARK = """\
     .long {kind:#x}, 4, {bit}, 0
 """
 """GNU_PROPERTY_X86_ISA_1_NEEDED in a section of our own. LLVM's linker has no `-z x86-64-v3`, and drops the property
-from .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
+from .note.gnu.property. The loader reads the property from any note (x86-64 psABI, "Program Property")."""
 _SWITCHES_MARK = """\
     .section .GCC.command.line, "MS", @progbits, 1
     .asciz "{switches}"

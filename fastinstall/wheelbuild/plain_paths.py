@@ -33,7 +33,10 @@ def plain_path(directory: Path, link: Path) -> Path:
 
 @contextmanager
 def plain_directory(space: Path) -> Iterator[Path]:
-    """Create a temporary directory with a plain path: in `space` if its path is plain, else in a system directory."""
+    """Create a temporary directory with a plain path.
+
+    It is in `space` if that path is plain, else in one of the system's temporary directories.
+    """
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain_path(place) and os.access(place, os.W_OK)), space)
     with temporary_directories.temporary_directory("plain", within=within) as directory:

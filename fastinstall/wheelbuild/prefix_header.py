@@ -32,7 +32,7 @@ _PYTHON = """\
 #include <Python.h>
 #endif
 """
-"""C files that use "#" in argument formats define PY_SSIZE_T_CLEAN themselves: without it, those formats fail at run
+"""C files that use "#" in argument formats define PY_SSIZE_T_CLEAN themselves: without it, such formats fail at run
 time since Python 3.10. For other files the macro changes nothing. Source: "Parsing arguments" in the C API manual."""
 
 

@@ -20,7 +20,7 @@ _STRIPS_PATHS = (3, 9)
 
 
 _WORTH_A_POOL, _MOST_WORKERS = 3, 8
-"""Least number of CPUs for compiling bytecode in parallel, and greatest number of processes."""
+"""The least number of CPUs for which bytecode is compiled in parallel, and the greatest number of processes."""
 
 
 def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = "") -> str:

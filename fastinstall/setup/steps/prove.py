@@ -46,7 +46,7 @@ class Prove(SetupStep):
         return f"{check}, and measure its speed" if self.timed else check
 
     def list_details(self) -> Iterable[str]:
-        """Yield the official wheel for the pixels, and the official wheel or the installed stack for the speed."""
+        """Yield with which official wheel pixels are compared, and with which wheel or stack the speed is compared."""
         if self.reference is not None:
             yield f"pixels: {self.reference.filename}"
         if self.timed:
