@@ -25,7 +25,7 @@ def find_compiler(word: ToolchainSource) -> CompilerSource | None:
 
 
 def list_wheel_compilers() -> dict[str, WheelCompiler]:
-    """Return the compilers that come in a wheel of the package index, by the distribution's name."""
+    """Return the compilers that come in a wheel from the package index; keys are names of distributions."""
     return {each.distribution: each for each in list_compilers() if isinstance(each, WheelCompiler)}
 
 

@@ -34,7 +34,7 @@ Zig finds its own directory by its `std.zig`.
 """
 
 _FAMILIES = {X86_64.machine: "x86"}
-"""Zig's name for an architecture in its header directories, if it is not the kernel's name."""
+"""Zig's names for architectures in its header directories, where they differ from the kernel's names."""
 
 _CC = """\
 #!/bin/sh
@@ -66,8 +66,8 @@ exec "$here/ziglang/zig" cc -target @target@.2.27 $level $frame -g0 -fno-sanitiz
 
 Zig spells CPU names differently, compiles for the CPU it runs on by default, and treats -mtune like -march. By default
 it also adds frame pointers, debug information and (without -O) checks of undefined behaviour. It caches each object;
-the wrapper puts this cache into the build's temporary directory, which is deleted. 2.27 is the glibc that official
-wheels need, although their tag says 2.28.
+the wrapper puts this cache into the build's temporary directory, which is deleted after the build. 2.27 is the glibc
+version that official wheels need, although their tag says 2.28.
 """
 
 _X86_LEVELS = """\
@@ -84,7 +84,8 @@ _ARM_LEVELS = """\
         word=${word%+simd} ;;
 """.replace("@first@", AARCH64.levels[0].name)
 _LEVELS = {X86_64.machine: (_X86_LEVELS, X86_64.machine), AARCH64.machine: (_ARM_LEVELS, "generic")}
-"""By machine: script code that translates -march for Zig (underscores for hyphens, no "+simd"), and Zig's baseline."""
+"""For each machine: script code that changes -march into Zig's form (underscores for hyphens, no "+simd"), and Zig's
+name of the baseline CPU."""
 
 _OWN_LIBRARIES = """\
         for directory in /usr/lib/@target@ /lib/@target@ /usr/lib64 /lib64 /usr/lib /lib; do
@@ -106,7 +107,7 @@ exec "${0%/*}/ziglang/zig" ar "$@"
 
 
 class ClangCompiler(WheelCompiler):
-    """clang, whose code was measured to be faster than GCC's (ADR 0054)."""
+    """clang, whose code is faster than GCC's, as measured for ADR 0054."""
 
     word = ToolchainSource.CLANG
     choice = "clang from the package index; fastest code, needs no root"
@@ -119,11 +120,11 @@ class ClangCompiler(WheelCompiler):
     limits = "it compiles only the core of an official wheel for glibc"
 
     def fits(self, interpreter: Interpreter, *, core_alone: bool) -> bool:
-        """Return whether only a core is built that links no system library except glibc, whose symbols Zig provides."""
+        """Return True if only a core is built, for glibc: it links no other system library, and Zig provides glibc."""
         return core_alone and interpreter.libc == "glibc"
 
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
-        """Return all flags except those that record switches in a file, and linker flags."""
+        """Return all flags except linker flags and the flag that records switches in the output."""
         return tuple(flag for flag in probed if flag != RECORD_SWITCHES and not flag.startswith("-Wl,"))
 
     def prepare(self, wheel: Path, cache: Path, emit: Emit, architecture: Architecture | None = None) -> Path:

@@ -24,7 +24,7 @@ class PrivatePackages:
     Attributes:
         channels: the channels to install from, the preferred one first.
         packages: the packages, as conda match specs.
-        reason: why they are installed, for people.
+        reason: why the packages are installed, for the user.
     """
 
     channels: tuple[str, ...]
@@ -37,10 +37,11 @@ class CompilerSource:
 
     Attributes:
         word: the value of `--toolchain` for this source.
-        choice: a description of the choice, for the wizard.
-        brings_headers: whether C headers come with it, so that neither headers nor compiler of this machine are used.
-        is_exclusive: whether no other source may provide a missing compiler or headers.
-        crosses: whether it can also compile for other architectures.
+        choice: description of this source, shown by the wizard.
+        brings_headers: whether C headers come with the compiler, so that neither headers nor a compiler of this machine
+            are used.
+        is_exclusive: whether a request for this source forbids getting missing inputs from another source.
+        crosses: whether the compiler can also compile for other architectures.
     """
 
     word: ClassVar[ToolchainSource]
@@ -58,13 +59,14 @@ class CompilerSource:
         _channels: tuple[str, ...],
         /,
     ) -> PrivatePackages | None:
-        """Return conda packages with the missing tools and headers; None if this source has no such packages.
+        """Return conda packages that contain the missing tools and headers; None if this source uses no conda packages.
 
         Args:
             facts: the target, with its Python.
             request: the request, with its `--toolchain` and channels.
             tools: the missing tools: "compiler", "Python.h".
-            libraries: the conda packages with the headers of each missing library, by the recipe's name for it.
+            libraries: conda packages that contain the headers of each missing library; keys are the recipe's names of
+                libraries.
             channels: the channels in conda's configuration.
 
         Raises:
@@ -79,9 +81,9 @@ class WheelCompiler(CompilerSource, ABC):
     Attributes:
         distribution: normalised name of the distribution with the compiler.
         versions: the tested versions, as a version specifier.
-        unpacked_bytes: its size in the cache in bytes, including files that it creates there (measured).
+        unpacked_bytes: measured size in the cache, in bytes, including files that the compiler creates there.
         program: the compiler's name.
-        advantage: why it is used by default; empty if it is used only on request.
+        advantage: why the compiler is used by default; empty if it is used only on request.
         limits: the reason for a refusal if `fits` returns False.
     """
 
@@ -98,11 +100,11 @@ class WheelCompiler(CompilerSource, ABC):
 
     @abstractmethod
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
-        """Return which of the flags that builds try on compilers this compiler accepts."""
+        """Return those of the probed flags that this compiler accepts."""
 
     @abstractmethod
     def prepare(self, wheel: Path, cache: Path, emit: Emit, architecture: Architecture | None = None) -> Path:
-        """Unpack the compiler into the cache unless an intact copy is there, and return the path of its program.
+        """Unpack the compiler into the cache unless an intact copy is there; return the path of the compiler's program.
 
         Args:
             wheel: the wheel file, whose hash was verified.
@@ -116,10 +118,12 @@ class WheelCompiler(CompilerSource, ABC):
         """
 
     def choose_wheel(self, facts: Facts, request: Request, releases: Releases, *, core_alone: bool) -> Artefact | None:
-        """Return the compiler's newest wheel if the compiler is requested, or is the default and CC names no other.
+        """Return the compiler's newest wheel if the compiler is to be used, else None.
+
+        It is used on request, or by default if it fits and CC names no other compiler.
 
         Args:
-            facts: the target, and whether the user named a compiler in CC.
+            facts: facts of the target; they show whether CC names a compiler.
             request: the request, with its `--toolchain`.
             releases: the releases in the package index.
             core_alone: whether only the core of an official wheel is compiled, without linking libraries of this
@@ -147,7 +151,7 @@ class WheelCompiler(CompilerSource, ABC):
         return offered if fits else None
 
     def describe(self, wheel: Artefact, probed: Iterable[str]) -> Compiler:
-        """Return the compiler's description for a plan, before its wheel is downloaded."""
+        """Return the compiler's description for a plan, which is made before the wheel is downloaded."""
         version = f"{self.program} of {wheel.filename}"
         return Compiler(command=(self.program,), version=version, accepts=self.select_flags(probed))
 

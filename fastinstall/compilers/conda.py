@@ -1,4 +1,4 @@
-"""A compiler from conda packages, with headers, in a private prefix in the cache, apart from users' environments.
+"""A compiler from conda packages, with headers, in a private prefix in the cache, separate from users' environments.
 
 This module chooses the packages; `fastinstall.setup.steps.prepare` creates the prefix.
 """
@@ -39,7 +39,7 @@ class CondaCompiler(CompilerSource):
     ) -> PrivatePackages | None:
         """Return packages for missing tools and headers, or None if none are missing or this source cannot be used.
 
-        Without a request for this source, it is used if py-rattler is installed and --offline is not given.
+        If the request does not name this source, it is used only if py-rattler is installed and the run is not offline.
 
         Raises:
             RefusedError: this source was requested, but py-rattler is not installed.
@@ -72,7 +72,7 @@ COMPILER = CondaCompiler()
 
 
 def make_extra_command(facts: Facts) -> str:
-    """Return the command that adds py-rattler to fastinstall's own installation, whether by uv, pipx or pip."""
+    """Return the command that adds py-rattler to fastinstall's own installation, which was made by uv, pipx or pip."""
     parts = facts.tool_prefix.parts
     if ("uv", "tools") in pairwise(parts):
         return "uv tool install 'fastinstall[conda]'"

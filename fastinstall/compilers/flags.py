@@ -1,4 +1,4 @@
-"""Choose the flags to try on a compiler, and from those it accepts the flags of a build. Pure."""
+"""Choose which flags to try on a compiler, then a build's flags from those that the compiler accepts. Pure."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ RECORD_SWITCHES = "-frecord-gcc-switches"  # records the command line in the bin
 
 
 def list_probed_flags(recipe: Recipe, architecture: str) -> tuple[str, ...]:
-    """Return every flag that must be tried on a compiler for an architecture ("x86_64") before use."""
+    """Return every flag that must be tried on a compiler before a build for an architecture ("x86_64") uses it."""
     flags = [RECORD_SWITCHES]
     for level in recipe.list_levels(architecture):
         flags += [*level.cflags, *level.fallback, *level.ldflags]

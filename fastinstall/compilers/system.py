@@ -1,4 +1,4 @@
-"""The C compiler of this machine: the one in the variable CC, or one with a usual name; and the flags it accepts."""
+"""The C compiler of this machine (the one that CC names, or one with a usual name), and the flags that it accepts."""
 
 import shlex
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from fastinstall.model.request import ToolchainSource
 
 
 class SystemCompiler(CompilerSource):
-    """The compiler of this machine; nothing is downloaded to replace it."""
+    """The compiler of this machine. If it is missing, no other compiler is downloaded."""
 
     word = ToolchainSource.SYSTEM
     choice = "only the compiler of the system"
@@ -28,7 +28,7 @@ _TIMEOUT = 20.0
 
 
 def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
-    """Return the compiler: CC, else the first of cc, gcc and clang on PATH; None without a working compiler.
+    """Return the compiler that CC names, else the first of cc, gcc and clang on PATH; None if none is found or works.
 
     Args:
         flags: flags to try; those that start with "-Wl," are tried on the linker.
@@ -57,9 +57,9 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
 def _select_accepted_flags(
     command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the flags that the compiler or its linker accepts: try all at once, and if that fails one by one.
+    """Return the flags that the compiler or its linker accepts: try all at once and, if that fails, one by one.
 
-    A flag with a warning is not accepted: about an unknown `-z`, the linker only warns.
+    A flag that causes a warning counts as not accepted, because the linker only warns of an unknown `-z`.
     """
 
     def accepts(front: tuple[str, ...], some: tuple[str, ...], back: tuple[str, ...]) -> bool:

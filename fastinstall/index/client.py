@@ -1,4 +1,4 @@
-"""The client of package indexes: it gets pages and files, with retries, and with limits of time and size.
+"""A client of package indexes: it gets pages and files, with retries, and with limits of time and size.
 
 Error messages show URLs without credentials. `ask_indexes` asks all indexes and `find-links` at the same time. This is
 neither a resolver nor a cache.
@@ -48,9 +48,9 @@ ATTEMPTS = 3
 _PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
 _CONNECT_SECONDS = 5.0
 _CHUNK = 1 << 16
-_PAGE_LIMIT = 1 << 26  # bytes of a page, decoded; the largest of the public index have 10 to 20 million
+_PAGE_LIMIT = 1 << 26  # bytes of a decoded page; the largest pages of PyPI have 10 to 20 million
 _FILE_LIMIT = 1 << 30  # bytes of a file of unknown size; the largest files, compilers, have 100 million
-_LONGEST_PAUSE = 20.0  # seconds that a busy server may ask us to wait (RFC 9110, Retry-After)
+_LONGEST_PAUSE = 20.0  # seconds to wait at most if a busy server asks for it (RFC 9110, Retry-After)
 _INDEX, _SERVER = "the package index", "the server of a file"
 _FORBIDDEN = 403
 _LOGIN = (401, _FORBIDDEN)
@@ -59,9 +59,9 @@ _BUSY = (429, 500, 502, 503, 504, 520, 527)
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = (*HTML, JSON)
-logging.getLogger("unearth").addHandler(logging.NullHandler())  # its problems are raised as errors
-_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # wrong for decoded content
-_LASTING = (httpx2.InvalidURL, httpx2.TooManyRedirects, httpx2.DecodingError)  # a retry would not help
+logging.getLogger("unearth").addHandler(logging.NullHandler())  # unearth's problems are raised as errors
+_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # these are wrong for decoded content
+_LASTING = (httpx2.InvalidURL, httpx2.TooManyRedirects, httpx2.DecodingError)  # errors that a retry would not cure
 _ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
 
@@ -69,7 +69,7 @@ class _BusyError(Exception):
     """The server is busy, but may answer a later attempt.
 
     Args:
-        status: the status of its answer, for messages.
+        status: HTTP status of the server's answer, for messages.
         pause: seconds that the server asks to wait; 0 if it does not say.
     """
 
@@ -97,12 +97,12 @@ class Web:
 
         Args:
             url: URL of the page; may contain credentials.
-            page_of: the distribution whose page it is; empty for a page of any files.
-            forbidden_is_absent: treat "403 Forbidden" as "404 Not Found": some file servers mean that by it.
+            page_of: the distribution whose page is requested; empty for a page that may list any files.
+            forbidden_is_absent: treat "403 Forbidden" like "404 Not Found", because some file servers send it instead.
 
         Raises:
-            FailedError: the server does not answer, or not with an index page.
-            RefusedError: the index is neither encrypted nor trusted, or redirects to such a server or to a local file.
+            FailedError: the server does not answer, or its answer is not an index page.
+            RefusedError: the index uses no HTTPS and is not trusted, or redirects to an insecure server or local file.
         """
         self._require_secure(url)
         response = self._retry(url, lambda: self._get(url))
@@ -125,7 +125,7 @@ class Web:
 
         Raises:
             FailedError: the server does not answer or refuses, or its answer is incomplete or larger than `size`.
-            RefusedError: the server is neither encrypted nor trusted, or redirects to such a server or to a local file.
+            RefusedError: the server uses no HTTPS and is not trusted, or redirects to an insecure one or a local file.
         """
         self._require_secure(url)
         self._retry(url, lambda: self._download(url, path, report, size), _SERVER)
@@ -186,7 +186,7 @@ class Web:
         with self._client.get_stream(url, headers={"Accept": _ACCEPT}) as response:
             _require_not_busy(response)
             content = bytearray()
-            for chunk in response.iter_bytes():  # of any size: waiting for a full chunk could exceed the deadline
+            for chunk in response.iter_bytes():  # chunks of any size: waiting for a full one could exceed the deadline
                 content += chunk
                 if len(content) > _PAGE_LIMIT:
                     raise FailedError(
@@ -230,7 +230,7 @@ class Web:
 
 
 def _require_bounded(url: str, received: int, size: int) -> None:
-    """Raise if a file is larger than its index says or, for unknown sizes, larger than the limit."""
+    """Raise if a file is larger than its index states or, if the index states no size, larger than the limit."""
     if received <= (size or _FILE_LIMIT):
         return
     limit = f"the {format_bytes(size)} that the index says" if size else format_bytes(_FILE_LIMIT)
@@ -250,7 +250,7 @@ def _explain_errors(what: str) -> Iterator[None]:
 
 def _make_client(settings: PipSettings) -> PyPIClient:
     certificate, proxy = settings.certificate, remove_credentials(settings.proxy)
-    verify: ssl.SSLContext | bool = True  # the system's own store
+    verify: ssl.SSLContext | bool = True  # certificates of the system's own store
     if certificate is not None:
         with _explain_errors(f"cannot use the certificates {certificate}"):
             directory = str(certificate) if certificate.is_dir() else None
@@ -309,10 +309,10 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
 
 
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
-    """Return whether a page comes not from the index but from something in front of it, such as a network's login.
+    """Return whether a page was sent not by the index but by something in front of it, such as a network's login.
 
-    Such a page lists no files, and has a form, a script or a refresh, or a URL without the distribution's name. Without
-    these signs, an empty page is the index page of a distribution without files.
+    A page counts as such if it lists no files, and has a form, a script or a refresh, or a URL without the name of the
+    distribution. Any other page without files is the index page of a distribution that has none.
     """
     if not response.headers["Content-Type"].lower().startswith("text/html"):
         return False
@@ -357,11 +357,11 @@ def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[s
     Args:
         settings: pip's settings, with the indexes and `find-links`.
         names: names of the distributions, normalised.
-        wanted: returns whether a file matters, given its name.
+        wanted: function that returns whether a file is wanted, given the file's name.
 
     Raises:
-        FailedError: an index or a page cannot be reached. A missing distribution is no failure.
-        RefusedError: an index is neither encrypted nor trusted.
+        FailedError: an index or a page cannot be reached. It is no error if an index lacks a distribution.
+        RefusedError: an index uses no HTTPS and is not trusted.
     """
     indexes = () if settings.no_index else settings.indexes
     pages = [
@@ -381,7 +381,7 @@ def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[s
 
 
 def _list_linked_files(places: Iterable[str], wanted: Callable[[str], bool]) -> Iterator[Artefact]:
-    """Yield the wanted files in the `find-links` that are local directories."""
+    """Yield the wanted files in those `find-links` that are local directories."""
     for place in places:
         directory = local_path(place)
         if directory is not None and directory.is_dir():
@@ -398,7 +398,7 @@ def _read_place(settings: PipSettings, place: str, *, forbidden_is_absent: bool)
     path = local_path(place)
     if path is not None:
         return _read_file(path)
-    with closing(Web(settings)) as web:  # one per place: threads must not close each other's client
+    with closing(Web(settings)) as web:  # one client per place: a thread must not close another's
         page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
         return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
 
@@ -436,7 +436,7 @@ def _run_concurrently(calls: Iterable[tuple[str, Callable[[], T]]], timeout: flo
     The threads are daemons, so that an interruption need not wait for a silent server.
 
     Args:
-        calls: pairs of a URL, for messages, and a function.
+        calls: pairs of a URL, which messages show, and a function.
         timeout: seconds that one call waits for an answer.
     """
     futures: dict[Future[T], str] = {}

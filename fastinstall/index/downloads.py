@@ -1,7 +1,7 @@
 """The store of downloaded files, each in a directory named by its hash.
 
-A file is stored completely or not at all. A note beside it lists the indexes that have offered it. By its hash, a file
-can always be found; by its name, only if pip is configured for one of these indexes.
+A file is stored completely or not at all. A note beside the file lists the indexes that have offered it. A file can
+always be found by its hash, but by its name only if pip is configured for one of these indexes.
 
 A file that the user named for one run is not stored: it is copied to a directory that this process removes when it
 ends.
@@ -30,7 +30,7 @@ class CacheNotWritableError(FailedError):
 
 
 def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
-    """Return the path of an artefact's file in the store; None if it is absent or does not have the artefact's hash."""
+    """Return the path of an artefact's file in the store; None if the file is absent or has another hash."""
     if not artefact.sha256:
         return None
     path = _place(directory, artefact, artefact.sha256)
@@ -43,7 +43,7 @@ def store_download(cache: Path, artefact: Artefact, write: Callable[[Path], None
     Args:
         cache: our cache directory, or the `private_space` of this process.
         artefact: the expected name and hash of the file, and the index that offers it.
-        write: writes the file's content to the path that it is given.
+        write: function that writes the file's content to a given path.
 
     Raises:
         FailedError: the hash is wrong, or the cache cannot be written.
@@ -76,7 +76,7 @@ def store_download(cache: Path, artefact: Artefact, write: Callable[[Path], None
 
 
 def copy_local_file(source: Path, target: Path) -> None:
-    """Copy a local file, never as a link; serves as the argument `write` of `store_download`."""
+    """Copy a local file, never as a link. `store_download` calls this function as its argument `write`."""
     if not source.is_file():
         raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
     shutil.copyfile(source, target)
@@ -92,7 +92,7 @@ def private_space(cache: Path) -> Path:
     held, process = ExitStack(), os.getpid()
 
     def leave() -> None:
-        if os.getpid() == process:  # not in a fork of this process
+        if os.getpid() == process:  # a fork of this process must not remove it
             held.close()
 
     atexit.register(leave)
@@ -114,7 +114,7 @@ class StoredFile:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the file has the hash that its directory is named by."""
+        """Whether the file has the hash by which its directory is named."""
         return files.sha256(self.path) == self.path.parent.name
 
     def find_index(self, places: Collection[str]) -> str:
@@ -125,14 +125,14 @@ class StoredFile:
 def list_offered_files(
     cache: Path, wanted: Callable[[str], bool], places: Collection[str]
 ) -> tuple[tuple[Path, str], ...]:
-    """List the wanted files in the store that any of `places` has offered, in the order of `places`.
+    """List the wanted files in the store that one of `places` has offered, in the order of `places`.
 
     Args:
-        wanted: returns whether a file matters, given its name.
+        wanted: function that returns whether a file is wanted, given its name.
         places: names of indexes, as in `PipSettings.places`.
 
     Returns:
-        Path and place of each file; files that do not have their hash are left out.
+        Path and place of each file. Files whose content has another hash are left out.
     """
     found = [(each, index) for each in list_stored_files(cache, wanted) if (index := each.find_index(places))]
     ranks = {place: rank for rank, place in enumerate(places)}
@@ -140,10 +140,10 @@ def list_offered_files(
 
 
 def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[StoredFile, ...]:
-    """List the wanted files in the store, sorted by name; they are not opened.
+    """List the wanted files in the store, sorted by name; the files are not opened.
 
     Args:
-        wanted: returns whether a file matters, given its name.
+        wanted: function that returns whether a file is wanted, given its name.
     """
     paths = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
     found = (StoredFile(path=path, indexes=_read_indexes(path)) for path in paths if wanted(path.name))
@@ -172,7 +172,7 @@ def record_offers(cache: Path, offered: Iterable[Artefact]) -> None:
     """Record which indexes offer files that are in the store with the same name and hash.
 
     Args:
-        offered: the files that indexes have just offered.
+        offered: files that indexes have just offered, with their hashes.
     """
     for artefact in offered:
         path = _place(cache, artefact, artefact.sha256)
@@ -198,7 +198,7 @@ def _locate_index_note(path: Path) -> Path:
 
 
 def is_downloaded(cache: Path, sha256: str) -> bool:
-    """Return whether a cache has a file with this hash; no file is opened."""
+    """Return whether a cache has a directory for a file with this hash; no file is opened."""
     return _directory(cache, sha256).is_dir()
 
 

@@ -1,6 +1,6 @@
 """Packages of C headers that can be used on any Linux distribution: their addresses, hashes and libraries.
 
-They are listed in `recipes/headers/packages.toml`, not looked up in an index, so they are the same everywhere.
+The packages are listed in `recipes/headers/packages.toml`, not looked up in an index, so they are the same everywhere.
 """
 
 from pathlib import PurePosixPath
@@ -18,12 +18,12 @@ class HeaderPackage:
     """A package of C headers.
 
     Attributes:
-        archive: name of the archive that has the package.
+        archive: name of the archive that offers the package.
         path: path of the package in the archive.
         sha256: SHA-256 of the package, hexadecimal.
         size: size of the package in bytes.
-        bundled: the version after ".so." in the file name of the library in an official wheel that these headers
-            describe ("6", "2.5"); empty for Python.
+        bundled: version of the library that these headers describe, as in the library's file name in official wheels
+            after ".so." ("6", "2.5"); empty for Python.
     """
 
     archive: str
@@ -39,8 +39,8 @@ class HeaderPackages:
 
     Attributes:
         schema: version of the file's format: 1.
-        archives: addresses of each archive by name, the first one preferred, the others mirrors.
-        packages: by the library's name in recipes ("jpeg"), or "python3.12" for Python's headers.
+        archives: addresses of each archive, by the archive's name; the first is preferred, the others are mirrors.
+        packages: the packages by the library's name in recipes ("jpeg"), or by "python3.12" for Python's headers.
     """
 
     schema: int
@@ -48,7 +48,7 @@ class HeaderPackages:
     packages: dict[str, HeaderPackage]
 
     def artefacts(self) -> dict[str, Artefact]:
-        """Return each package as a file to fetch."""
+        """Return each package as a file to fetch, by its key in `packages`."""
         return {key: self._describe(package) for key, package in self.packages.items()}
 
     def _describe(self, package: HeaderPackage) -> Artefact:
@@ -71,7 +71,7 @@ def read_header_packages() -> HeaderPackages:
     """Return the packages that fastinstall knows.
 
     Raises:
-        DocumentError: their file is malformed.
+        DocumentError: the file that lists the packages is malformed.
     """
     path = recipes_directory() / "headers" / "packages.toml"
     return codec.decode(HeaderPackages, toml_data(foreign.read_text(path)), file=path)

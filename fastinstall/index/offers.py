@@ -24,7 +24,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 
 _MOST_BROUGHT = 4
-"""How many wheels of ours are fetched from indexes at most, the newest first; a wheelhouse can supply older ones."""
+"""The greatest number of our wheels that are fetched from indexes, the newest first; a wheelhouse may supply more."""
 
 _FILL_HINT = "fill a wheelhouse on a machine with a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
 
@@ -34,8 +34,8 @@ class PackageIndex:
     """The places that files come from: indexes, a wheelhouse and our cache.
 
     Attributes:
-        settings: pip's settings, so that a company's mirror is used; or a function that returns them, called only
-            when they are needed.
+        settings: pip's settings, so that a company's mirror is used; or a function that returns the settings, called
+            only when they are needed.
         wheelhouse: a directory of sdists and wheels; its files are preferred to those of an index.
         offline: ask no index; take files only from the wheelhouse and the cache.
         cache: our cache directory. Offline, it offers the downloads that came from the indexes and `find-links` of
@@ -56,15 +56,15 @@ class PackageIndex:
         """Return the files that are offered for a recipe and a target: sources, official wheels, and our wheels.
 
         Args:
-            recipe: it names the distributions.
+            recipe: names the distributions.
             interpreter: the target's Python.
-            builder: a Python of the building machine, for which compilers are looked up; None if that is the target.
+            builder: a Python of the building machine, for which compilers are looked up; None if the target is on it.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
             FailedError: an index cannot be reached, a file of the wheelhouse is damaged, or there
                 is nothing to build from.
-            RefusedError: an index is neither encrypted nor trusted.
+            RefusedError: an index uses no HTTPS and is not trusted.
         """
         found = self.releases_for((recipe,), interpreter, builder)[recipe.name]
         if not found.sources and not found.prebuilt:
@@ -79,7 +79,7 @@ class PackageIndex:
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
-            RefusedError: an index is neither encrypted nor trusted.
+            RefusedError: an index uses no HTTPS and is not trusted.
         """
         from fastinstall.index import selection  # noqa: PLC0415 (slow to import, only for lookups)
 
@@ -102,14 +102,14 @@ class PackageIndex:
         }
 
     def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
-        """Return the path of a file in our cache; fetch it if it is absent, and verify its hash either way.
+        """Return the path of a file in our cache, whose hash is verified; fetch the file if it is absent.
 
-        A file that no index offers was named for this run only: its copy in the cache is removed when this process
-        ends.
+        A file that no index offers was given by the user for this run only: its copy in the cache is removed when this
+        process ends.
 
         Raises:
             FailedError: the file cannot be fetched, its hash is wrong, or the cache cannot be written.
-            RefusedError: its server is neither encrypted nor trusted.
+            RefusedError: the file's server uses no HTTPS and is not trusted.
         """
         return downloads.find_stored_file(cache, artefact) or self._bring(artefact, cache, emit)
 
@@ -128,7 +128,7 @@ class PackageIndex:
             try:
                 return downloads.store_download(cache, artefact, partial(self._download, emit, address, artefact.size))
             except downloads.CacheNotWritableError:
-                raise  # a mirror's file could not be saved either
+                raise  # a file from a mirror could not be saved either
             except FailedError as error:
                 failures.append(error)
         raise failures[0]
@@ -145,7 +145,7 @@ class PackageIndex:
         }
 
     def _find_address(self, artefact: Artefact) -> str:
-        """Return the URL of a file; if it was saved with its token hidden, look it up again."""
+        """Return the URL of a file; if the URL was saved with its token hidden, ask the indexes for it again."""
         if HIDDEN not in artefact.url:
             return artefact.url
         found = self._ask((artefact.name,), artefact.filename.__eq__)
@@ -169,7 +169,7 @@ class PackageIndex:
         return offered
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
-        """Fetch and yield the newest wheels of ours that indexes offer: only their content names the recipe."""
+        """Fetch and yield our newest wheels that indexes offer: only the content of a wheel names its recipe."""
         from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
 
         if self.cache is None:
@@ -205,7 +205,7 @@ class PackageIndex:
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
-        """Return the error with the places searched, and the wheels skipped because another recipe built them."""
+        """Return an error that names the places searched, and the wheels skipped because another recipe built them."""
         from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
 
         wanted = selection.make_choice((recipe,), interpreter).is_wanted
@@ -229,7 +229,7 @@ class PackageIndex:
         )
 
     def _explain_unoffered(self, wanted: Callable[[str], bool]) -> Iterator[str]:
-        """Yield the reasons why usable files in the cache are not offered when offline."""
+        """Yield the reasons why an offline run does not offer usable files in the cache."""
         if not self.offline or self.cache is None:
             return
         for each in downloads.list_stored_files(self.cache, wanted):
@@ -243,7 +243,7 @@ class PackageIndex:
 
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
-    """Yield all files except wheels of ours that another recipe built: recipes may have the same label."""
+    """Yield all files except our wheels that another recipe built: recipes may have the same label."""
     from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (slow to import, only for lookups)
 
     for artefact in artefacts:
@@ -252,5 +252,5 @@ def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[
 
 
 def _is_local(artefact: Artefact) -> bool:
-    """Return whether an artefact has a local version (PEP 440), which no official file has."""
+    """Return whether an artefact has a local version (PEP 440), as our wheels have and official files never have."""
     return "+" in artefact.version

@@ -1,7 +1,7 @@
 """Read a page of the simple repository API, in HTML (PEP 503) or JSON (PEP 691, 700).
 
-Only the keys that affect the choice of a file are read. If one has a value of another type than the API defines, the
-page is malformed. Pages are not fetched here.
+Only keys that affect the choice of a file are read. If such a key has a value of a type that the API does not define,
+the page is malformed. This module does not fetch pages.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
     is_json = page.content_type.lower().startswith(JSON)
     try:
         return tuple(_read_json(page) if is_json else _read_html(page))
-    except (TypeError, ValueError, LookupError) as error:  # LookupError: its encoding is unknown
+    except (TypeError, ValueError, LookupError) as error:  # LookupError: the page's encoding is unknown
         raise FailedError(
             f"{remove_credentials(page.link.url_without_fragment)}: cannot be parsed as an index page: "
             f"{redact_text(str(error))}",

@@ -1,6 +1,6 @@
-"""Run the tool's own pip on a target, so that the target needs no pip of its own.
+"""Run fastinstall's own pip on a target, so that the target needs no pip of its own.
 
-pip has no stable API, so it is run as a program and not imported. If the target is too old for the tool's pip, the
+pip has no stable API, so it is run as a program and not imported. If the target is too old for fastinstall's pip, the
 target's own pip is run. A dry run reports what pip would install: it resolves against the index, fetches the files
 needed for that, and builds nothing.
 """
@@ -20,7 +20,7 @@ _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
 _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
-        "_PIP_RUNNING_IN_SUBPROCESS",  # makes pip ignore --python, and so work on the tool's own environment
+        "_PIP_RUNNING_IN_SUBPROCESS",  # makes pip ignore --python, and so change fastinstall's own environment
         *("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER"),  # they change where pip installs
         *("PIP_QUIET", "PIP_VERBOSE"),  # they change how much pip prints
     }
@@ -38,8 +38,8 @@ class PipForecast:
     """What `pip install` would do.
 
     Attributes:
-        installs: the version of each distribution that pip would install, by normalised name.
-        impossible: pip's message if no versions fit the requirements; else empty.
+        installs: the versions that pip would install, by the normalised name of the distribution.
+        impossible: pip's message if no versions meet the requirements; otherwise empty.
     """
 
     installs: dict[str, str]
@@ -50,7 +50,7 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
     """Return the first words of a command that runs pip on a target; pip's own arguments must follow them.
 
     Raises:
-        RefusedError: the target is older than the tool's pip supports, and has no pip of its own.
+        RefusedError: the target is too old for fastinstall's pip, and has no pip of its own.
     """
     if _is_supported(interpreter.version):
         return (*_TOOL_PIP, "--python", str(interpreter.executable))
@@ -65,7 +65,7 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
 
 
 def pip_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables for running pip: the user's, without those that would misdirect it."""
+    """Return the environment variables for running pip: the user's, without those that would misdirect pip."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     ours = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "FASTINSTALL_GUARD": "0"}
     return {**kept, **ours, "PYTHONIOENCODING": "utf-8"}
@@ -82,8 +82,8 @@ def forecast_pip_install(
         variables: the environment variables of the shell.
 
     Raises:
-        UndeterminedError: no index was reached, pip took too long, or it is too old for dry runs.
-        RefusedError: no pip supports this target.
+        UndeterminedError: no index was reached, pip took too long, or pip is too old for dry runs.
+        RefusedError: neither fastinstall's pip nor a pip of the target supports the target.
     """
     environment = {**pip_environment(variables), **{name: value for name, value in settings.items() if value}}
     argv = (*argv_for(interpreter), *_DRY, *words)

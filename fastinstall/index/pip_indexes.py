@@ -55,7 +55,7 @@ class PipSettings:
 
 
 def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
-    """Return the index settings that pip would use for a target: global, user's, environment's, PIP_* variables.
+    """Return the index settings that pip would use for a target, from all its configuration files and PIP_* variables.
 
     pip's files are read directly, because `pip config list` would add 0.2 s to each setup.
 
@@ -80,7 +80,7 @@ def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
 
 
 def local_path(location: str) -> Path | None:
-    """Return the path that a `file://` URL or a plain path names; None for a remote address.
+    """Return the local path that a `file:` URL or a path names; None for a remote address.
 
     >>> local_path("file:///srv/my%20wheels"), local_path("https://example.org/simple")
     (PosixPath('/srv/my wheels'), None)
@@ -91,7 +91,7 @@ def local_path(location: str) -> Path | None:
 
 
 def name_place(place: str) -> str:
-    """Return the name under which an index or a `find-links` is recorded: its address without credentials.
+    """Return the name of an index or a `find-links` in our records: its address without credentials.
 
     >>> name_place("https://me:secret@example.org/simple/")
     'https://example.org/simple'

@@ -1,4 +1,4 @@
-"""One run that builds: its session and recipe, and the index, cache and engine that it has opened."""
+"""The value that a run passes to its steps: session and recipe, and the index, cache and engine that it has opened."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,10 +19,10 @@ class Run:
     Attributes:
         session: variables, directories, clock and events.
         recipe: the recipe that is built.
-        index: the source of files.
+        index: finds and fetches files.
         cache: root of our cache.
         cpu: the CPU of this machine, or of the machine that the build is for.
-        engine: installs conda packages; None if the plan has none.
+        engine: installs conda packages; None if the plan installs none.
     """
 
     session: Session

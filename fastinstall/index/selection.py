@@ -1,7 +1,7 @@
 """Choose files of an index or a directory for a recipe and a target, by their names alone. Pure.
 
 A file's name contains the distribution, its version and, for a wheel, the tags of interpreters that can install it
-(PEP 425). A `Choice` decides which files matter at all; `select` sorts them by use.
+(PEP 425). A `Choice` decides which files are wanted; `select` sorts them by use.
 """
 
 import re
@@ -46,7 +46,7 @@ class FileName:
 
     @property
     def is_wheel(self) -> bool:
-        """Whether it is a wheel, and not an sdist."""
+        """Whether the file is a wheel, and not an sdist."""
         return bool(self.tags)
 
 
@@ -70,7 +70,7 @@ def parse_filename(filename: str) -> FileName | None:
 
 
 def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
-    """Return the wheel tags that a target can install, with their rank (0 is the best).
+    """Return the wheel tags that a target can install, with their ranks (0 is the best); empty unless it is CPython.
 
     The last tags ("linux_x86_64") are those of wheels that were built for this machine only.
     """
@@ -92,8 +92,8 @@ def list_libc_platforms(libc: str, newest: tuple[int, ...], architecture: str) -
     """Yield the platform tags that a C library accepts, the best first (PEP 600, PEP 656).
 
     Args:
-        libc: "glibc" or "musl"; any other accepts no tag.
-        newest: version of the C library; the first tag has this version.
+        libc: "glibc" or "musl"; for any other name, no tag is yielded.
+        newest: version of the C library; the first tag that is yielded has this version.
     """
     family = _FAMILIES.get(libc)
     if family is None or len(newest) < 2 or newest[0] != _LEAST[family][0]:  # noqa: PLR2004 (major and minor)
@@ -110,13 +110,13 @@ _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
 
 @immutable
 class Choice:
-    """The criteria for files of an index or a directory that matter at all.
+    """The criteria by which the wanted files of an index or a directory are selected.
 
     Attributes:
         sources: normalised names of distributions whose sdists are used.
         wheels: normalised names of distributions whose wheels are used.
-        tags: the tags of wheels that the target can install, with their rank (0 is the best).
-        platforms: platform tags of the compilers that the building machine can run.
+        tags: the tags of wheels that the target can install, with their ranks (0 is the best).
+        platforms: platform tags of programs (compilers) that the building machine can run.
     """
 
     sources: frozenset[str]
@@ -132,7 +132,7 @@ class Choice:
         parsed = parse_filename(filename)
         if parsed is None:
             return False
-        if compiler:  # a program: any Python will do
+        if compiler:  # a program does not depend on the Python
             return any(tag.platform in self.platforms for tag in parsed.tags)
         if not parsed.is_wheel:
             return parsed.name in self.sources
@@ -143,9 +143,9 @@ def make_choice(recipes: Sequence[Recipe], interpreter: Interpreter, builder: In
     """Return the criteria for files that the recipes can use.
 
     Args:
-        recipes: they name the distributions.
+        recipes: recipes that name the distributions.
         interpreter: the target's Python.
-        builder: a Python of the building machine; None if that is the target.
+        builder: a Python of the building machine; None if the target is on it.
     """
     wheels = [name for each in recipes for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
     sources = [*wheels, *(name for each in recipes for name in ingredients_of(each))]
@@ -158,13 +158,13 @@ def make_choice(recipes: Sequence[Recipe], interpreter: Interpreter, builder: In
 
 
 def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
-    """Return the names of the libraries' distributions whose sdists are used in a build, each once."""
+    """Return the names of the distributions of libraries whose sdists a build uses, without repetitions."""
     linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
     return tuple(dict.fromkeys(linked))
 
 
 def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
-    """Return whether a file name is worth parsing; most of the thousands in an index are not."""
+    """Return False for wheels that cannot fit, without parsing their names: an index has thousands of them."""
     best = next(iter(tags), None)
     if best is None or not (best.interpreter in filename or "abi3" in filename):
         return False
@@ -183,9 +183,9 @@ def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], 
 
 
 def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *, origin: str) -> Releases:
-    """Sort the offered files by use; of two files with the same name, the first is taken.
+    """Sort the offered files by use; if several files have the same name, only the first counts.
 
-    Pre-releases are left out. A wheel with a local version is never an official one; it is ours if its local version
+    Pre-releases are left out. A wheel with a local version is never an official wheel; it is ours if the local version
     begins with the recipe's label.
     """
     files = _parse_unique(offered)

@@ -1,7 +1,7 @@
-"""Decide which change of Pillow's version may be advised: none that an installed distribution forbids. Pure.
+"""Decide which change of Pillow's version to advise: never one that an installed distribution forbids. Pure.
 
-All hints and remedies that change Pillow's version are based on this module: which versions are allowed, which ones
-fix advisories, and what prevents them: the target's Python, an installed distribution, or a failed proof.
+All hints and remedies that change Pillow's version are based on this module. It finds the versions that fix advisories,
+and says whether the target's Python or an installed distribution forbids them.
 """
 
 import re
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 _LEAST_PYTHONS = (("13.0.0", "3.11"),)
-"""Pairs of a Pillow and the least Python that it and later versions require (their Requires-Python, 2026-11-22)."""
+"""Pairs of a Pillow version and the lowest Python that it and later ones support (Requires-Python, 2026-11-22)."""
 _BOUNDING = frozenset({"<", "<=", "==", "!=", "~=", "==="})
 _FIXED_IN = re.compile(r"<(?!=)\s*(\d+(?:\.\d+)*)")
 
@@ -29,10 +29,11 @@ class UpgradeForecast:
     """Whether a later Pillow fixes advisories, and what prevents it.
 
     Attributes:
-        fixed: the later version with the fewest of the advisories, the earliest of several; empty if none has fewer.
-        allowed: the same, among the versions that the target's Python and distributions allow; empty if none has fewer.
+        fixed: the later version with the fewest of the advisories (the earliest of several such versions); empty if no
+            later version has fewer than the current one.
+        allowed: the same, but only among versions that the target's Python and distributions allow.
         keepers: the requirements that forbid `fixed` ("gradio 5.49.1 requires pillow<13").
-        python: the earliest Python that `fixed` supports ("3.11"); empty if it supports the target's.
+        python: the earliest Python that `fixed` supports ("3.11"); empty if `fixed` supports the target's Python.
     """
 
     fixed: str = ""
@@ -42,7 +43,7 @@ class UpgradeForecast:
 
     @property
     def is_held(self) -> bool:
-        """Whether later versions have fewer advisories, but none of those is allowed."""
+        """Whether some later version has fewer advisories, but no such version is allowed."""
         return bool(self.fixed) and not self.allowed
 
     @property
@@ -78,7 +79,7 @@ def forecast_upgrade(
 
 
 def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str) -> str:
-    """Return advice on what to do instead of accepting a vulnerable version; empty if nothing helps.
+    """Return advice to give instead of accepting a vulnerable version; empty if there is none.
 
     Args:
         view: the forecast for the advisories that make the version a risk.
@@ -100,12 +101,12 @@ def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> 
 
     Args:
         name: the name of the distribution.
-        dependants: installed distributions that require it. Their lower bounds are left out: the newest version meets
-            them.
+        dependants: installed distributions that require this distribution. Their lower bounds are left out, because the
+            newest version meets them.
         least: the lowest version to accept; empty for any.
     """
     parsed = filter(None, (_parse_requirement(each.requirement) for each in dependants))
-    # Only clauses that exclude later versions.
+    # Keep only clauses that can exclude later versions.
     clauses = {str(clause) for each in parsed for clause in each.specifier if clause.operator in _BOUNDING}
     return name + ",".join(([f">={least}"] if least and clauses else []) + sorted(clauses))
 
@@ -120,7 +121,7 @@ def _parse_requirement(text: str) -> "Requirement | None":
 
 
 def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
-    """List later versions that fewer advisories concern, sorted by the number of advisories, then by version."""
+    """List later versions to which fewer of the advisories apply, sorted by their number, then by version."""
     bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
     left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
     better = (
@@ -148,9 +149,9 @@ class Obstacle:
     """Why a version cannot go into a target.
 
     Attributes:
-        reason: a sentence for people.
-        dependant: the installed distribution that forbids it, or None if something else does.
-        remedy: advice if no version fits, and no distribution is the cause.
+        reason: a sentence for the user.
+        dependant: the installed distribution that forbids the version; None if something else forbids it.
+        remedy: advice for the case that no version fits, and no installed distribution is the cause.
     """
 
     reason: str
@@ -164,8 +165,8 @@ def obstacles(
     """Return everything that forbids a version; empty if nothing does.
 
     Args:
-        artefact: its `requires_python` counts, classifiers do not.
-        version: the version that it would be installed as, without a local label.
+        artefact: the file to install; its `requires_python` is compared, classifiers are ignored.
+        version: the version under which the file would be installed, without a local label.
         dependants: installed distributions that require the distribution to be replaced.
     """
     python = artefact.requires_python

@@ -3,7 +3,7 @@
 A `SHA256SUMS` in the directory (as `sha256sum` writes it) gives the files' hashes. A wheel without a line in it is
 checked against the checksums inside the wheel.
 
-A wheel's structure and members must be sound. To be installed, it must also match its RECORD, and contain nothing but
+The structure and members of a wheel must be sound. A wheel to install must also match its RECORD, and contain only
 PIL, its libraries and its metadata. Source: the binary distribution format of packaging.python.org (PEP 427), "The
 .dist-info directory".
 """
@@ -39,7 +39,7 @@ def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
 
     Raises:
         ArchiveError: the wheel is damaged.
-        OSError: it cannot be read.
+        OSError: the wheel cannot be read.
     """
     with open_zip(wheel) as archive:
         damaged = archive.testzip() if thorough else None
@@ -55,11 +55,11 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
     Each wheel is checked once per process, because decompressing and hashing its content takes 150 ms.
 
     Args:
-        ours: SHA-256 of a wheel that we have packed; its content is known to match its RECORD.
+        ours: SHA-256 of a wheel that we have packed, whose content is known to match its RECORD; empty for others.
 
     Raises:
         ArchiveError: the wheel would install something else, or is damaged.
-        OSError: it cannot be read.
+        OSError: the wheel cannot be read.
     """
     digest = sha256(wheel)
     if digest not in _FOUND_SOUND:
@@ -96,7 +96,7 @@ def _require_record(wheel: Path, archive: ZipFile) -> None:
     from installer.exceptions import InstallerError  # noqa: PLC0415 (only where something is installed)
     from installer.sources import WheelFile  # noqa: PLC0415 (only where something is installed)
 
-    archive.filename = str(wheel)  # opened as a stream, it has no name; WheelFile reads the distribution from it
+    archive.filename = str(wheel)  # an archive opened as a stream has no name, which WheelFile parses
     try:
         WheelFile(archive).validate_record()
     except (InstallerError, ValueError) as error:
@@ -129,7 +129,7 @@ def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Art
 
     Args:
         directory: the directory; its subdirectories are not searched.
-        wanted: returns whether a file matters, given its name; other files are not opened.
+        wanted: function that returns whether a file is wanted, given its name; other files are not opened.
 
     Raises:
         DocumentError: a line of `SHA256SUMS` cannot be read.
@@ -149,12 +149,12 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
 
     Args:
         path: absolute path of the file.
-        expected: the file's SHA-256 from `SHA256SUMS` or from its path in our cache, if known. With it, the checksums
-            inside a wheel are not verified, and an sdist is only read up to its PKG-INFO.
+        expected: the file's SHA-256 from `SHA256SUMS` or from its path in our cache; None if unknown. If it is known,
+            the checksums inside a wheel are not verified, and an sdist is only read up to its PKG-INFO.
 
     Raises:
         FailedError: the file is damaged.
-        ValueError: its name is that of neither an sdist nor a wheel.
+        ValueError: the file's name is that of neither an sdist nor a wheel.
     """
     parsed = parse_filename(path.name)
     if parsed is None:
@@ -188,7 +188,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
 
 
 def recipe_of(path: Path | None) -> str:
-    """Return the recipe that built a wheel, from the `fastinstall.json` inside the wheel; empty if it has none."""
+    """Return the name of the recipe that built a wheel, as the wheel's `fastinstall.json` states; empty without one."""
     if path is None or path.suffix != ".whl":
         return ""
     try:

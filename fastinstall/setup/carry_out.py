@@ -1,9 +1,9 @@
-"""Carry out a plan that was agreed to: prepare, build, prove, stage, swap, verify, commit; undo if anything fails.
+"""Carry out an accepted plan: prepare, build, prove, stage, swap, verify, commit; undo if anything fails.
 
-The order is the guarantee: the environment always has a working PIL, and a failure before or after the swap leaves it
-unchanged. The package `steps` implements the steps; this module decides their order.
+The order of the steps guarantees that the environment always has a working PIL, and that a failure leaves the
+environment unchanged. The package `steps` implements the steps; this module decides their order.
 
-Doctor's own checks judge the result of the swap; the receipt records the setup.
+After the swap, doctor's checks judge the result; a receipt then records the setup.
 """
 
 from collections.abc import Iterator
@@ -62,17 +62,17 @@ if TYPE_CHECKING:
 
 @immutable
 class StagedStack:
-    """A staged stack that is ready to be swapped in, with the results of trying it out.
+    """A staged stack that is ready to be swapped in, with the results of running and timing it.
 
     Attributes:
-        site_packages: the staging directory with its files, laid out as site-packages.
-        metadata: the name of its `.dist-info` directory.
-        linked: the conda packages, or None if the stack is a wheel.
-        built: the wheel that the files come from.
-        runtime: results of importing it and running operations.
+        site_packages: the staging directory that holds the stack's files, laid out as site-packages.
+        metadata: the name of the stack's `.dist-info` directory.
+        linked: the staged conda packages; None if the stack is installed as a wheel.
+        built: the wheel from which the files come.
+        runtime: results of importing the staged PIL and running operations with it.
         core: the staged imaging core, for the receipt.
         version: the version in `PIL/_version.py`.
-        speed: timings of the present and the staged PIL; None if nothing was timed.
+        speed: timings of the previous and the staged PIL; None if nothing was timed.
         left_out: names of the kernels that the wheel was built without.
     """
 
@@ -90,7 +90,8 @@ class StagedStack:
 def carry_out(session: Session, plan: Plan) -> SetupOutcome:
     """Carry out a plan.
 
-    The caller has recovered the environment from interrupted runs; the user has consented and accepted the risks.
+    The caller must have recovered the environment from interrupted runs, and the user must have accepted the plan
+    and its risks.
 
     Raises:
         FailedError: something failed; the environment is unchanged.
@@ -115,7 +116,7 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
 
     Args:
         plan: the plan, to which the user has consented.
-        run: index, cache, recipe and the other means of this run.
+        run: index, cache, recipe and other resources of this run.
 
     Returns:
         The committed receipt, and the verified facts of the target, observed while the transaction was open.
@@ -155,7 +156,7 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         stamp, store = make_stamp(), JournalStore(prefix)
         with (
             begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction,
-            _explain_system_errors(prefix, run.cache),  # again, because the transaction knows only the prefix
+            _explain_system_errors(prefix, run.cache),  # inside `begin`, whose own error would not consider the cache
         ):
             # Stage the files on the target's filesystem; use, compare and time them there.
             if built is None:
@@ -198,7 +199,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
         The receipt of the stack; the stack itself does not change.
 
     Raises:
-        RefusedError: the environment is locked, or its stack is no longer the one of the receipt; nothing has changed.
+        RefusedError: the environment is locked, or PIL is no longer the one in the receipt; nothing was changed.
         FailedError: something failed; the environment is unchanged.
     """
     prefix = Path(plan.environment.prefix)
@@ -221,7 +222,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
 
 
 def _refuse_other_owners(prefix: Path, swap: Swap, before: Facts) -> None:
-    """Raise if other distributions provide PIL than the ones that the user agreed to replace."""
+    """Raise RefusedError unless PIL is provided by exactly the distributions that the user agreed to replace."""
     planned, found = set(swap.removes), {owner.distribution.metadata for owner in before.stack.owners}
     if planned != found:
         there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
@@ -230,7 +231,7 @@ def _refuse_other_owners(prefix: Path, swap: Swap, before: Facts) -> None:
 
 
 def _change_other_packages(plan: Plan, watch: ForeignChangeWatch, transaction: Transaction, run: Run) -> None:
-    """Change other conda packages in the plan's order: of packages with the same file, the last one provides it."""
+    """Change other conda packages, in the plan's order: a file of several packages comes from the last one linked."""
     for step in plan.change:
         watch.refuse_changes()
         step.change_packages(Path(plan.environment.prefix), transaction, run)
@@ -246,7 +247,7 @@ def _stage_stack(
     transaction: Transaction,
     run: Run,
 ) -> StagedStack:
-    """Unpack or link the wheel in the stage, run real operations with it, and time it against the installed PIL.
+    """Stage the wheel or its conda packages, run real operations with the staged PIL, and time it against another PIL.
 
     Raises:
         FailedError: the staged PIL does not work, computes wrong results, or lacks a feature of the installed one.
@@ -290,7 +291,7 @@ def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, s
         staged: the stack that was swapped in.
         before: facts of the target before the swap.
         stamp: identifier and time of the transaction.
-        after: facts of the target after the swap, for the libjpeg that the core loads.
+        after: facts of the target after the swap; the receipt takes only the core's libjpeg from them.
     """
     artefact = build.source or build.prebuilt
     libraries = after.stack.core.libraries if after.stack.core is not None else ()
@@ -324,7 +325,7 @@ def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, s
 
 
 def _keep_ready_made_wheel(plan: Plan, run: Run) -> None:
-    """Keep a downloaded wheel for repairs, which otherwise would have to download it again."""
+    """Keep a ready-made wheel in the cache, so that repairs need not download it again."""
     prebuilt = plan.build.prebuilt if plan.build is not None else None
     if prebuilt is None:
         return
@@ -340,7 +341,7 @@ def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
     """Turn system errors in the environment or the cache (a full disk, a quota) into fastinstall's own errors."""
     try:
         yield
-    except BrokenPipeError:  # the reader of our output is gone: no error of a disk
+    except BrokenPipeError:  # the reader of our output has closed its pipe: not an error of environment or cache
         raise
     except OSError as error:
         raise explain_refusal(error, cache, (prefix,)) from error

@@ -18,7 +18,7 @@ from fastinstall.observe.concurrent_installers import observe_concurrent_install
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
 _PATIENCE = 30.0
-"""How many seconds to wait for an installer that has overwritten a setup's files, before the setup is undone."""
+"""Seconds to wait for an installer that has overwritten the files of a setup to end, before the setup is undone."""
 _PAUSE = 0.1
 _SHOWN = 3
 
@@ -29,7 +29,7 @@ def hold_environment_lock(prefix: Path) -> Iterator[None]:
 
     Raises:
         RefusedError: another fastinstall or installer is running; the message names it.
-        UndeterminedError: the directory does not exist.
+        UndeterminedError: the environment's directory does not exist.
     """
     with lock_environment(prefix):
         refuse_concurrent_installers(prefix)
@@ -55,7 +55,7 @@ class ForeignChangeWatch:
     Args:
         prefix: root of the environment, for messages and to find programs that are changing it.
         site_packages: the directory to watch.
-        names: top-level names in it that the setup replaces, besides those of PIL.
+        names: top-level names in `site_packages` that the setup replaces, besides those of PIL.
     """
 
     def __init__(self, prefix: Path, site_packages: Path, names: Collection[str]) -> None:
@@ -85,9 +85,9 @@ class ForeignChangeWatch:
 
     @contextmanager
     def require_unchanged(self, emit: Emit = ignore) -> Iterator[None]:
-        """Raise if the files of a setup have been changed by another program when the block ends or fails.
+        """Check after the block, even if it fails, that no other program has changed the files of the setup.
 
-        Before raising, wait for that program to finish, for at most 30 s: the error makes the caller undo the setup.
+        Before raising, wait at most 30 s for that program to end, because the error makes the caller undo the setup.
 
         Raises:
             FailedError: the message names the changed files and, if known, the program that changed them.
@@ -135,7 +135,7 @@ def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tup
 
 
 def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], signers: Sequence[str]) -> str:
-    """Return a description of the program that changed files: a running installer, else one named in INSTALLER files.
+    """Describe the program that changed files: a running installer, else an installer that INSTALLER files name.
 
     Args:
         installers: installers that are running.

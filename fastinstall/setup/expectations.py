@@ -17,26 +17,26 @@ from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, Syst
 
 # Seconds on one core of a virtual machine with an Intel Xeon (Sapphire Rapids), for two levels (measured 2026-11-29).
 _DOWNLOADED = 20e6  # bytes per second
-_UNPACKED = 5.0  # the compiler
-_CREATED = 6.0  # a virtual environment
-_LIBRARY, _LIBRARY_CONFIGURED = 23.0, 11.0  # zlib-ng; configure runs on one core
-_LEVEL = 30.0  # one level of Pillow, compiled
+_UNPACKED = 5.0  # unpacking the compiler
+_CREATED = 6.0  # creating a virtual environment
+_LIBRARY, _LIBRARY_CONFIGURED = 23.0, 11.0  # compiling and configuring zlib-ng; `configure` uses one core
+_LEVEL = 30.0  # compiling one level of Pillow
 _ASSEMBLED = 11.0
-_COMPARED = 25.0  # with the official wheel
+_COMPARED = 25.0  # comparing the wheel with the official one
 _MEASURED = 9.0
 _CHECKED = 3.0
-_CONDA = 15.0  # conda's change of an environment
+_CONDA = 15.0  # changing an environment with conda
 
 
 def describe_expectations(session: Session, plan: Plan) -> tuple[str, ...]:
-    """Return texts on speed, duration and downloads; a text is empty if its subject is unknown or nothing."""
+    """Return texts on speed, duration and downloads; the first is empty if unknown, the last if nothing is fetched."""
     cache = session.directories.cache
     gain, cost = describe_expected_gain(session, plan), describe_cost(plan, cache)
     return gain, f"takes {format_rough_duration(estimate_seconds(plan, cache))}", cost
 
 
 def estimate_seconds(plan: Plan, cache: Path) -> float:
-    """Estimate roughly how many seconds carrying out a plan takes.
+    """Estimate how many seconds it takes to carry out a plan.
 
     Args:
         plan: the plan.
@@ -59,7 +59,7 @@ def estimate_seconds(plan: Plan, cache: Path) -> float:
 
 
 def describe_expected_gain(session: Session, plan: Plan) -> str:
-    """Describe how much faster a plan makes Pillow, by measurements here or of the recipe; empty if unknown."""
+    """Describe how much faster a plan makes Pillow, as measured here or as stated in the recipe; empty if unknown."""
     build, proof = plan.build, plan.prove
     if build is None:
         return ""

@@ -1,4 +1,4 @@
-"""Report that an interruption came after the work was done, judged by the state on disk."""
+"""Report that an interruption came after the work was completed, judged by the state on disk."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -10,7 +10,7 @@ from fastinstall.journal.snapshot import read_environment_history
 
 
 def report_late_interruptions(prefix: Path, verb: str) -> AbstractContextManager[None]:
-    """Raise `InterruptedAfterCompletion` if the block is interrupted after it has committed or undone a transaction.
+    """Return a context that raises if its block is interrupted after it has committed or undone a transaction.
 
     Args:
         prefix: root of the environment that the block works on.
@@ -24,7 +24,7 @@ def report_late_interruptions(prefix: Path, verb: str) -> AbstractContextManager
 
 
 def report_interruption_after_recovery(prefix: Path) -> AbstractContextManager[None]:
-    """Raise `InterruptedAfterCompletion` if the block, which only recovers, is interrupted after the recovery.
+    """Return a context that raises if its block, which only recovers, is interrupted after the recovery.
 
     Args:
         prefix: root of the environment that the block recovers.
@@ -38,7 +38,7 @@ def report_interruption_after_recovery(prefix: Path) -> AbstractContextManager[N
 
 
 def report_interruption_after_completion(prefix: PurePath, verb: str) -> AbstractContextManager[None]:
-    """Raise `InterruptedAfterCompletion` if the block, which only reports on finished work, is interrupted.
+    """Return a context that raises if its block, which only reports on completed work, is interrupted.
 
     Args:
         prefix: root of the environment that was changed.

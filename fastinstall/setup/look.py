@@ -56,7 +56,7 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
 
 
 def _decide_with_means(session: Session, situation: Situation, *, from_cache: bool) -> tuple[Situation, BuildDecision]:
-    """Decide what to build or take from the cache; return the situation with the toolchain if a wheel is compiled."""
+    """Decide what to build or take from the cache; return the decision, and the situation with toolchain if needed."""
     if situation.facts.toolchain is None and needs_compiling(situation):
         toolchain = observation.observe_means(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=toolchain))
@@ -77,7 +77,7 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
     Raises:
         FastinstallError: the errors of `plan_wheel`; or nothing can be built for the target's machine.
     """
-    request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # these concern only installations
+    request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # these options concern only installations
     recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request, target.machine or os.uname().machine)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
@@ -104,10 +104,10 @@ def find_project(facts: Facts) -> Project | None:
 
 
 def _add_links(session: Session, situation: Situation) -> Situation:
-    """Return the situation with the `find-links` of pip's other configurations, which a pin would hide.
+    """Return the situation with the `find-links` of pip's other configuration files, which a pin would hide.
 
     Raises:
-        RefusedError: a foreign setting is in the way, or pip cannot read one of its files.
+        RefusedError: a foreign setting is in the way, or pip cannot read one of its configuration files.
     """
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
         return situation
@@ -118,7 +118,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
 
 
 def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
-    """Return the SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none."""
+    """Return the SHA-256 of a cached wheel that matches the planned build; empty if the cache has none."""
     from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
     situation, step = decision.situation, make_build_step(decision)
@@ -131,7 +131,7 @@ def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
 
 
 def preview_conda_change(session: Session, situation: Situation, decision: BuildDecision) -> Situation:
-    """Return the situation with the changes that conda's solver would make, if the stack becomes conda packages.
+    """Return the situation with the changes that conda's solver would make to install the stack as conda packages.
 
     Args:
         session: variables, cache and receiver of events, for the engine.
@@ -139,7 +139,7 @@ def preview_conda_change(session: Session, situation: Situation, decision: Build
         decision: the build that becomes a package.
 
     Raises:
-        RefusedError: no engine is available, or its solver finds no solution.
+        RefusedError: no engine is available, or the engine's solver finds no solution.
         FailedError: the engine failed, or its answer does not mention our packages.
     """
     facts, request = situation.facts, situation.request
@@ -169,7 +169,7 @@ def preview_conda_change(session: Session, situation: Situation, decision: Build
 
 
 def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
-    """Return the request for the newest version before the one that failed the proof, and report the failure.
+    """Report that a version failed the proof, and return the request for the newest version before it.
 
     Raises:
         UnprovenError: the given error, if the request names a version.

@@ -53,13 +53,13 @@ def foresee_situation(
         recipe: the recipe that the request names.
         request: flags and settings of the setup.
         made: the step that creates the environment, and its interpreter as it will be.
-        saved: a saved plan, to drop releases later than its files; None to keep all releases of the index.
+        saved: a saved plan; releases later than its files are left out. None to keep all releases of the index.
     """
     create, interpreter = made
     index = start_index(session, recipe, request, Path(create.python))
     facts = foresee_facts(session, recipe, made, toolchain=request.wheelhouse is None)
     builder = None
-    if interpreter.machine != os.uname().machine:  # another machine's, or a 32-bit Python of this one
+    if interpreter.machine != os.uname().machine:  # for another machine, or a 32-bit Python on this one
         here = observe_interpreter(Path(create.python))
         builder = here if here.machine != interpreter.machine else None
     if builder is not None:
@@ -71,7 +71,7 @@ def foresee_situation(
 def foresee_facts(
     session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool = True
 ) -> Facts:
-    """Return the facts of the environment as it will be after its creation, with nothing installed."""
+    """Return the facts of a new environment as it will be after its creation, with nothing installed."""
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=Path(create.python))
     observed = observation.facts_of(session, base, observation.ObservationRequest(recipe=recipe, toolchain=toolchain))
@@ -96,10 +96,10 @@ def foresee_facts(
 
 
 def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
-    """Return the step that creates an environment, and its interpreter as it will be; None if none is requested.
+    """Return the step that creates an environment, and its future interpreter; None if no new one is requested.
 
     Raises:
-        RefusedError: the directory is in use already, or no environment can be created in it.
+        RefusedError: the directory is not empty, or no environment can be created in it.
     """
     if target.new is None:
         return None
@@ -113,7 +113,7 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
 
 
 def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
-    """Return an interpreter as it will be in a virtual environment made from it."""
+    """Return the interpreter that a virtual environment will have if it is created from `base`."""
     minor = base.minor + ("t" if base.free_threaded else "")
     return replace(
         base,

@@ -25,7 +25,7 @@ from fastinstall.setup.steps.verify import Verify
 
 @immutable
 class Skipped:
-    """The name of a step that is not needed, and why it is not."""
+    """A step that is not needed: its name, and why it is not needed."""
 
     step: str
     reason: str
@@ -42,7 +42,7 @@ class Plan:
         create: step that creates the environment.
         prepare: steps that get compiler and headers.
         build: step that makes the wheel, or takes it from the cache.
-        prove: step that runs the staged stack outside the target, compares and times it.
+        prove: step that compares the wheel with the official one, and runs and times the staged stack.
         change: steps that change other conda packages, in this order; with `--link env`, they come before the build.
         package: step that turns the wheel into a conda package.
         swap: step that puts the stack in place.
@@ -77,7 +77,7 @@ class Plan:
 
     @property
     def builds_upon_changes(self) -> bool:
-        """Whether other conda packages are changed before the build, because it links them."""
+        """Whether other conda packages are changed before the build, because the build links them."""
         return bool(self.change) and self.build is not None and self.build.link is LinkMode.ENV
 
     @property
@@ -89,7 +89,7 @@ class Plan:
         return tuple(step for step in parts if step is not None)
 
     def was_made_from(self, facts: Facts) -> bool:
-        """Return whether the plan was made from the same facts; facts that decide nothing may differ."""
+        """Return whether the plan was made from the same facts; facts on which no decision depends may differ."""
         return compute_facts_digest(facts) == self.facts_digest
 
 
@@ -136,13 +136,13 @@ class SetupOutcome:
 def compute_facts_digest(facts: Facts) -> str:
     """Return a SHA-256 over the facts that a decision depends on.
 
-    Left out are times and inodes of files, which differ in a copy of the environment; installers; active environments
-    of the shell; import paths before site-packages; the CPU's name, cores and quota; the guards; fastinstall's own
-    location; and facts that are observed only on request (the runtime and the toolchain).
+    The digest leaves out: times and inodes of files, which differ in a copy of the environment; which installers were
+    used; active environments of the shell; import paths before site-packages; the CPU's name, cores and quota; the
+    guards; fastinstall's own location; and facts that are observed only on request (runtime and toolchain).
     """
     conda, cpu = facts.conda, facts.cpu
     known = None
-    if conda is not None:  # the conda program itself does not decide anything
+    if conda is not None:  # no decision depends on the conda program itself
         packages = sorted(package.dist for package in conda.packages)
         known = (packages, conda.pins, conda.claims, sorted(conda.unreadable))
     return digest(
@@ -175,8 +175,8 @@ def _reduce_stack(stack: InstalledStack) -> InstalledStack:
 _UNJUDGED = frozenset(
     {"reason", "jobs", "url", "mirrors", "index", "size", "facts_digest", "allow", "allowed", "python"}
 )
-"""Keys that may differ between a saved plan and one made now: texts, limits of the machine, locations of a file with
-the same hash, and values with a check of their own (the digest of the facts, accepted risks, the interpreter)."""
+"""Keys that may differ between a saved plan and one made now: reasons, limits of the machine, locations of a file with
+the same hash, and values that are checked separately (digest of the facts, accepted risks, interpreter)."""
 
 _BRIEF = 200
 
@@ -184,7 +184,7 @@ _BRIEF = 200
 def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
     """Yield the differences between a saved plan and one made now, as pairs of dotted key and description.
 
-    Extra warnings of the saved plan do not count: they may concern a later release, which is no longer considered.
+    Warnings that only the saved plan has do not count: they may concern a later release, which is no longer considered.
     """
     missing = [warning for warning in anew.warnings if warning not in saved.warnings]
     yield from (("warnings", f"missing: {warning}") for warning in missing)

@@ -1,6 +1,6 @@
 """Make the wheel of a plan, or take it from cache or wheelhouse, and prove it.
 
-Nothing here touches the target: inputs of the build are fetched into the cache, and the wheel runs from there.
+The target is not touched: inputs of the build are fetched into the cache, and the wheel is run from the cache.
 
 If kernels do not compile or fail the proof, this module decides which kernels to leave out, builds again, and reports
 the kernels that it left out.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Make = Callable[[Build], BuildResult]
 
 EMULATORS_PATIENCE = 30.0
-"""Factor on all time limits under an emulator: qemu-user is 10 to 20 times slower than hardware (encoding AVIF)."""
+"""Factor on all time limits under an emulator: qemu-user is 10 to 20 times slower than hardware when encoding AVIF."""
 
 
 @immutable
@@ -46,7 +46,8 @@ class ProofContext:
 
     Attributes:
         interpreter: the target's Python, which runs the proof.
-        cpu: the CPU that the proof runs on; decides which levels run and which differences of rounding are known.
+        cpu: the CPU that the proof runs on. It decides which levels can run, and which differences of rounding are
+            expected.
         reference: the official wheel of the same version; None if no official wheel exists.
     """
 
@@ -62,7 +63,7 @@ def build_and_prove(
     interpreter: Interpreter,
     run: Run,
 ) -> BuildResult:
-    """Make the wheel of a plan; prove it if its recipe has kernels.
+    """Make the wheel of a plan, and prove the wheel if its recipe has kernels.
 
     Args:
         prepare: steps that fetch compiler and headers.
@@ -85,7 +86,7 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, run:
 
     Args:
         step: the build step of the plan.
-        make: makes the wheel of a build step.
+        make: function that makes the wheel of a build step.
         proof_context: Python, CPU and reference wheel of the proof.
         run: recipe, cache and receiver of events.
 
@@ -146,8 +147,8 @@ def find_guilty_kernels(
 
     Args:
         kernels: kernels of the recipe, in its order.
-        files: source files that do not compile. If one of them is a kernel's own header, that kernel is blamed, but not
-            the other kernels of its C file.
+        files: source files that do not compile. If one of them is a kernel's own header, only such kernels are blamed,
+            not all kernels that are included in the C file.
         operations: names of operations with wrong results.
     """
     known = tuple(kernels)
@@ -174,7 +175,7 @@ def fetch_inputs(prepare: Iterable[PreparingStep], run: Run) -> FetchedInputs:
 def fetch_sources(prepare: Iterable[PreparingStep], build: Build, run: Run) -> None:
     """Download the inputs of a build into the cache, unless the wheel itself is cached.
 
-    C headers come first: they are small and come from another server, so that a failure shows early.
+    C headers are fetched first: they are small and come from another server, so a failure shows early.
 
     Raises:
         FastinstallError: an input could not be downloaded.
@@ -202,7 +203,7 @@ def _leave_out_guilty_kernels(step: Build, kernels: Sequence[Kernel], error: Unp
 
 def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext, run: Run) -> None:
     if proof_context.reference is None and step.prebuilt is not None:
-        return  # a ready-made wheel was proven where it was built; operations are still run with it in the stage
+        return  # a ready-made wheel was proven when it was built; a later step still runs operations with it
     subject = subject_of(step, built, proof_context)
     if proof_context.reference is not None and not subject.reference_sha256:  # no hash: the result cannot be cached
         _prove_anew(step, subject, built, proof_context, run)
@@ -231,7 +232,7 @@ def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_co
 
 
 def _make_stacks_of_levels(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
-    """Yield the same tree for each level, with settings that keep the loader from choosing a higher level."""
+    """Yield the same tree once per level, with settings that keep the loader from choosing a higher level."""
     for level in levels:
         hidden = tunable_for(level) if level != levels[-1] else ""
         stack = replace(whole, label=level)

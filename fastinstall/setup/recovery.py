@@ -1,6 +1,6 @@
-"""Recover an environment from an interrupted run: commands that change it do this first, others only report it.
+"""Recover an environment from interrupted runs before a command changes it; other commands only report them.
 
-All commands handle recovery through this module. The journal finishes or undoes the run; this module reports it.
+All commands use this module. The journal finishes or undoes an interrupted run; this module reports that.
 """
 
 import contextlib
@@ -54,7 +54,8 @@ def lock_recovered_environment(
         force: move aside files that have replaced ours since the interruption, instead of refusing.
 
     Raises:
-        RefusedError: another program is changing the environment, or a foreign file is in the place of one to restore.
+        RefusedError: another program is changing the environment, or a foreign file is in the place of a file to
+            restore.
         EnvironmentDamagedError: a step of the recovery failed; the next command resumes it.
         DocumentError: a journal cannot be read.
     """
@@ -75,7 +76,7 @@ def lock_recovered_environment(
 def change_environment(
     session: Session, environment: Environment, verb: str, *, force: bool = False
 ) -> Iterator[LockedEnvironment]:
-    """Hold an environment's lock like `lock_recovered_environment`, and report interruptions that come too late.
+    """Hold an environment's lock like `lock_recovered_environment`, and report an interruption after the work is done.
 
     Args:
         session: receives the reports as events.
@@ -95,7 +96,7 @@ def change_environment(
 
 
 def recover_environment(session: Session, environment: Environment) -> bool:
-    """Recover an environment from interrupted runs, and report it. Return whether anything was recovered.
+    """Recover an environment from interrupted runs, and report each recovery. Return whether there was any.
 
     The lock is taken only if a run was interrupted. A run that is still active does not count as interrupted.
 
@@ -109,10 +110,11 @@ def recover_environment(session: Session, environment: Environment) -> bool:
 
 
 def clear_cut_creation(session: Session, prefix: Path) -> None:
-    """Empty a directory in which an interrupted run was creating an environment, and report it.
+    """Empty a directory in which a run was interrupted while creating an environment, and report that.
 
     Raises:
-        RefusedError: another program is changing the directory, or it contains other files, which are unchanged.
+        RefusedError: another program is changing the directory, or it contains files that the run did not create; they
+            are unchanged.
         FastinstallError: the errors of `lock_recovered_environment`.
     """
     interruption = creation_note.creation_interruption(prefix)
@@ -133,7 +135,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
 
 
 def describe_interruptions(environment: Environment) -> tuple[str, ...]:
-    """Return a sentence for each interruption, with the command that recovers it, for commands that change nothing."""
+    """Return a sentence on each interrupted run, with the command that recovers it; nothing is recovered."""
     prefix = Path(environment.prefix)
     interruptions = read_environment_history(prefix, sized=False).interruptions
     return tuple(describe_interruption(each, prefix) for each in interruptions)
@@ -145,7 +147,7 @@ class _Tell(Protocol):
 
 @contextlib.contextmanager
 def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
-    """Report recoveries if the block ends with a KeyboardInterrupt that was deferred until after a recovery.
+    """If the block ends with a KeyboardInterrupt that was deferred until after a recovery, report that recovery.
 
     The history is read without the lock: while another run holds the lock, no run counts as interrupted.
     """
@@ -161,11 +163,11 @@ def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
 
 
 _UNSEEN = (UnfinishedRun.PREPARATION, UnfinishedRun.CLEANUP)
-"""Kinds of runs that had changed only our own directories, which users do not see."""
+"""Kinds of interrupted runs that had changed only our own directories, which users do not see."""
 
 
 def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
-    """Recover a transaction, then a creation, and report each at once, because the next one may fail."""
+    """Recover an interrupted transaction, then an interrupted creation, and report each before the next may fail."""
     recovered = recover(store, force=force)
     if recovered is not None:
         changed = recovered.interruption.kind not in _UNSEEN
@@ -181,7 +183,7 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:
-    """Recover a target from interrupted runs, and report it; for a new environment, clear an interrupted creation."""
+    """Recover a target from interrupted runs or, for a new environment, clear an interrupted creation; report that."""
     if target.new is None:
         recover_environment(session, find_environment(session, target))
     else:

@@ -1,4 +1,4 @@
-"""Open the means of a plan: the package index, conda's engine, and the run that holds both."""
+"""Open the resources that a plan needs: the package index, conda's engine, and the run that holds both."""
 
 import os
 from collections.abc import Callable
@@ -24,14 +24,14 @@ from fastinstall.observe.session import Session
 def open_run(
     session: Session, request: Request, python: Path, engine: CondaInstaller | None = None, prefix: Path | None = None
 ) -> Run:
-    """Open the means to fetch, build and install.
+    """Open a run with the resources to fetch, build and install.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         request: recipe, wheelhouse, and whether the run is offline.
         python: the interpreter whose pip settings name the index.
         engine: the engine that installs conda packages; None if the plan has none.
-        prefix: root of the environment, to find its conda.
+        prefix: root of the environment whose conda program is used; None without such an environment.
 
     Raises:
         RefusedError: the cache cannot be used for a build, or the engine is not available.
@@ -84,7 +84,7 @@ def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettin
 
 
 def start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
-    """Return a package index whose settings a thread reads while the caller observes the target."""
+    """Return a package index; unless offline, a thread reads its settings while the caller observes the target."""
     names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:

@@ -1,6 +1,6 @@
 """Make a wheel or its conda packages in a directory; the target is not changed.
 
-The target may be a machine of another architecture: an emulated Python then proves the wheel.
+If the target is a machine of another architecture, an emulated Python runs the proof.
 """
 
 import os
@@ -50,7 +50,7 @@ class Emulation:
 
 
 NO_EMULATION = Emulation()
-"""No emulated Python, and no permission to go without a proof."""
+"""No emulated Python is given, and a wheel must be proven."""
 
 
 def build_wheel_into(
@@ -71,7 +71,7 @@ def build_wheel_into(
 
 
 def require_channel(session: Session, request: Request, directory: Path) -> None:
-    """Check before a build that conda packages of its wheel can be made and written; nothing is changed.
+    """Check before a build that conda packages can be made of its wheel and written; nothing is changed.
 
     Raises:
         FailedError: the directory is not writable.
@@ -87,8 +87,8 @@ def publish_channel(session: Session, plan: WheelPlan, wheel: Path, directory: P
 
     Args:
         session: variables, directories and receiver of events of this run.
-        plan: how the wheel was made, and for which Python. If that is a conda environment's, its packages decide the
-            dependencies. A guard package is made only if the plan's request has a guard.
+        plan: how the wheel was made, and for which Python. If this is the Python of a conda environment, the packages
+            of that environment decide the dependencies. A guard package is made only if the plan's request has a guard.
         wheel: path of the wheel.
         directory: directory of the channel.
 

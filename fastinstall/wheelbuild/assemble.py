@@ -1,8 +1,8 @@
-"""Assemble a wheel from the compiled cores: audit, base wheel or repair, certify, label, pack.
+"""Assemble a wheel from the compiled cores: audit them, put them in place, then certify, label and pack the wheel.
 
 The audit checks that a core is optimised, is marked with its CPU level, and contains the kernels.
 
-Without an official wheel as base, auditwheel bundles the libraries.
+The cores are placed in an official wheel. If there is none, auditwheel bundles the libraries (link mode "bundle").
 """
 
 import os
@@ -179,7 +179,7 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
         FailedError: auditwheel failed; the details have its output.
     """
     programs = os.pathsep.join((str(Path(sys.executable).parent), request.variables.get("PATH", os.defpath)))
-    variables = {**request.variables, "PATH": programs}  # auditwheel looks for patchelf there
+    variables = {**request.variables, "PATH": programs}  # auditwheel looks for patchelf on PATH
     argv = auditwheel("repair", "--disable-isa-ext-check", "-w", str(output), str(wheel))
     try:
         run(argv, environment=variables, timeout=_SECONDS, while_working=True)
@@ -206,9 +206,9 @@ def auditwheel(*words: str) -> tuple[str, ...]:
 
 
 def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
-    """Return the best platform tag that a wheel satisfies, according to auditwheel ("linux_x86_64" if no other).
+    """Return the best platform tag that a wheel satisfies according to auditwheel, at least "linux_x86_64".
 
-    The tag does not include the CPU level, which tags cannot express; a note in the core does, for the loader.
+    No tag can state the CPU level; a note in the core states it for the loader.
 
     Raises:
         FailedError: auditwheel reports no tag.
@@ -225,7 +225,7 @@ def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], dire
     """Return platform tags for an official wheel whose core was replaced.
 
     Only the core and the libraries that it needs are examined: upstream has certified the rest. The official tags are
-    kept if the core needs nothing newer.
+    kept if the core needs no later C library than these tags allow.
     """
     stem = metadata_directory(base_wheel.root).name.removesuffix(".dist-info")
     excerpt = directory / "excerpt"

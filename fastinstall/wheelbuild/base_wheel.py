@@ -66,7 +66,7 @@ class BaseWheel:
 
     @property
     def run_path(self) -> str:
-        """The core's search path for bundled libraries, relative to itself; empty if there are none."""
+        """The core's search path for bundled libraries, relative to the core; empty if the wheel bundles none."""
         return f"$ORIGIN/../{self.libraries.name}" if self.libraries is not None else ""
 
 
@@ -114,7 +114,7 @@ def hide_idle_libraries(base_wheel: BaseWheel) -> Iterator[None]:
 
 
 def take_version(base_wheel: BaseWheel, built: Path) -> None:
-    """Copy the version file of an unpacked built wheel into the base wheel; both must have the same Python code.
+    """Copy the version file of an unpacked built wheel into the base wheel, if both have the same Python code.
 
     Raises:
         FailedError: the Python code differs.
@@ -125,7 +125,9 @@ def take_version(base_wheel: BaseWheel, built: Path) -> None:
 
 
 def require_known_libraries(base_wheel: BaseWheel, core: Path, run_path: str) -> None:
-    """Raise if a core needs other libraries than the official core, or has another search path than `run_path`.
+    """Raise if a core has another search path than `run_path`, or needs a library that it may not need.
+
+    The core may need only the libraries that the official core needs, and those of glibc.
 
     Raises:
         FailedError: the libraries or the search path differ.

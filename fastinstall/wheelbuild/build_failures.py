@@ -40,9 +40,9 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
 
 
 def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
-    """Return the compiler's errors in the source, each with its file and, before that, the files that include it.
+    """Return the compiler's errors in the source; for each, the files that include the faulty file, then that file.
 
-    GCC and clang name the including files only before the first message of a header, not before further ones.
+    GCC and clang name the including files only before the first error in a header; they are kept for further errors.
     """
     found: dict[str, tuple[str, ...]] = {}
     including: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
 
 
 def _explain_refused_source(request: BuildRequest, refused: Mapping[str, tuple[str, ...]], log: Path) -> UnprovenError:
-    """Return the error that a source with our kernels does not compile.
+    """Return an error saying that a source with our kernels does not compile.
 
     Args:
         request: the build.
@@ -87,7 +87,7 @@ def _find_cause(request: BuildRequest, output: str, log: Path) -> tuple[str, str
 
 
 def _explain_library(request: BuildRequest, libraries: Mapping[str, NativeRequirement], log: Path) -> str:
-    """Return the hint for a library that was not found: packages to install, or the log if its headers were fetched."""
+    """Return the hint for a library that was not found: packages to install, or the log if fastinstall supplied it."""
     if request.header_packages or libraries.keys() & request.statics.keys():
         return f"read the log: less {quote(log)}"
     return explain_packages(request, BuildNeeds(libraries=tuple(libraries.values())))
@@ -136,4 +136,5 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...
     ),
     (r"ld(?:\.\w+)?: cannot find -l(\w+)", "the linker cannot find lib{}", lambda library, name: library.link == name),
 )
-"""Signs of a missing library: a pattern, a message for the name that it captures, and a test for the library."""
+"""Signs of a missing library: a pattern, a message for the name that the pattern captures, and a function that says
+whether a library of the recipe has this name."""

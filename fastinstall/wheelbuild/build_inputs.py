@@ -28,15 +28,15 @@ class BuildRequest:
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         base_wheel: the official wheel that the core is placed in, whose hash was verified; None without one.
         include_directories: directories of private C headers, searched before the system's.
-        header_packages: packages that these headers come from.
-        library_prefix: the environment whose libraries are linked (link mode "env"); its `lib` and `include` are used.
+        header_packages: packages that contain these private headers.
+        library_prefix: root of the environment whose `lib` and `include` are used in link mode "env"; else None.
         cache: root of our cache, which also holds all temporary files.
         offline: whether the build's own requirements must come from the cache or from `wheelhouse`.
         wheelhouse: a directory with the build's own requirements, searched in addition to the index.
         indexes: names of the indexes and `find-links` in pip's settings.
         pip: the command that starts pip for the interpreter.
         variables: environment variables of the user.
-        is_foreign: whether the build is for another architecture than this machine's.
+        is_foreign: whether the build is for an architecture other than this machine's.
     """
 
     recipe: Recipe
@@ -88,7 +88,7 @@ def list_enabled_libraries(recipe: Recipe, step: WheelOrder, *, carried: bool) -
     Args:
         recipe: defines which libraries Pillow's core links.
         step: the planned build.
-        carried: whether the core is placed in an official wheel; then only libraries of the core are needed.
+        carried: whether the core is placed in an official wheel; then only the core's libraries are needed.
     """
     known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
     return {name: library for name, library in known.items() if library.core or not carried}

@@ -2,10 +2,10 @@
 
 Each level has its own copy of the source, because backends leave objects in it that another level would reuse.
 
-A backend (PEP 517) sees only its requirements. Each wheel takes one process of the target's interpreter. pip would
-start five, and unpack the requirements for each: 3.8 s of CPU time besides the compiler's, instead of 1.0 s (Pillow
-13.0.0, measured 2026-11-23). The interpreter runs without `site`, so it neither sees the target's site-packages nor
-runs its `.pth` files.
+A backend (PEP 517) can import only its requirements. It runs in one process of the target's interpreter per wheel. pip
+would start five processes and unpack the requirements for each: 3.8 s of CPU time besides the compiler's, instead of
+1.0 s (Pillow 13.0.0, measured 2026-11-23). The interpreter runs without `site`, so it neither imports from the target's
+site-packages nor runs `.pth` files.
 """
 
 import os
@@ -85,10 +85,10 @@ def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[st
 
 
 def parse_setup_summary(output: str) -> dict[str, str | None]:
-    """Return the features in a build log's PIL SETUP SUMMARY, by their names in it.
+    """Return the features in a build log's PIL SETUP SUMMARY, by the names that the summary gives them.
 
     Returns:
-        For each feature the text in parentheses ("2.5.0"), empty if there is none; None for an unavailable feature.
+        For each available feature, the text in parentheses ("2.5.0"), or "" without such a text; for others, None.
     """
     return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
 
@@ -98,7 +98,7 @@ def _split_flags(line: str) -> list[str]:
         return []
     try:
         return shlex.split(line)
-    except ValueError:  # an unbalanced quote: not a compile line, or one that can only be split at white space
+    except ValueError:  # an unbalanced quote: either not a compile line, or one that can only be split at white space
         return line.split()
 
 
@@ -109,7 +109,7 @@ def _find_last_word(words: Sequence[str], prefix: str) -> str:
 RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], None]
 """Runs a backend's process, and raises if it fails.
 
-The arguments are the command, its working directory, and variables to add to the build's.
+The arguments are the command, its working directory, and environment variables to add to those of the build.
 """
 
 
@@ -167,13 +167,13 @@ class BuildContext:
     """The prepared inputs of compilations, shared by all levels of a build.
 
     Attributes:
-        headers: the C headers, with all directories to search.
+        headers: the C headers; their directories are the complete list of those to search.
         source: the prepared tree of the source.
         kernels: the names of the kernels in the source.
         statics: libraries that are linked into the cores.
         base_wheel: the unpacked official wheel that the cores are placed in; None without one.
-        placements: the place of each core in the base wheel; empty without one.
-        library_flags: linker flags for the libraries.
+        placements: the place of each core in the base wheel; empty without a base wheel.
+        library_flags: linker flags that find the libraries to link.
         requirements: the directory with the installed requirements of the backend.
         space: the build's temporary directory.
         log: the file for the output of all levels.
@@ -212,7 +212,7 @@ class CompiledLevel:
         source: the level's copy of the source.
         wheel: the wheel that the build backend made.
         tree: the directory of the unpacked wheel.
-        features: features of the build's summary: version by name, "" if unknown, None if absent.
+        features: features in the summary of the build: version by name, "" if unknown, None if the feature is absent.
     """
 
     target: LevelTarget
@@ -254,7 +254,7 @@ def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]])
 
 
 def has_semaphores() -> bool:
-    """Return whether processes can create semaphores, which the thread pool of Pillow's setup.py does unnecessarily.
+    """Return whether processes can create semaphores. Pillow's setup.py creates one, for its thread pool.
 
     glibc stores semaphores as files in /dev/shm (sem_open(3)). AWS Lambda has no such directory, and in hardened
     containers it may be read-only.
@@ -267,7 +267,7 @@ def has_semaphores() -> bool:
 
 
 def _count_files(source: Path) -> int:
-    """Estimate the number of C files to compile, for the progress bar: those that no other C file includes."""
+    """Estimate the number of C files to compile, for the progress bar; files that others include are not counted."""
     found = [path for path in source.glob("src/**/*.c") if "thirdparty" not in path.parts]
     lines = (line for path in found for line in path.read_text("utf-8", "replace").splitlines())
     included = {line.split('"')[1] for line in lines if line.startswith("#include") and line.rstrip().endswith('.c"')}
@@ -275,7 +275,7 @@ def _count_files(source: Path) -> int:
 
 
 class _Progress:
-    """Counts the compiled files of all levels, which compile in parallel, and emits progress."""
+    """Counts the compiled files of all levels, which are compiled in parallel, and emits the progress."""
 
     def __init__(self, emit: Emit, total: int) -> None:
         self._emit = emit

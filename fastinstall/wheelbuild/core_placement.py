@@ -1,9 +1,10 @@
 """Place cores in an official wheel: a single core is the module itself; several are loaded by a stub module.
 
-The dynamic loader chooses among several cores. The stub module without code needs a library, which is the core. The
-loader looks for it first in `glibc-hwcaps/LEVEL/` of the search path, for the best level that the CPU has, then in the
-search path itself (ld.so(8), since glibc 2.33; an older glibc always takes the latter). A core's file name is derived
-from the inputs of its build: a process that loads two of our wheels must not use the first one's core for the second.
+The dynamic loader chooses among several cores. The stub module has no code, but needs a library: the core. The loader
+looks for this library first in `glibc-hwcaps/LEVEL/` of the search path, best level of the CPU first, then in the
+search path itself, which has the lowest level's core (ld.so(8), since glibc 2.33; an older glibc always takes this
+core). A core's file name is derived from the inputs of its build, so that a process that loads two of our wheels does
+not use the core of one for the other.
 """
 
 from pathlib import Path
@@ -26,8 +27,8 @@ class CorePlacement:
 
     Attributes:
         path: path of the core.
-        run_path: where the core looks for libraries, relative to itself.
-        soname: the core's own name, if the stub links it; empty otherwise.
+        run_path: the directory in which the core looks for libraries, relative to the core.
+        soname: the core's own name if the stub module links the core; empty otherwise.
     """
 
     target: LevelTarget
@@ -42,7 +43,7 @@ class CorePlacement:
 
 
 def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
-    """Return the places of all cores of a build, that of the lowest level first.
+    """Return the places of all cores of a build, starting with the core of the lowest level.
 
     Args:
         base_wheel: the unpacked official wheel.
@@ -73,7 +74,7 @@ def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePl
     """Copy the built cores to their places; with several cores, also write the stub module.
 
     Raises:
-        FailedError: a core needs a library that the official core does not need.
+        FailedError: a core needs a library that it may not need, or has another search path than planned.
     """
     for placement, core in cores.items():
         require_known_libraries(base_wheel, core, placement.run_path)

@@ -1,8 +1,8 @@
 """Keep and find the wheel that was installed into an environment, by hash, for repairs and pins.
 
 Built wheels are in the wheel cache. A ready-made wheel, from a wheelhouse or an index, is kept here for the environment
-that it was installed into, as long as a current or restorable setup of that environment uses it. Plans do not find it
-by name, and other environments do not find it by hash.
+that it was installed into, as long as a current or restorable setup of that environment uses it. A plan cannot find
+such a wheel by name, and another environment cannot find it by hash.
 
 `<cache>/installed/<key of the prefix>/` holds the path of the environment and a directory for each hash.
 """
@@ -48,7 +48,7 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
 
 
 def find_installed_wheel(cache: Path, prefix: Path, sha256: str) -> Path | None:
-    """Return a wheel by its hash: a built one, or a ready-made one kept for this environment; None if there is none."""
+    """Return the wheel with this hash, built or kept for this environment; None if there is neither."""
     return find_wheel(cache, sha256) or _find_kept_wheel(_locate(cache, prefix), sha256)
 
 
@@ -58,7 +58,7 @@ def has_kept_wheels(cache: Path) -> bool:
 
 
 def discard_unneeded_wheels(cache: Path) -> None:
-    """Delete kept wheels that no receipt of their environment names any more.
+    """Delete the kept wheels that are no longer named by a receipt of their environment.
 
     Args:
         cache: root of the cache, which must have been checked to be ours.

@@ -23,8 +23,8 @@ def location_flags(run_path: str, soname: str = "") -> tuple[str, ...]:
     """Return linker flags that set a core's search path and name.
 
     Args:
-        run_path: where the core looks for libraries, relative to itself; empty for no DT_RPATH.
-        soname: the core's own name, if another file links it; empty otherwise.
+        run_path: the directory in which the core looks for libraries, relative to the core; empty for no DT_RPATH.
+        soname: the core's own name if another file links the core; empty otherwise.
     """
     search = (f"-Wl,--disable-new-dtags,-rpath,{run_path}",) if run_path else ()
     return (*search, f"-Wl,-soname,{soname}") if soname else search
@@ -33,12 +33,12 @@ def location_flags(run_path: str, soname: str = "") -> tuple[str, ...]:
 def library_flags(
     request: BuildRequest, base_wheel: BaseWheel | None, archives: Mapping[str, Path], directory: Path
 ) -> tuple[str, ...]:
-    """Return linker flags for the libraries of a build, and link the libraries under their linker names in a directory.
+    """Return linker flags for the libraries of a build, after making symbolic links to the libraries in a directory.
 
     Args:
         base_wheel: the unpacked official wheel that the core is placed in; None without one.
         archives: static libraries, by the recipe's names.
-        directory: an empty directory with a plain path, for symbolic links to the libraries.
+        directory: an empty directory with a plain path, for the symbolic links, which have the linker's names.
 
     Raises:
         FailedError: the base wheel, or the environment with `--link env`, lacks a library that the build enables.
@@ -102,7 +102,7 @@ def _link_bundled(
 
 
 def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
-    """Raise if fetched headers are for another version of a library than the official wheel has.
+    """Raise if fetched headers are for another version of a library than the version in the official wheel.
 
     Headers of the machine are not checked: the user chose them.
 
@@ -125,7 +125,7 @@ def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
 
 
 def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library: NativeRequirement) -> Path | None:
-    """Return the library that the official core uses: the wheel's own, or the host's (libz); None if it uses none."""
+    """Return the library that the official core uses: the wheel's own, or the host's (libz); None without either."""
     bundled = base_wheel.library(library.link)
     if bundled is not None and base_wheel.libraries is not None:
         return base_wheel.libraries / bundled
@@ -152,7 +152,7 @@ def _find_development_library(
 
 
 def _ask_compiler_for_library(request: BuildRequest, name: str) -> Path | None:
-    """Return the path of a library that the compiler finds, or None; the compiler echoes the name if it finds none."""
+    """Return the path of a library that the compiler finds, or None: the compiler then echoes the name."""
     argv = (*request.compiler.command, f"-print-file-name={name}")
     answer = run(argv, environment=request.variables).stdout.strip()
     return Path(answer) if answer != name and answer else None

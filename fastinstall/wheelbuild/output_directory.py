@@ -1,7 +1,7 @@
-"""Write the results of builds into a directory of the user: one writer at a time, each file written aside first.
+"""Write the results of builds into a directory of the user, with one writer at a time; files are written aside first.
 
 The directory may contain other files, which stay. The renames are not one atomic step: if the process is killed between
-two of them, the directory is half written, and the same command, run again, completes it.
+two renames, the directory is half written; the same command, run again, completes it.
 """
 
 import errno
@@ -71,7 +71,7 @@ def explain_write_errors(directory: Path) -> Iterator[None]:
 
 
 def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
-    """Return the error that an output directory cannot be written."""
+    """Return an error saying that an output directory cannot be written."""
     hint = refused_writes.advice(error, directory) if error.errno in refused_writes.FULL else "choose another directory"
     return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint=hint)
 
@@ -113,7 +113,7 @@ class StagedFiles:
         return fresh
 
     def remove(self, path: Path) -> None:
-        """Have `put_in_place` remove a file after its renames, and then the file's directory if it is empty."""
+        """Have `put_in_place` remove a file after all renames, and then the file's directory if that is empty."""
         self._needless.append(path)
 
     @signals.defer_signals()

@@ -1,4 +1,4 @@
-"""Compile our own objects that are linked into a core: marks of its level and switches, and malloc settings."""
+"""Compile our own objects for a core: marks that record its level and the compiler's switches, and malloc settings."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ _LEVEL_MARK = """\
     .long {kind:#x}, 4, {bit}, 0
 """
 """GNU_PROPERTY_X86_ISA_1_NEEDED in a section of our own. LLVM's linker has no `-z x86-64-v3`, and drops the property
-from .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
+from .note.gnu.property. The loader reads the property from any note (x86-64 psABI, "Program Property")."""
 _SWITCHES_MARK = """\
     .section .GCC.command.line, "MS", @progbits, 1
     .asciz "{switches}"
@@ -34,7 +34,7 @@ _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for l
 
 
 def mark_text(level: str, switches: str) -> str:
-    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; empty ones are omitted."""
+    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; "" adds no mark."""
     return "".join(
         (
             _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else "",
@@ -47,7 +47,7 @@ def mark_text(level: str, switches: str) -> str:
 def compile_own_code(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
-    """Compile our own objects for the core of a level, and return objects and options for the linker.
+    """Compile our own objects for the core of a level, and return the linker's arguments that include them.
 
     Args:
         space: the directory of the level, with a subdirectory `tmp`.

@@ -1,8 +1,8 @@
 """Run the stages of a build in order, from an sdist to a labelled wheel in the cache.
 
 The first stages prepare the inputs: headers, a search of the cache, static libraries, the source with kernels and
-tuning, base wheel, requirements. Then follow one compilation per level, audit, base wheel or repair, certification,
-label and cache. Other modules implement the stages.
+tuning, base wheel, requirements. Then each level is compiled, and the wheel is assembled and stored in the cache. Other
+modules implement the stages.
 """
 
 from collections.abc import Callable

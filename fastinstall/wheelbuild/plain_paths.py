@@ -33,7 +33,10 @@ def plain_path(directory: Path, link: Path) -> Path:
 
 @contextmanager
 def plain_directory(space: Path) -> Iterator[Path]:
-    """Create a temporary directory with a plain path, in `space` if its path is plain, else in the system's."""
+    """Create a temporary directory with a plain path.
+
+    It is in `space` if that path is plain, else in one of the system's temporary directories.
+    """
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain_path(place) and os.access(place, os.W_OK)), space)
     with temporary_directories.temporary_directory("plain", within=within) as directory:
@@ -43,7 +46,7 @@ def plain_directory(space: Path) -> Iterator[Path]:
 def path_flags(*directories: Path) -> tuple[str, ...]:
     """Return compiler flags that keep the paths of directories out of the output and its debug information.
 
-    If one directory contains another, the inner one's flag must come last: GCC uses the last one that matches.
+    If one directory contains another, the flag of the inner one comes last: GCC applies the last flag that matches.
     """
     outermost_first = sorted(directories, key=lambda directory: len(directory.parts))
     return tuple(f"-ffile-prefix-map={directory}=." for directory in outermost_first)

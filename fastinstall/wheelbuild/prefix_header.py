@@ -3,9 +3,9 @@
 Python's headers and the compiler's intrinsics are parsed once per level instead of once per C file. With AVX2, every
 file of Pillow's C extension includes <immintrin.h>, which takes half of the compiler's time (GCC 12, x86-64-v3: 38 s of
 CPU time without this, 21 s with it, with identical object files). <Python.h> takes another 0.07 s per file. clang 22
-spends 0.30 s per file on both, 0.03 s with this. GCC reads the plain header if the precompiled one does not match a
-file's flags, so this can only speed up a build. clang refuses to compile in that case, so it gets no such header if
-setup.py adds CPU flags of its own, as Pillow-SIMD's does.
+spends 0.30 s per file on both headers, 0.03 s if they are precompiled. If the precompiled header does not match the
+flags of a file, GCC reads the plain header, so a build is never slower. clang refuses to compile such a file, so
+nothing is precompiled for clang if setup.py adds CPU flags of its own, as Pillow-SIMD's does.
 """
 
 import re
@@ -32,7 +32,7 @@ _PYTHON = """\
 #include <Python.h>
 #endif
 """
-"""C files that use "#" in argument formats define PY_SSIZE_T_CLEAN themselves: without it, those formats fail at run
+"""C files that use "#" in argument formats define PY_SSIZE_T_CLEAN themselves: without it, such formats fail at run
 time since Python 3.10. For other files the macro changes nothing. Source: "Parsing arguments" in the C API manual."""
 
 
@@ -65,10 +65,11 @@ def precompile_prefix_header(
     Args:
         target: the level, with its flags.
         source: top directory of the unpacked source, in which the build runs.
-        process_group: stops the compiler together with the compilation of other levels.
+        process_group: stops this compiler when the compilation of another level fails.
 
     Returns:
-        Compiler flags that include the header, by name only, so that no path gets into the output; empty without one.
+        Compiler flags that include the header, by name only, so that no path gets into the output; empty if no header
+        is precompiled.
     """
     if not (headers.gcc or (headers.clang and not _CPU_FLAG.search(foreign.text_or_empty(source / "setup.py")))):
         return ()

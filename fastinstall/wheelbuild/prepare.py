@@ -24,7 +24,7 @@ from fastinstall.model.recipe import SOURCE_SUFFIX, Kernel, Recipe, Tuning
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
 
-NOT_COMPILED = ("Tests", "docs")  # these are 19/20 of Pillow's sdist
+NOT_COMPILED = ("Tests", "docs")  # 95% of the size of Pillow's sdist
 
 
 def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), only: Collection[str] = ()) -> Path:
@@ -37,7 +37,7 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
         only: names in the top directory to unpack; empty for all.
 
     Returns:
-        The one top directory of the archive.
+        The path of the archive's only top directory.
 
     Raises:
         FailedError: the file is not such an archive, is damaged, or contains an absolute path, "..", a link, a device,
@@ -53,8 +53,8 @@ def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str])
 
 
 _FUNCTION = (
-    r"^[ \t]*[A-Za-z_][\w \t*]*(?:\n[ \t]*)?(?<!\w)(?P<name>{name})\s*\([^;{{}}]*\)\s*"  # its head
-    r"\{{.*?^\}}[^\n]*(?:\n|\Z)"  # and body
+    r"^[ \t]*[A-Za-z_][\w \t*]*(?:\n[ \t]*)?(?<!\w)(?P<name>{name})\s*\([^;{{}}]*\)\s*"  # the head of a function
+    r"\{{.*?^\}}[^\n]*(?:\n|\Z)"  # its body
 )
 
 
@@ -62,7 +62,8 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple
     """Put our kernels into an unpacked source, and apply the recipe's tuning rules.
 
     Args:
-        headers: probed headers, which also name the compiler: kernels need GCC or clang, function options GCC.
+        headers: the probed headers, which also identify the compiler: kernels need GCC or clang, and options of
+            functions need GCC.
         tree: top directory of the source.
 
     Returns:
@@ -76,7 +77,7 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple
 
 
 def find_memory_source(recipe: Recipe) -> Path | None:
-    """Return the C file that makes malloc keep freed memory; None if the recipe does not ask for that."""
+    """Return the C file that makes malloc keep freed memory; None if the recipe does not request this."""
     return recipes_directory() / "memory.c" if recipe.keep_memory else None
 
 
@@ -161,8 +162,8 @@ def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
 def add_kernel(source: str, kernel: Kernel) -> str | None:
     """Return a source with one of our kernels added, or None if the source lacks a function that the kernel replaces.
 
-    Macros rename the source's own definitions; the kernel is included after the last of them. If upstream has added
-    leading underscores to a function's name, macros rename the kernel's function in the same way.
+    Macros rename the source's own definitions of these functions. The kernel is included after the last definition. If
+    upstream has added leading underscores to a function's name, macros rename the kernel's function in the same way.
 
     Args:
         source: the text of a C file.
@@ -181,7 +182,7 @@ def add_kernel(source: str, kernel: Kernel) -> str | None:
 
 
 def _find_functions(source: str, names: Iterable[str]) -> list[re.Match[str]] | None:
-    """Return the definition of each function, whose names are patterns; None if one is not found exactly once."""
+    """Return one definition per name pattern; None unless every pattern matches exactly one definition."""
     found = [[*re.finditer(_FUNCTION.format(name=name), source, re.MULTILINE | re.DOTALL)] for name in names]
     return [each[0] for each in found] if all(len(each) == 1 for each in found) else None
 

@@ -1,6 +1,7 @@
 """A wheel's record of its build: `fastinstall.json` in its metadata, and a bill of materials with the same inputs.
 
-Bills of upstream and auditwheel that are in the wheel already describe the bundled libraries, and stay (PEP 770).
+Bills of materials that upstream and auditwheel have put into the wheel describe the bundled libraries; they stay (PEP
+770).
 """
 
 import json
@@ -51,8 +52,8 @@ class Provenance:
         targets: CPU levels with their flags, the lowest first.
         link: the link mode, which decides the native libraries that the core uses.
         compiler: first line of the compiler's `--version`.
-        features: features of the build's own summary: version by name, None if absent. With an official wheel, only
-            the core's.
+        features: features in the summary of the build: version by name, None if absent. With a base wheel, only those
+            of the core.
         headers: versions of the libraries' C headers, if known, by the recipe's names.
         python: version of the interpreter that the wheel was built for.
         abi: ABI tag of the interpreter.
@@ -162,7 +163,7 @@ def _describe_package(value: Ingredient) -> dict[str, Any]:
 
 
 def _describe_static(sdist: Ingredient, version: str) -> dict[str, Any]:
-    """Describe a library inside the core by the library's own version, which scanners know, not by the sdist's."""
+    """Describe a library inside the core by the library's version, which scanners know, not by its sdist's version."""
     return {
         "type": "library",
         "name": sdist.name,

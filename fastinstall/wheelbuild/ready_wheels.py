@@ -1,9 +1,9 @@
 """Find a cached wheel for a plan before any compiler is known.
 
 All inputs that a plan names must be the same: sources by hash, levels with their flags, libraries, and the minor
-version of Python. Compiler and headers may differ, which is safe if the base is an official wheel, whose libraries the
-core uses; so a wheel for cp311 suits every Python 3.11. Cores that are linked to libraries of the machine, or built for
-its specific CPU, are not searched for here.
+version of Python, so a wheel for cp311 suits every Python 3.11. Compiler and headers may differ: that is safe if the
+core is placed in an official wheel and uses the libraries of that wheel. Cores that are linked to libraries of the
+machine, or built for exactly its CPU, are not searched for here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,8 @@ def find_ready(
         directory: root of the cache.
         step: the planned build.
         interpreter: the Python that the wheel is for.
-        wheelhouse: wheelhouse of this run; a wheel that was built with one matches only if that has the same content.
+        wheelhouse: wheelhouse of this run; a wheel that was built with a wheelhouse matches only if this wheelhouse has
+            the same content.
     """
     from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
@@ -58,7 +59,7 @@ def find_ready(
 def list_known_inputs(
     recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the inputs of a wheel that a plan determines, by name; `hashes` as returned by `read_planned_hashes`."""
+    """Return the inputs of a wheel that its plan determines, by name; `hashes` comes from `read_planned_hashes`."""
     return {
         "pipeline": str(PIPELINE_VERSION),
         "recipe": recipe.name,
@@ -77,7 +78,7 @@ def list_known_inputs(
 
 
 def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
-    """Return the hashes of a step's input files by name, or None if a hash is only known after the download."""
+    """Return the hashes of a step's input files by name; None if one of them is known only after the download."""
     files: dict[str, Artefact | None] = {"source": step.source, "base_wheel": step.base_wheel, "clang": step.clang}
     hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
     known = all(hashes[name] for name, artefact in files.items() if artefact is not None)

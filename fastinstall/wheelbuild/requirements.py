@@ -1,10 +1,9 @@
 """Fetch and install a build's own requirements (setuptools, pybind11) before the build, which then needs no network.
 
 `<cache>/requirements/<key>/` is for one set of requirements, Python and indexes. It has a directory of wheels for each
-fetch, named after its content. `latest.json` names the latest fetch, and is valid only while its files are intact.
-
-After 30 days the indexes are asked again; if they cannot be reached, the old files are used. A fetch that used a
-wheelhouse is removed when the process ends.
+fetch, named by the hash of its wheels. `latest.json` names the latest fetch, and is valid only while the wheels are
+intact. After 30 days the indexes are asked again; if they cannot be reached, the old wheels are used. Wheels of a fetch
+that used a wheelhouse are removed when the process ends.
 """
 
 import time
@@ -44,8 +43,8 @@ class FetchedWheels:
 
 _DOCUMENT = "requirements"
 _SECONDS = 300.0
-_DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: without pyproject.toml or [build-system]
-_LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: without a named backend
+_DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: the default without pyproject.toml or [build-system]
+_LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: the default if no backend is named
 LIBRARY, PROGRAMS = "lib", "bin"
 """Subdirectories of installed requirements: import packages and programs."""
 
@@ -164,9 +163,9 @@ def read_build_system(source: Path) -> BuildSystem:
 
 
 def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
-    """Return the input that a wheelhouse adds to a build, for its cache key: a digest of its wheels; empty without one.
+    """Return the input that a wheelhouse adds to a build's cache key, a digest of its wheels; empty without wheelhouse.
 
-    Wheels of Pillow and compilers are left out: they are inputs of their own.
+    Wheels of Pillow and of compilers are left out, because the cache key has other inputs for them.
     """
     if wheelhouse is None:
         return {}
@@ -200,7 +199,7 @@ def _fetch_requirements(
         target, aside = place / record.directory, space / "aside"
         if request.wheelhouse is None:
             sealed_trees.publish_sealed(fresh, target, aside, cache=request.cache)
-        else:  # for this run only
+        else:  # the wheels are for this run only
             files.publish(fresh, target, aside)
         files.write_text(place / _LATEST, codec.dump(codec.document(_DOCUMENT, record)))
         return record

@@ -15,7 +15,9 @@ from fastinstall.wheelbuild.wheel_files import PROVENANCE_FILE
 
 
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:
-    """Return the description of a staged tree's core; with a copy per CPU level, only the SIMD symbols of all copies.
+    """Return the description of a staged tree's core.
+
+    If there is a copy of the core per CPU level, only SIMD symbols that all copies have are listed.
 
     Raises:
         FailedError: the tree has no core for this interpreter, or the core or a copy of it cannot be read or loaded.
@@ -35,7 +37,7 @@ def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...
 
 
 def _refuse_unusable(relative: str, core: ImagingCore) -> None:
-    """Raise FailedError if a copy of the core cannot be loaded; running PIL here only tests this CPU's copy."""
+    """Raise FailedError if a copy of the core cannot be loaded: running PIL tests only the copy for this CPU."""
     problems = [f"{copy.path.name} for {copy.level}: {copy.problem}" for copy in core.levels if copy.problem]
     if problems or not core.readable:
         raise FailedError(f"{relative}: {problems[0] if problems else core.problem}", details=tuple(problems))

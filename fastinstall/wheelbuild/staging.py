@@ -20,11 +20,11 @@ _STRIPS_PATHS = (3, 9)
 
 
 _WORTH_A_POOL, _MOST_WORKERS = 3, 8
-"""Least number of CPUs for compiling bytecode in parallel, and greatest number of processes."""
+"""The least number of CPUs for which bytecode is compiled in parallel, and the greatest number of processes."""
 
 
 def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = "") -> str:
-    """Install a wheel into `stage` instead of site-packages, without bytecode, which `compile_meanwhile` adds.
+    """Install a wheel into `stage` instead of site-packages. `compile_meanwhile` adds the bytecode.
 
     Args:
         stage: an empty directory on the target's filesystem.
@@ -74,7 +74,7 @@ def install_wheel(
 
 @contextmanager
 def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
-    """Compile bytecode with the target's interpreter while the block runs; it is complete after the block."""
+    """Compile bytecode with the target's interpreter while the block runs, and wait for it when the block ends."""
     compiling = RunningProbe(partial(_compile_bytecode, stage, interpreter))
     try:
         yield
@@ -83,7 +83,7 @@ def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
 
 
 def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
-    """Compile bytecode that contains the final paths in the target."""
+    """Compile bytecode that contains the paths of the target's site-packages, not those of the stage."""
     compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(_choose_worker_count()))
     minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
     paths = (
@@ -93,6 +93,6 @@ def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
 
 
 def _choose_worker_count() -> int:
-    """Return how many processes compile bytecode: a pool costs 0.15 s of CPU time, more than two CPUs save."""
+    """Return how many processes compile bytecode: on one or two CPUs, a pool costs more time than it saves (0.15 s)."""
     granted = len(os.sched_getaffinity(0))
     return min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1

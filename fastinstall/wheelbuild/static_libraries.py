@@ -89,7 +89,7 @@ class _Makefile:
         raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot expand it")
 
     def find_compilation(self, name: str) -> MakefileCompilation | None:
-        """Return the command that compiles an object: its own rule's, else the pattern's if its source exists."""
+        """Return the command of an object's own rule, else of the pattern rule if the C file exists, else None."""
         source = self.directory / Path(name).with_suffix(".c")
         command = self.compiling.get(name) or (self.compiling.get("%.o") if source.is_file() else None)
         if command is None:
@@ -130,14 +130,14 @@ def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, .
 
 
 STAGE = "library"
-_FORMAT = "1"  # of the cache's entries and of the build
+_FORMAT = "1"  # version of this build and of its cache entries
 _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden")
 """Visibility is hidden so that the library's symbols stay inside the core: otherwise the core could call the libz of
 another module, or that module the core's, and crash. -O2 is the default of such libraries. For zlib-ng 2.3.3, -O3 takes
 a third more time to compile, is 15% larger, and compresses no faster (measured 2026-11-21)."""
 _HINT = "pass --link system to use the system's libraries"
 _INCLUDE = "include"
-_MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # with these, `configure` would build for another machine
+_MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # these would make `configure` build for another machine
 _SECONDS = 300.0
 _VERSION = re.compile(r'^#define\s+\w+_VERSION\s+"(\d+(?:\.\d+)+)"', re.MULTILINE)
 
@@ -150,7 +150,7 @@ class StaticLibrary:
         name: the recipe's name of the library.
         archive: the library's file, compiled position-independent.
         include: the directory of its headers, which must be searched first.
-        version: the library's version, from its headers ("2.3.3"); empty if unknown.
+        version: the version that the library's headers state ("2.3.3"); empty if unknown.
     """
 
     name: str
@@ -160,7 +160,7 @@ class StaticLibrary:
 
 
 def build_static(request: BuildRequest, name: str, process_group: ProcessGroup | None = None) -> StaticLibrary:
-    """Build a static library, or take it from the cache. It is compiled for a build's lowest level, and serves all.
+    """Build a static library for the lowest level of a build, or take it from the cache; all levels link it.
 
     Args:
         request: the build that links the library.
@@ -261,7 +261,7 @@ class _LibraryBuild:
         self._run(argv, tree, f"configuring {self._source.pypi} failed", **variables)
 
     def _find_plain_compiler(self) -> str:
-        """Return the compiler's command, or a wrapper script for one that needs quoting, which `configure` lacks."""
+        """Return the compiler's command, or a wrapper script if it needs quoting, which `configure` cannot do."""
         words = shlex.join(self._request.compiler.command)
         if "'" not in words:
             return words

@@ -26,7 +26,7 @@ _REPAIR = "apt-get update; dpkg --configure -a"
 
 
 def install_command(manager: str, packages: tuple[str, ...], variables: Mapping[str, str]) -> str:
-    """Return a shell command that installs packages, for a hint; with sudo or the like if the user is not root.
+    """Return a shell command that installs packages, for a hint; it has sudo or the like if the user is not root.
 
     Args:
         manager: the system's package manager, "apt" or "dnf".

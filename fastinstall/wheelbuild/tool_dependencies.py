@@ -26,12 +26,12 @@ _BASE_GLIBC = (2, 28)
 def fetch_dependencies(
     lock: Path, minor: str, machine: str, cache: Path, variables: Mapping[str, str], *, offline: bool = False
 ) -> tuple[Path, ...]:
-    """Return the wheels that a lock file names for a Python, from our cache if they are in it.
+    """Return the wheels that a lock file names for a Python; fetch them if our cache lacks them.
 
     Args:
         lock: a requirements file with hashes, as written by uv or pip-compile.
         minor: minor version of the Python that will import the wheels ("3.12").
-        machine: architecture of its machine, as in `uname -m` ("x86_64").
+        machine: architecture of the machine that runs this Python, as in `uname -m` ("x86_64").
         cache: root of our cache.
         variables: environment variables, with pip's settings.
         offline: whether network access is forbidden.
@@ -77,7 +77,7 @@ def list_pins(lock: str, minor: str, machine: str) -> Iterator[str]:
     Args:
         lock: text of the lock file.
         minor: minor version of the CPython that will import the packages ("3.12").
-        machine: architecture of its Linux machine, as in `uname -m` ("x86_64").
+        machine: architecture of the Linux machine that runs this CPython, as in `uname -m` ("x86_64").
     """
     version = f"{minor}.0"
     ours = {"python_version": minor, "python_full_version": version, "implementation_version": version}

@@ -1,4 +1,4 @@
-"""The environment variables of a build: some of the user's, and our own."""
+"""The environment variables of a build: our own, and some that the user has set."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 FIXED_VARIABLES = {
-    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01, which zip archives can represent
+    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01, a date that zip archives can represent
     "PYTHONHASHSEED": "0",  # makes build scripts iterate over sets in a fixed order
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
@@ -62,12 +62,12 @@ def build_variables(
         archiver: path of the compiler's `ar`.
         jobs: how many files are compiled at the same time.
         preprocessor: flags for header directories and for the header to include first.
-        linker: flags for library directories, at build time and at run time.
+        linker: flags for the directories of libraries at build time and at run time, and objects to link.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     kept = pip_environment(remove_secret_variables(request.variables))
     return {
-        # without the user's pip settings, which may name further files
+        # the user's pip settings are left out, because they may name further files
         **{name: value for name, value in kept.items() if not name.startswith("PIP_")},
         "PIP_CONFIG_FILE": os.devnull,
         "CC": compiler,
@@ -88,7 +88,7 @@ def _list_places(request: BuildRequest) -> dict[str, str]:
     if request.is_foreign:
         # The backend runs on this machine's Python, which would name wheel and modules after this machine. These
         # variables change the names. Source: sysconfig.get_platform and setuptools.command.build_ext.
-        # _PYTHON_SYSCONFIGDATA_NAME is not set: CC, CFLAGS and the like above replace all else that it would change.
+        # _PYTHON_SYSCONFIGDATA_NAME is not needed: it would change only values that CC, CFLAGS and so on replace.
         return {
             "_PYTHON_HOST_PLATFORM": interpreter.platform,
             "SETUPTOOLS_EXT_SUFFIX": interpreter.extension_suffix,

@@ -1,7 +1,7 @@
-"""Our cache of built wheels, which are found by all their inputs, and stored completely or not at all.
+"""Our cache of built wheels: a wheel is found by all inputs of its build, and stored completely or not at all.
 
 `<cache>/wheels/<key>/` holds one wheel and `result.json`. An entry is written elsewhere and renamed into place, so
-concurrent builds do not interfere; `reserve_cache_key` makes the second one wait for the result of the first.
+concurrent builds do not interfere; `reserve_cache_key` makes a second build wait for the result of the first.
 """
 
 import os
@@ -23,8 +23,8 @@ class CachedWheel:
     Attributes:
         wheel: file name of the wheel.
         sha256: hash of the wheel, in hexadecimal digits.
-        features: features of the build's own summary: version by name, None if absent.
-        inputs: the inputs that the key was made from, to explain why something was built again.
+        features: features in the summary of the build: version by name, None if absent.
+        inputs: the inputs from which the key was made; they show why a wheel was built again.
     """
 
     wheel: str
@@ -49,7 +49,7 @@ def log_of(cache: Path, key: str) -> Path:
 
 
 def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
-    """Return an entry, or None if it is missing or damaged; damage is reported."""
+    """Return the entry of a key; None if it is missing or damaged. Damage is reported."""
     directory = directory_of(cache, key)
     if not directory.is_dir():
         return None
@@ -83,7 +83,7 @@ def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the
 
 
 def find_wheel(cache: Path, sha256: str) -> Path | None:
-    """Return the path of a cached wheel by its hash, or None if it is missing or damaged."""
+    """Return the path of the cached wheel with this hash; None if it is missing or damaged."""
     found = (each for each in entries(cache) if each.sha256 == sha256 and is_wheel_intact(cache, each))
     return next((locate_wheel(cache, entry) for entry in found), None)
 
@@ -117,9 +117,9 @@ def store_wheel(cache: Path, inputs: dict[str, str], wheel: Path, features: dict
 
     Args:
         cache: root of the cache.
-        inputs: the inputs of the build, which make the key.
+        inputs: the inputs of the build, from which the key is made.
         wheel: path of the wheel, which is moved.
-        features: features of the build's own summary: version by name, None if absent.
+        features: features in the summary of the build: version by name, None if absent.
     """
     entry = CachedWheel(wheel=wheel.name, sha256=files.sha256(wheel), features=features, inputs=inputs)
     target = directory_of(cache, key_of(inputs))

@@ -1,6 +1,6 @@
 """Unpack, label and pack wheels: the same tree gives the same bytes on any machine and date.
 
-The label of a wheel is its name, version, tags and files about its build in the metadata. Source: PEP 427 and the
+Labelling sets a wheel's name, version and tags, and adds files about its build to the metadata. Source: PEP 427 and the
 binary distribution format of packaging.python.org.
 """
 
@@ -21,7 +21,7 @@ from fastinstall.core.values import immutable
 from fastinstall.observe.stack import encode_digest
 
 _DATE = (2020, 1, 1, 0, 0, 0)
-_EFFORT = 4  # deflate level: wheels are 3% larger than by default, in less than half of the time
+_EFFORT = 4  # deflate level: in less than half of the default level's time, wheels become 3% larger
 PROVENANCE_FILE = "fastinstall.json"
 SBOM_FILE = "sboms/fastinstall.cdx.json"
 
@@ -55,7 +55,7 @@ def unpack_wheel(wheel: Path, directory: Path) -> None:
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
-    """Pack a tree as a wheel with a fresh RECORD: members are sorted, metadata last, and dated 2020-01-01.
+    """Pack a tree as a wheel with a fresh RECORD. Members are sorted, metadata last, and have the date 2020-01-01.
 
     Args:
         tree: the directory of an unpacked wheel.

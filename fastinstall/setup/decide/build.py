@@ -42,13 +42,13 @@ class BuildDecision:
 
     Attributes:
         situation: inputs of the decision; in a repair, its request asks for the build of the receipt.
-        choice: the version, with its files.
-        levels: the CPU levels that the core is compiled for, and why.
+        choice: the chosen version, with its files.
+        levels: the CPU levels that the core is compiled for, and why they were chosen.
         statics: sdists of libraries that are linked into the core; keys are the recipe's names of the libraries.
         static_reasons: explanations for the user, one per library that the recipe links statically.
-        native: all enabled libraries, and how to get the compiler and headers.
+        native: the libraries that the build enables, and the steps that get the compiler and headers.
         compiler_wheel: the wheel that contains the compiler; None if the compiler does not come from a wheel.
-        cached: SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none.
+        cached: SHA-256 of a cached wheel that matches the planned build; empty if the cache has none.
     """
 
     situation: Situation
@@ -91,14 +91,14 @@ def decide_build(situation: Situation) -> BuildDecision:
 
 
 def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
-    """Return the decision with the way to get the compiler and headers, if a wheel has to be compiled.
+    """Add to a decision how to get the compiler and headers, if a wheel has to be compiled.
 
     Args:
         decision: the result of `decide_build`.
-        cached: SHA-256 of a cached wheel that is the same as the planned build; empty if the cache has none.
+        cached: SHA-256 of a cached wheel that matches the planned build; empty if the cache has none.
 
     Raises:
-        RefusedError: something is missing that may not be installed under this request.
+        RefusedError: a compiler, header or library is missing, and the request does not allow fetching it.
         UsageError: an unknown library.
     """
     situation, choice = decision.situation, decision.choice
@@ -113,15 +113,15 @@ def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
 
 
 def needs_compiling(situation: Situation) -> bool:
-    """Return whether a wheel must be built because no ready-made one suits; does not look at the toolchain."""
+    """Return whether no ready-made wheel suits, so that one must be built. The toolchain is not considered."""
     return _choose_release(situation)[2].prebuilt is None
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
     """Return the usable releases: sources that the recipe can build, and our ready-made wheels with suitable levels.
 
-    If the request names no level, a wheel suits if it has the best level for this CPU. Of several wheels of one
-    version, keep the one with all automatic levels of the recipe, else the one with the fewest levels.
+    If the request names no level, a wheel suits if it has the best level for this CPU. If several wheels of a
+    version suit, the one with all automatic levels of the recipe is kept, else the one with the fewest levels.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -203,7 +203,7 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> tuple[
 
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
-    """Return the situation, which in a repair requests the receipt's build; the usable releases; the chosen version."""
+    """Return the situation (which in a repair requests the receipt's build), the usable releases and the version."""
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     if situation.restoring and receipt is not None:  # the receipt's version and levels, even if there are better ones
         request = replace(
@@ -220,7 +220,7 @@ def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionC
 
 
 def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
-    """Return the situation with the compiler of a wheel instead of the machine's."""
+    """Return the situation with the compiler that a wheel contains, in place of the machine's compiler."""
     compiler = get_wheel_compiler(wheel.name).describe(
         wheel, list_probed_flags(situation.recipe, situation.facts.cpu.architecture)
     )
@@ -252,11 +252,11 @@ def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     if decision.choice.prebuilt is not None:
         return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
     compiler = facts.toolchain.compiler if facts.toolchain else None
-    # If system packages will supply the compiler, plan the preferred flags: current compilers accept them.
+    # If the compiler is not installed yet, plan all flags that the recipe prefers: current compilers accept them.
     accepts = compiler.accepts if compiler else list_probed_flags(recipe, facts.cpu.architecture)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
-    # Fetched headers belong to a Python with a GIL: their pyconfig.h leaves this macro, and only this one, undefined.
+    # Fetched headers are those of a Python with a GIL; only this macro is missing from their pyconfig.h.
     without_gil = facts.interpreter.free_threaded and not facts.interpreter.has_headers
     defined = ("-DPy_GIL_DISABLED=1",) if without_gil else ()
     return tuple(

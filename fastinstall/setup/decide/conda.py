@@ -36,10 +36,10 @@ class CondaPart:
     Attributes:
         change: steps that change other conda packages.
         package: the step that turns the wheel into a conda package; None if a wheel is installed.
-        pin: the step that pins that package, or why no pin is needed; None if no pin is requested.
+        pin: the step that pins that package, or the reason why none is needed; None if no pin is requested.
         skipped: steps that are not needed, with reasons.
         records: conda packages that are replaced, as "name-version-build".
-        entries: top-level names of the replaced packages in site-packages.
+        entries: top-level names in site-packages that belong to the replaced packages.
         risks: changes of other packages that the user must allow by name.
         warnings: weaknesses of the environment, as reported by `conda_advice`.
         note: suffix of the plan's summary.
@@ -62,7 +62,8 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     """Return the conda-specific part of the plan of a build; empty outside conda environments.
 
     Raises:
-        RefusedError: no engine is available, a pin holds another build, or the solver's answer is required and missing.
+        RefusedError: no engine is available, a pin requires another build, or the plan needs an answer from the solver,
+            which was not asked.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
     conda = _conda_of(facts)
@@ -143,7 +144,7 @@ def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple
 
 
 def make_conda_request(situation: Situation, build: Build) -> CondaRequest | None:
-    """Return the request to conda's solver: do our packages fit, and what else would change?
+    """Return a request that asks conda's solver whether our packages fit, and what else would change.
 
     Channels are named only if other packages must be installed. Without channels, the solver looks only at installed
     packages, and answers quickly and offline.
@@ -153,10 +154,10 @@ def make_conda_request(situation: Situation, build: Build) -> CondaRequest | Non
         build: the step that makes the wheel for the package.
 
     Returns:
-        The request; None if no conda package is made, or if an earlier one is restored and no package is missing.
+        The request; None if no conda package is made, or if an earlier stack is restored and no package is missing.
 
     Raises:
-        RefusedError: no engine is available, or a pin holds another build.
+        RefusedError: no engine is available, or a pin requires another build.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
     conda = _conda_of(facts)
@@ -176,10 +177,10 @@ def make_conda_request(situation: Situation, build: Build) -> CondaRequest | Non
 
 
 def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
-    """Return the packages made from a build: the stack, and its guard if requested.
+    """Return the packages made from a build: the stack package, and the guard package (None if not requested).
 
     Raises:
-        RefusedError: a pin of the environment holds another build.
+        RefusedError: a pin of the environment requires another build.
     """
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     replaced = conda_packages.find_replaced_packages(conda, recipe)
@@ -196,7 +197,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     dependants.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
-    # The guard keeps the dependencies of the replaced Pillow, and those that an earlier guard kept.
+    # The guard package keeps the dependencies of the replaced Pillow, and those that an earlier guard package kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
     wanted = {dependants.name_of_spec(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
@@ -213,7 +214,7 @@ def _read_number(package: CondaPackage) -> int:
 
 
 def merge_conda_dependants(situation: Situation) -> Situation:
-    """Add conda packages that depend on Pillow to a situation and, for `--link env`, the environment's libraries.
+    """Return the situation with the conda packages that depend on Pillow and, for `--link env`, the libraries to link.
 
     Raises:
         RefusedError: no engine is available, or the build would link a libjpeg other than libjpeg-turbo.
@@ -236,9 +237,9 @@ def merge_conda_dependants(situation: Situation) -> Situation:
 
 
 def choose_conda_engine(situation: Situation) -> CondaInstaller:
-    """Choose the engine that installs: never "auto"; "pip" outside conda environments.
+    """Return the engine that will install the stack; never "auto", and always "pip" outside conda environments.
 
-    A restored build uses the engine of its receipt, or, if that is no longer available, any other.
+    A restored build uses the engine of its receipt or, if that is no longer available, any available one.
 
     Raises:
         RefusedError: the requested engine is not available, or no engine is.

@@ -1,9 +1,8 @@
-"""Warn the user of a conda environment before consent, for example about leftovers of installation guides.
+"""Warn the user before a setup of a conda environment, for example about leftovers of installation guides.
 
-No warning prevents a setup, which replaces only the package that provides PIL and changes nothing else.
-
-Also finds the libraries of the environment that a build links, and missing ones. Link mode "env" never links system
-libraries: the system's libtiff alone would load a second libjpeg, and other libraries, into every process.
+A warning does not prevent the setup. This module also finds the environment's libraries that a build links, and those
+that are missing. Link mode "env" never links system libraries: the system's libtiff alone would load a second libjpeg,
+and other libraries, into every process.
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from fastinstall.observe.installed_pins import is_of_pixi
 
 
 def advise_on_conda(facts: Facts, conda: Conda, link: LinkMode) -> Iterator[str]:
-    """Yield warnings about the environment."""
+    """Yield warnings about the environment; none of them prevents a setup."""
     tiff = conda.named(TIFF)
     if tiff is not None and link is LinkMode.ENV and IJG in map(name_of_spec, tiff.depends):
         yield (
@@ -55,7 +54,7 @@ def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
 
 
 def explain_untouched_libraries(link: LinkMode) -> str:
-    """Return why the setup removes or reinstalls no library of the environment, although guides suggest it."""
+    """Return why the setup leaves the environment's libraries alone, although guides suggest reinstalling them."""
     if link is not LinkMode.BUNDLE:
         return "all linked libraries are installed, and libjpeg-turbo provides libjpeg and its headers"
     return (
@@ -74,7 +73,7 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
     """Return the conda packages to install so that the build links only libraries of the environment.
 
-    These are the libraries that the recipe or the request requires, and libtiff, which Pillow needs for TIFF.
+    These packages contain the libraries that the recipe or the request requires, and libtiff, which Pillow needs.
     """
     if request.link is not LinkMode.ENV:
         return ()
@@ -91,8 +90,8 @@ def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming
     """Return the facts with a toolchain that has only the environment's libraries, including packages to install.
 
     Args:
-        facts: the target.
-        conda: its conda packages.
+        facts: facts of the target.
+        conda: the conda packages of the target.
         recipe: defines the libraries.
         coming: names of conda packages that will be installed before the build.
     """
@@ -129,7 +128,7 @@ def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
     if jpeg is None or (conda.named(TURBO) is not None and clash is None):
         return
     what = f"{clash.path} belongs to {clash.holder or 'no package'}" if clash else f"{TURBO} is not installed"
-    # libtiff, which depends on IJG's libjpeg, is installed first, and libjpeg-turbo last: the last one's files remain.
+    # libtiff, which depends on IJG's libjpeg, must be installed before libjpeg-turbo, whose files then remain.
     way = f"`{conda_command(facts, 'install', '--no-deps', '--force-reinstall', TURBO)}`"
     if conda.named(TIFF) is None:
         way = f"in this order: `{conda_command(facts, 'install', TIFF)}`, {way}"
@@ -141,7 +140,7 @@ def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
 
 
 def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
-    """Return libjpeg-turbo's headers and its libjpeg.so, as far as another package has overwritten them."""
+    """Return the clashes in which another package has overwritten libjpeg-turbo's headers or its libjpeg.so."""
     files = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
     return tuple(
         clash
@@ -155,7 +154,7 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
 def choose_library_channels(facts: Facts, conda: Conda, request: Request) -> tuple[str, ...]:
     """Return channels for libraries: the requested ones, else the environment's main channel and the configured ones.
 
-    The main channel comes first, and is preferred, so that the libraries match the rest of the environment.
+    The main channel, from which most packages come, is first, so that the libraries match the other packages.
 
     Raises:
         RefusedError: no channel is known.

@@ -1,8 +1,7 @@
 """Choose the CPU levels to build for, and decide whether one wheel can carry several. Pure.
 
-Requests that the recipe cannot meet are refused before the machine is observed or the index is asked.
-
-The loader chooses among several levels by the rules of glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
+Levels and libraries that the recipe does not define are refused before the machine is observed or the index is asked.
+At run time, the loader chooses among the levels of a wheel: "glibc-hwcaps subdirectories", ld.so(8), since glibc 2.33.
 """
 
 from collections.abc import Collection
@@ -42,13 +41,13 @@ class LevelChoice:
 def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str = "") -> LevelChoice:
     """Return the requested levels or, if none are requested, the recipe's automatic levels that the CPU has.
 
-    If a wheel cannot contain several levels, the automatic choice is the best one.
+    If the wheel cannot contain several levels, the automatic choice is the best level alone.
 
     Args:
         recipe: defines the levels.
-        cpu: CPU of this machine, which proves the build.
-        request: names levels, or none for an automatic choice.
-        hindrance: why a wheel cannot contain several levels, as returned by `explain_single_level`; empty if it can.
+        cpu: CPU of this machine, on which the build is proven.
+        request: names levels; if it names none, the choice is automatic.
+        hindrance: why the wheel cannot contain several levels, as returned by `explain_single_level`; empty if it can.
 
     Raises:
         RefusedError: no level suits this CPU, or several are requested and the wheel cannot contain them.
@@ -82,8 +81,8 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
     """Raise if a build for this machine is impossible, regardless of the releases on the index.
 
     Raises:
-        RefusedError: the recipe does not support this architecture, a requested level is for another one, or the CPU is
-            below the lowest level.
+        RefusedError: the recipe does not support this architecture, a requested level is for another architecture, or
+            the CPU is below the lowest level.
         UsageError: the recipe lacks a requested level.
     """
     refuse_unknown_levels(recipe, request, cpu.architecture)
@@ -121,7 +120,7 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, base_wheel
     """Return why a wheel for a target cannot contain several levels, or "" if it can.
 
     Args:
-        interpreter: the target's Python; the loader of its C library must be able to choose a level.
+        interpreter: the target's Python; the dynamic loader that it uses must be able to choose a level.
         link: the link mode; several copies of the core can share only libraries inside the wheel ("bundle").
         base_wheel: whether the core is placed in an official wheel.
     """
@@ -171,7 +170,7 @@ def list_candidates(recipe: Recipe, cpu: Cpu) -> list[Level]:
 
 
 def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
-    """Return whether a wheel with these levels contains the best level for a CPU, and runs on it.
+    """Return whether a wheel with these levels runs on a CPU and contains the best level for that CPU.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -189,8 +188,8 @@ def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
     """Return the CPU features that a level requires and a CPU lacks; empty if the CPU has the level.
 
     The result is the level's own name if the level is for another architecture, or if the CPU shows all features but
-    the loader reports a lower level. The loader counts because an emulator shows the flags of its host. If the flags
-    are unknown, only the loader counts.
+    the loader reports a lower level: an emulator shows the flags of its host. If the flags are unknown, the loader's
+    report alone decides.
     """
     if level.architecture != cpu.architecture:
         return (level.name,)
@@ -234,10 +233,10 @@ def refuse_unknown(recipe: Recipe, request: Request, machine: str) -> None:
     Args:
         recipe: defines the levels and the libraries.
         request: may name levels and libraries.
-        machine: architecture to build for, as in `uname -m`; empty for several.
+        machine: the architecture whose levels the hint lists, as in `uname -m`; empty for all levels of the recipe.
 
     Raises:
-        UsageError: the message names the flag, the hint lists the known names.
+        UsageError: the message names the flag; the hint lists the known names.
     """
     refuse_unknown_levels(recipe, request, machine)
     for name in request.require:
@@ -247,10 +246,10 @@ def refuse_unknown(recipe: Recipe, request: Request, machine: str) -> None:
 
 
 def refuse_unknown_levels(recipe: Recipe, request: Request, machine: str) -> None:
-    """Raise if a recipe lacks a requested level, or if the levels cannot be combined.
+    """Raise if a recipe lacks a requested level, or if the requested levels cannot be combined.
 
     Raises:
-        UsageError: the hint lists the levels of the machine.
+        UsageError: the message names the flag; the hint lists levels that can be requested.
     """
     if request.levels and request.level != AUTO:
         raise UsageError(
@@ -275,5 +274,5 @@ def refuse_unknown_levels(recipe: Recipe, request: Request, machine: str) -> Non
 
 
 def list_requested_levels(request: Request) -> tuple[str, ...]:
-    """Return the levels that the request names, each once; empty if the choice is automatic."""
+    """Return the levels that the request names, without repetitions; empty if the choice is automatic."""
     return tuple(dict.fromkeys(request.levels)) or (() if request.level == AUTO else (request.level,))

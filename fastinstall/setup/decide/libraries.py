@@ -21,9 +21,9 @@ class NativeChoice:
     """Libraries that the build links, and steps that fetch missing headers and compilers.
 
     Attributes:
-        enabled: libraries that the build enables, by the recipe's names.
+        enabled: the recipe's names of the libraries that the build enables.
         steps: steps that fetch missing headers and compilers.
-        plan_risk: the loss of features if the build goes without some libraries; None without a loss.
+        plan_risk: the risk that features are lost because the build omits libraries; None if it omits none.
     """
 
     enabled: tuple[str, ...]
@@ -42,7 +42,8 @@ def choose_libraries(
 ) -> NativeChoice:
     """Decide for each library of the recipe whether the build enables it, and how to get missing headers.
 
-    With a base wheel, only the core is built, and it needs only headers: the official wheel contains the libraries.
+    With a base wheel (an official wheel), only the core is built. It needs only headers, as the wheel contains the
+    libraries.
     Without a base wheel, the build uses all libraries that the machine has. A library that is linked statically from
     its own sdist needs nothing from the machine.
 
@@ -51,7 +52,7 @@ def choose_libraries(
         facts: compilers, libraries and headers of this machine.
         request: required libraries, and how missing headers and compilers may be fetched.
         statics: the recipe's names of libraries that are built from their own sdists.
-        headers: packages of C headers; keys are the recipe's names of libraries and "python3.12".
+        headers: packages of C headers; keys are the recipe's names of libraries, and Python's as "python3.12".
         base_wheel: whether the core is placed in an official wheel.
 
     Raises:
@@ -103,13 +104,14 @@ def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool)
 def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
     """Return whether a cached wheel may be used, judged by the compiler that built it.
 
-    If this machine has a compiler and Python's headers, only a wheel built by that compiler may be used. If one of
-    them is missing, a wheel of any compiler may.
+    1. If the requested compiler brings its own headers, only wheels of a compiler in `private` may be used. 2. If this
+    machine has a compiler and Python's headers, only wheels of that compiler. 3. Otherwise wheels of any compiler, but
+    none if CC names a program that does not work or if the toolchain was not observed.
 
     Args:
         compiler: `Compiler.text` of the compiler that built the wheel.
         facts: the toolchain and headers of this machine.
-        request: the source of compiler and headers.
+        request: names the source of compiler and headers.
         private: the directory of compilers that fastinstall fetched.
     """
     toolchain = facts.toolchain
@@ -134,9 +136,9 @@ class _LibraryNeeds:
 
     Attributes:
         tools: missing tools: "compiler", "Python.h".
-        absent: libraries whose headers are missing, by the recipe's names.
-        here: libraries that the build can enable without further headers, by the recipe's names.
-        headers: fetchable packages of C headers; keys are the recipe's names of libraries and "python3.12".
+        absent: the recipe's names of libraries whose headers are missing.
+        here: the recipe's names of libraries that the build can enable without further headers.
+        headers: packages of C headers that can be fetched; keys are the recipe's names of libraries, and "python3.12".
     """
 
     recipe: Recipe
@@ -149,7 +151,7 @@ class _LibraryNeeds:
     headers: Mapping[str, Artefact]
 
     def list_header_packages(self) -> tuple[Artefact, ...] | None:
-        """List the packages of all missing headers; None if such packages cannot supply everything that is missing."""
+        """Return the packages of all missing headers; None if packages of headers cannot supply all missing inputs."""
         python = self.facts.interpreter
         usual = python.libc == "glibc" and python.abi.removesuffix("t") == f"cp{python.minor.replace('.', '')}"
         keys = {"Python.h": f"python{python.minor}" if usual else ""}
@@ -158,7 +160,7 @@ class _LibraryNeeds:
 
     @property
     def has_system_packages(self) -> bool:
-        """Whether the system has packages of everything missing; it has no headers of a free-threaded Python."""
+        """Whether system packages can supply all missing inputs: they have no headers of a free-threaded Python."""
         return not (self.facts.interpreter.free_threaded and "Python.h" in self.tools)
 
     @property
@@ -202,9 +204,9 @@ def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeCh
 def _plan_bringing(
     need: _LibraryNeeds, what: str, *, base_wheel: bool
 ) -> SystemPackages | PrivateHeaders | CondaToolchain | None:
-    """Return the step that gets missing tools and headers; None if there is no way.
+    """Return the step that gets missing tools and headers; None if nothing can supply them.
 
-    System packages are used only if requested. Without a base wheel, conda packages supply only the compiler.
+    System packages are used only if requested. Without a base wheel, conda packages supply no libraries' headers.
     """
     request, manager = need.request, need.toolchain.package_manager
     from_conda = _comes_with_headers(request)
@@ -226,11 +228,14 @@ def _plan_bringing(
 
 
 def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToolchain | None:
-    """Return the step that makes a private conda prefix with tools and headers; None if no compiler offers one.
+    """Return the step that makes a private conda prefix with tools and headers.
 
     Args:
         need: missing and available inputs of the build.
-        names: libraries whose headers the prefix must have, by the recipe's names.
+        names: the recipe's names of the libraries whose headers the prefix must have.
+
+    Returns:
+        The step; None if the request excludes conda packages, or if no compiler can be installed from them.
     """
     asked = find_compiler(need.request.toolchain)
     if asked is not None and asked.is_exclusive:

@@ -30,9 +30,9 @@ _SHOWN = 3
 
 
 def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
-    """Return a plan for a stack that is as requested: empty, or one that renews the start-up guard.
+    """Return a plan for a stack that is installed as requested: an empty plan, or one that renews the start-up guard.
 
-    Needs neither index nor compiler. Returns None if a setup is needed.
+    Return None if a setup is needed. Neither an index nor a compiler is needed to decide this.
 
     Raises:
         RefusedError: the target is protected.
@@ -83,7 +83,7 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt
 
 
 def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Yield changes of our conda package since its setup: removed, replaced, or with changed files."""
+    """Yield what has happened to our conda package since its setup: removed, replaced, or files changed."""
     conda = facts.conda
     if conda is None or receipt.conda is None:
         return
@@ -126,7 +126,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
             f"requested: {request.recipe} as {request.dist_name} ({request.link}); "
             f"installed: {receipt.recipe} as {receipt.distribution} ({receipt.link})"
         )
-    # It does not matter which engine linked a package, only whether the stack is a package.
+    # It does not matter which engine linked the conda packages, only whether the stack is a wheel or conda packages.
     kinds = ("a wheel", "conda packages")
     as_wheel = request.engine is CondaInstaller.PIP
     if is_conda(facts) and as_wheel != (receipt.conda is None):
@@ -148,7 +148,7 @@ def _is_labelled(built: str, asked: str) -> bool:
 
 
 def _find_guard_problems(facts: Facts, request: Request, receipt: Receipt) -> Iterator[str]:
-    """Yield problems of the requested guards and pins, and of the channel with our packages."""
+    """Yield problems of the requested guard and pin, and of the conda channel that holds our packages."""
     conda, stack, pin = facts.conda, receipt.conda, find_pip_pin(facts)
     if request.guard and (not facts.guard.installed or facts.guard.problems):
         yield "the start-up guard is missing or damaged"

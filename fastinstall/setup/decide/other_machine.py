@@ -1,6 +1,6 @@
 """Describe the target of a build for another architecture: the same Python, on the architecture's lowest CPU. Pure.
 
-Such a machine cannot be observed from here. The assumptions hold for every machine that the official wheels run on.
+That machine cannot be observed, so its CPU and C library are assumed to be the lowest that official wheels support.
 """
 
 from dataclasses import replace
@@ -13,11 +13,11 @@ from fastinstall.model.facts import Facts, Interpreter, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
 
-_LIBC, _LIBC_VERSION = "glibc", "2.28"  # required by the official wheels' platform tag
+_LIBC, _LIBC_VERSION = "glibc", "2.28"  # the platform tag of the official wheels requires it
 
 
 def adapt_request(request: Request, recipe: Recipe, architecture: Architecture) -> Request:
-    """Return a request that is built for another architecture, with the one toolchain that can do so.
+    """Return the request for a build for another architecture, with the only toolchain that can cross-compile.
 
     Raises:
         RefusedError: the recipe does not support the architecture.
@@ -43,9 +43,11 @@ def adapt_request(request: Request, recipe: Recipe, architecture: Architecture) 
 
 
 def describe_python(interpreter: Interpreter, architecture: Architecture) -> Interpreter:
-    """Return a Python of this machine with the platform, C library and extension suffix of another architecture.
+    """Return a description of this machine's Python as it would be on another architecture.
 
-    `executable` remains this machine's, which runs the build backend. This machine's C headers are not used.
+    Platform, C library and extension suffix are those of the other architecture.
+
+    `executable` remains this machine's Python, which runs the build backend. This machine's C headers are not used.
     """
     # SOABI of CPython's configure: the ABI with its flags, and the triplet of the platform (PEP 3149).
     suffix = f".cpython-{interpreter.abi.removeprefix('cp')}-{architecture.target}.so"
@@ -60,7 +62,7 @@ def describe_python(interpreter: Interpreter, architecture: Architecture) -> Int
 
 
 def describe_cpu(here: Cpu, architecture: Architecture) -> Cpu:
-    """Return the lowest CPU of an architecture, with the cores of this machine, which limit the number of compilers."""
+    """Return the lowest CPU of an architecture, with this machine's number of cores, which run the compilers."""
     level = architecture.levels[0].name
     return Cpu(
         architecture=architecture.machine,
@@ -73,5 +75,5 @@ def describe_cpu(here: Cpu, architecture: Architecture) -> Cpu:
 
 
 def describe_facts(facts: Facts, architecture: Architecture) -> Facts:
-    """Return facts for a build for another architecture: its lowest CPU, and no compiler or library of this machine."""
+    """Return facts for a build for an architecture: with its lowest CPU, and no compiler or library of this machine."""
     return replace(facts, cpu=describe_cpu(facts.cpu, architecture), toolchain=Toolchain(compiler=None))

@@ -133,7 +133,7 @@ def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
 
 
 def _warn_about_checkouts(facts: Facts) -> tuple[str, ...]:
-    """Return a warning for each editable installation that is replaced."""
+    """Return a warning for each editable installation that the setup will replace."""
     return tuple(
         f"{owner.distribution.name} {owner.distribution.version} is an editable installation of {owner.checkout}: "
         "programs will no longer import that directory; nothing in it is changed"
@@ -159,7 +159,7 @@ def _list_build_warnings(decision: BuildDecision, build: Build, steps: Iterable[
 
 
 def _warn_about_kernels(decision: BuildDecision, build: Build) -> tuple[str, ...]:
-    """Return a warning that names the kernels left out because the compiler is not clang."""
+    """Return a warning that names the kernels left out because the compiler is not clang; empty if none are."""
     toolchain = decision.situation.facts.toolchain
     is_fetched = any(isinstance(step, SystemPackages | CondaToolchain) for step in decision.native.steps)
     compiler = toolchain.compiler if toolchain is not None and not is_fetched else None
@@ -174,7 +174,7 @@ def _warn_about_kernels(decision: BuildDecision, build: Build) -> tuple[str, ...
 
 
 def _warn_about_system_packages(decision: BuildDecision) -> tuple[str, ...]:
-    """Return a warning if --with-system-deps has no effect although something is missing."""
+    """Return a warning if --with-system-deps has no effect although compiler or headers are missing; else empty."""
     steps, request = decision.native.steps, decision.situation.request
     toolchain = decision.situation.facts.toolchain
     if not request.with_system_deps or toolchain is None or not steps or isinstance(steps[0], SystemPackages):
@@ -207,7 +207,7 @@ def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
     what = [
         f"{each.name} {each.version}"
         for each in (owner.distribution for owner in stack.owners)
-        # a distribution of a conda package is named below, by its conda record
+        # if conda installed the distribution, its conda record is named below instead
         if each.installer != "conda" or not any(dist.startswith(f"{each.name}-") for dist in conda.records)
     ]
     what += [f"conda's {dist}" for dist in conda.records]
@@ -221,7 +221,7 @@ def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
 
 
 def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
-    """Return all risks of a build; a repair counts those of a restored version and its levels as allowed."""
+    """Return all risks of a build. In a repair, the risks of the restored version and its levels count as allowed."""
     situation = decision.situation
     facts = situation.facts
     again = list(risks.find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
@@ -233,7 +233,7 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
 
 
 def _find_feature_loss(decision: BuildDecision) -> PlanRisk | None:
-    """Return the risk of losing libraries that no official wheel has, like libimagequant of Debian's Pillow."""
+    """Return the risk of losing libraries that no official wheel has, like libimagequant; None if none is lost."""
     facts, recipe = decision.situation.facts, decision.situation.recipe
     if facts.runtime is None or decision.choice.base_wheel is None:
         return None
@@ -247,7 +247,7 @@ def _find_feature_loss(decision: BuildDecision) -> PlanRisk | None:
 
 
 def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]:
-    """Return a warning if the project that manages the environment would undo the setup at its next installation."""
+    """Return a warning if the project that manages the environment would undo the setup; empty if it would not."""
     if project is None or any(pin.kind == project.manager for pin in facts.pins):
         return ()
     warning = (
@@ -258,10 +258,10 @@ def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]
 
 
 def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | None:
-    """Return the step that pins the build for pip, or why no pin is needed; None if no pin is requested.
+    """Return the step that pins the build for pip, or a `Skipped` if a pin exists; None if no pin is requested.
 
     Raises:
-        RefusedError: the environment has a pin, which cannot hold a build with this distribution name.
+        RefusedError: the environment has a pin on pillow, and the build has another distribution name.
     """
     if not wants_pip_pin(situation.facts, situation.request):
         return None
@@ -288,6 +288,6 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
 
 
 def keeps_pip_pin(situation: Situation) -> bool:
-    """Return whether the existing pin stays: it is intact, and the build that it pins is restored."""
+    """Return whether an existing pin stays because it is intact and the build that it pins is being restored."""
     there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems

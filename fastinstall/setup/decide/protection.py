@@ -1,4 +1,4 @@
-"""Refuse environments that no setup may change: the system's, conda's base, frozen and half-changed ones. Pure."""
+"""Refuse environments that no setup may change: the system's, conda's base, frozen ones, half-changed ones. Pure."""
 
 from pathlib import PurePath
 
@@ -14,9 +14,10 @@ def refuse_if_protected(facts: Facts) -> None:
     """Raise if the target must not be changed by any request.
 
     Raises:
-        RefusedError: the target is not CPython, a system Python (PEP 668), frozen, conda's own environment ("base"), or
-            fastinstall's own; its conda records cannot be read; this user may not write to it; its files cannot be
-            replaced for another reason (`Facts.obstacles`); or a transaction, ours or conda's, is unfinished.
+        RefusedError: the target's Python is not CPython; or the target belongs to the system (PEP 668), is frozen, is
+            conda's own environment ("base") or fastinstall's own; its conda records cannot be read; this user may not
+            write to it; an obstacle prevents replacing its files (`Facts.obstacles`); or a transaction, ours or
+            conda's, is unfinished.
         UsageError: the journal of a transaction cannot be read.
     """
     _refuse_target(facts)
@@ -65,7 +66,7 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
             hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        # If a record is unreadable, the owners of files are unknown; conda itself refuses too.
+        # If a record is unreadable, the owners of files are unknown; conda itself refuses to work, too.
         names = sorted(conda.unreadable)
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""

@@ -1,4 +1,4 @@
-"""Risks, warnings and refusals of a repair after another version has replaced ours. Pure."""
+"""Risks, warnings and refusals of a repair after another version has replaced our build. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,11 +15,11 @@ from fastinstall.setup.plan import Plan
 
 
 def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
-    """Return a repair's plan with the risk of going back to our earlier version, which the user must allow.
+    """Add to a repair's plan the risk of returning to our earlier version, which the user must allow.
 
     Args:
         plan: a plan that restores the build of the receipt.
-        intent: the version that has replaced it, and how it was installed.
+        intent: the version that has replaced that build, and how it was installed.
         reasons: why that version cannot be built with the kernels.
         allowed: risks that the user allows for this run.
     """
@@ -44,10 +44,10 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
 
 
 def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
-    """Return the error of a repair in which the installed version cannot be built and ours does not meet requirements.
+    """Return the error for a repair that can neither build the installed version nor restore ours.
 
     Args:
-        intent: the version that has replaced ours, and the requirements that ours does not meet.
+        intent: the version that has replaced ours, and requirements of installed packages that ours does not meet.
         reasons: why the installed version cannot be built with the kernels.
         prefix: root of the environment.
     """
@@ -60,11 +60,11 @@ def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath
 
 
 def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Return a repair's plan, with a warning if the user had installed an earlier version by name.
+    """Return a repair's plan; add a warning if the user had installed an earlier version by name.
 
     Args:
         plan: a plan that restores the build of the receipt.
-        intent: the version that has replaced it, and how it was installed; None if no other version has.
+        intent: the version that has replaced that build, and how it was installed; None if no version has replaced it.
         receipt: the receipt of our setup.
         recipe: lists known advisories of versions.
     """

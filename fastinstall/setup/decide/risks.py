@@ -51,7 +51,7 @@ def find_version_risks(
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """Return a sentence if a version is vulnerable, but no more than the installed one; this needs no consent."""
+    """Return a sentence if a version is vulnerable, but no more so than the installed one; else nothing."""
     plan_risk = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if plan_risk is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
@@ -64,7 +64,7 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
     Args:
         recipe: lists known advisories.
         version: the version to install; "12.1.1.post0" counts as 12.1.1.
-        kernels: whether its core has the SIMD kernels.
+        kernels: whether the core of that version has the SIMD kernels.
 
     Raises:
         ValueError: `version` is not a version (PEP 440).
@@ -85,8 +85,8 @@ def make_consent_hint(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str
     """Return a hint with alternatives to accepting risks, then the flag that accepts them by name.
 
     Args:
-        risks: risks that are not allowed yet.
-        allowed: risks that are allowed already, repeated in the flag.
+        risks: risks that the user has not allowed yet.
+        allowed: risks that the user has allowed already; the flag repeats them.
     """
     open_risks = tuple(risks)
     by_name = ",".join((*allowed, *(plan_risk.risk for plan_risk in open_risks)))
@@ -96,7 +96,7 @@ def make_consent_hint(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str
 
 
 def mark_allowed_risks(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
-    """Return the risks, with those marked as allowed that are allowed by name."""
+    """Return all risks; those that the user allows by name are marked as allowed."""
     names = tuple(allowed)
     return tuple(replace(plan_risk, allowed=plan_risk.allowed or plan_risk.risk in names) for plan_risk in risks)
 
@@ -111,7 +111,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 
 def describe_pixel_changes(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """Return a sentence on pixels that a version computes differently than the installed one; empty if none."""
+    """Return a sentence on pixels that a version computes differently from the installed one; empty if none differ."""
     installed = _installed_version(stack)
     changes = select_pixel_changes(recipe.pixel_changes, installed, version) if installed else ()
     if not changes:

@@ -1,8 +1,9 @@
 """Check a saved plan, which may come from anybody, by planning anew from its request. Pure.
 
-Before consent, its downloads are listed (`list_fetched_artefacts`). Then a plan is made from its request and the files
-that it names (`select_named_releases`). Both plans must agree (`plan.find_differences`), so a saved plan cannot choose
-its own risks, warnings or steps. The person who applies it accepts the risks (`allow_risks`).
+Before consent, the saved plan's downloads are listed (`list_fetched_artefacts`). Then another plan is made from its
+request and the files that it names (`select_named_releases`). Both plans must agree (`plan.find_differences`), so a
+saved plan cannot choose its own risks, warnings or steps. The person who applies the plan accepts the risks
+(`allow_risks`).
 """
 
 from collections.abc import Iterable
@@ -33,12 +34,12 @@ def open_plan(data: object, file: PurePath) -> Plan:
 
 
 def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
-    """Return the releases that are not later than a saved plan's files, so that later ones do not change the plan.
+    """Return the releases that are not later than the files of a saved plan, so that later ones do not change the plan.
 
     Without a saved plan, return all releases.
 
     Raises:
-        RefusedError: a file of the plan is not offered with the same hash.
+        RefusedError: a file of the plan is not offered, or only with another hash.
     """
     if plan is None:
         return releases

@@ -17,14 +17,15 @@ class Situation:
     """The inputs of a plan.
 
     Attributes:
-        facts: facts of the target, with the toolchain if something may have to be built.
+        facts: facts of the target, including the toolchain if a wheel may have to be built.
         recipe: the recipe to build.
         request: the user's request, from flags, variables and settings.
         releases: files that the index or the wheelhouse offers.
         receipt: the receipt of an earlier setup; None if there is none.
-        create: the step that creates the environment; `facts` then describe the environment as it will be.
+        create: the step that creates the environment; `facts` then describe the environment as it will be. None if the
+            environment exists.
         restoring: whether the plan restores the build of the receipt, whose version needs no new consent.
-        microarchitectures: names of CPUs, as in conda's `__archspec`, by x86-64 level.
+        microarchitectures: the CPU names of conda's `__archspec` that belong to each x86-64 level.
         preview: changes that conda's solver would make; None if the solver was not asked.
         links: pip's `find-links`, which a pin must repeat.
         project: the project that manages the environment by its manifest and lock file; None if there is none.

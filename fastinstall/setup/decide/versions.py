@@ -42,13 +42,13 @@ class VersionChoice:
 def choose_version(
     releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], request: Request
 ) -> VersionChoice:
-    """Return the newest version, or the requested one, if the target allows it.
+    """Return the newest version that the target allows, or the requested version if the target allows it.
 
     Args:
         releases: available files; a prebuilt wheel is preferred to an sdist of the same version.
-        recipe: if it has kernels, a source needs an official wheel of its version, to prove the kernels against.
-        interpreter: the target's Python; it must satisfy `requires_python`, classifiers are ignored.
-        dependants: installed distributions that require the replaced one.
+        recipe: if it has kernels, a source needs an official wheel of its version, against which they are proven.
+        interpreter: the target's Python; it must satisfy `requires_python`. Classifiers are ignored.
+        dependants: installed distributions that require the distribution to be replaced.
         request: may name a version, versions to avoid, and the name of the built distribution.
 
     Raises:
@@ -130,7 +130,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
-    """Return whether an artefact has this version; for our wheels, the base version counts, without the local label."""
+    """Return whether an artefact has the requested version; only base versions are compared for a wheel of ours."""
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:

@@ -34,7 +34,7 @@ class Build(WheelOrder, SetupStep):
     """Make the wheel, or take it from the cache if all inputs that decide its bytes are the same.
 
     Attributes:
-        reason: why this version, level and link mode.
+        reason: why this version, level and link mode were chosen.
     """
 
     reason: str
@@ -129,7 +129,7 @@ class Build(WheelOrder, SetupStep):
         )
 
     def _fetch_compiler(self, run: Run) -> dict[str, str]:
-        """Fetch and unpack the plan's compiler wheel, and return CC; empty if the plan has no such wheel."""
+        """Fetch and unpack the plan's compiler wheel, and return the variable CC; empty if the plan has no wheel."""
         if self.clang is None:
             return {}
         compiler = get_wheel_compiler(self.clang.name)
@@ -138,7 +138,7 @@ class Build(WheelOrder, SetupStep):
         return {"CC": shlex.quote(str(program))}
 
     def _take_from_cache(self, interpreter: Interpreter, run: Run) -> BuildResult | None:
-        """Return the cached wheel that the plan names; None if it is gone, or if this build leaves out more kernels."""
+        """Return the cached wheel that the plan names; None if it is gone or has kernels that are now left out."""
         from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         for entry in find_ready(run.cache, self, run.recipe, interpreter, run.index.wheelhouse):
@@ -150,10 +150,10 @@ class Build(WheelOrder, SetupStep):
 
 
 def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
-    """Raise the reason why no compiler is usable.
+    """Raise an error that says why no compiler is usable.
 
     Raises:
-        RefusedError: there is no compiler, or it cannot run; the details show its output.
+        RefusedError: there is no compiler, or the compiler cannot run; the details then show its output.
     """
     named = shlex.split(variables.get("CC", ""))
     if not named or not find_program(named[0], variables):

@@ -1,4 +1,4 @@
-"""Change a conda environment: other packages, exactly as planned, and the packages that are made from the wheel."""
+"""Change a conda environment: link the packages made from the wheel, and change other packages exactly as planned."""
 
 from collections.abc import Iterable
 from pathlib import Path, PurePath
@@ -80,11 +80,11 @@ class ChangeCondaPackages(SetupStep):
 
 @immutable
 class MakeCondaPackages(SetupStep):
-    """Make conda packages of the wheel in a channel inside the environment, and link them into the stage.
+    """Make conda packages from the wheel in a channel inside the environment, and link them into the stage.
 
     Attributes:
         engine: the installer that links the packages.
-        package: the package that will provide PIL; its build number may turn out higher.
+        package: the package that will provide PIL; its build number may be increased when it is made.
         guard: the package that keeps solvers from replacing `package`; None without a guard.
         channel: the directory of the channel.
         reason: why the plan has this step, for the user.
@@ -101,7 +101,7 @@ class MakeCondaPackages(SetupStep):
         return f"make the conda package {self.package.dist} of it, linked by {ENGINES[self.engine]}"
 
     def outline(self) -> Iterable[str]:
-        """Return the line of `describe`, with the effect of the guard package or, without one, with the reason."""
+        """Return the line of `describe`, with the effect of the guard package or, without a guard, with the reason."""
         if self.guard is None:
             return (f"{self.describe()} ({self.reason})",)
         return (self.describe(), _KEEPING)

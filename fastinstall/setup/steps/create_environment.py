@@ -1,7 +1,7 @@
 """Create a virtual environment, and remove it again if the setup fails.
 
-During the creation, its directory has a note (see `journal.creation_note`), so that the next run can clear a creation
-that was killed.
+During the creation, the environment's directory holds a note (see `journal.creation_note`), so that the next run can
+empty the directory if this run is killed.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ class CreateEnvironment(SetupStep):
     """Create a virtual environment.
 
     Attributes:
-        prefix: directory of the environment; must not exist, or be empty.
+        prefix: directory of the environment; it must be empty or not exist.
         python: the interpreter that creates it.
         reason: why the plan has this step, for the user.
     """
@@ -65,8 +65,8 @@ class CreateEnvironment(SetupStep):
         """Create the environment, with pip, and remove it if the block fails. The caller holds the lock.
 
         Args:
-            at: the time for the note.
-            meanwhile: called while venv runs.
+            at: the time that the note records.
+            meanwhile: function to call while venv runs.
 
         Raises:
             RefusedError: the directory is not empty.
@@ -94,7 +94,7 @@ class CreateEnvironment(SetupStep):
             prefix.rmdir()
 
     def _note_creation(self, at: str) -> None:
-        """Write a note into the empty directory: fastinstall is creating an environment here."""
+        """Write a note that a creation is in progress into the directory, which must be empty."""
         prefix = Path(self.prefix)
         if any(prefix.iterdir()):
             raise RefusedError(
@@ -119,7 +119,7 @@ class CreateEnvironment(SetupStep):
                 process_group.pull()
 
     def _advise(self) -> str:
-        """Return a hint on why venv failed; its output does not help if the installation of pip failed."""
+        """Return a hint on why venv failed: venv's output does not show why it could not install pip."""
         try:
             process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60)
         except process.CommandError:

@@ -15,11 +15,11 @@ from fastinstall.setup.steps.step import ExplainedStep
 @tagged("pin")
 @immutable
 class Pin(ExplainedStep):
-    """Pin the stack in the environment's own configuration, so that solvers keep it.
+    """Pin the conda package of the stack in the environment's file of pins, so that conda's solvers keep it.
 
     Attributes:
-        file: path of conda's pins, relative to the prefix.
-        line: the line that is added to conda's pins.
+        file: path of the file of pins, relative to the prefix.
+        line: the line that is added to this file.
         reason: why the plan has this step, for the user.
     """
 
@@ -32,10 +32,10 @@ class Pin(ExplainedStep):
         return f"pin it in {self.file}: {self.line}"
 
     def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
-        """Do nothing: conda's solver was asked about such a pin before the plan was made."""
+        """Do nothing: before the plan was made, conda's solver was asked for exactly the package that is pinned."""
 
     def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
-        """Add the line to the file that solvers read."""
+        """Add the line to the file of pins."""
         existing = foreign.text_if_there(prefix / self.file)
         start = "\n" if existing and not existing.endswith("\n") else ""
         transaction.add(self.file, f"{start}{self.line}\n")
@@ -48,7 +48,7 @@ class PinForPip(ExplainedStep):
 
     Attributes:
         file: path of pip's configuration, relative to the prefix.
-        directory: directory of the wheel, the constraint and exports for a shell, relative to the prefix.
+        directory: path of the directory for the wheel, the constraint and shell exports, relative to the prefix.
         requirement: the pinned requirement ("pillow==13.0.0+simd.v2.v3").
         text: lines that are added to `file`; the section's header is left out if the file has that section.
         links: pip's `find-links` from other configurations, repeated in `text` because `text` would hide them.
@@ -71,7 +71,7 @@ class PinForPip(ExplainedStep):
         return self.text.splitlines()
 
     def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
-        """Ask pip which packages it would downgrade under this pin, and refuse if there are any.
+        """Ask pip which packages it would downgrade because of this pin, and refuse if there are any.
 
         Raises:
             RefusedError: the errors of `PinTrial.refuse_trap` and `refuse_unwritable`.
@@ -88,7 +88,7 @@ class PinForPip(ExplainedStep):
         ).refuse_trap()
 
     def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
-        """Write wheel, constraint and exports, then add the lines to pip's configuration.
+        """Write the wheel, the constraint and the shell exports, then add the lines to pip's configuration.
 
         Raises:
             RefusedError: pip cannot read its configuration, or the added lines would change other settings.

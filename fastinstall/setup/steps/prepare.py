@@ -37,7 +37,7 @@ class FetchedInputs:
     Attributes:
         includes: include directories, searched before the system's.
         headers: packages that the headers in `includes` come from.
-        variables: environment variables that name a fetched compiler; empty if the machine's is used.
+        variables: environment variables that name a fetched compiler; empty if the machine's compiler is used.
     """
 
     includes: tuple[Path, ...] = ()
@@ -100,8 +100,8 @@ class PrivateHeaders(PreparingStep):
     Attributes:
         packages: names of the packages that hold the headers.
         libraries: the recipe's names of the libraries that the headers belong to.
-        python: minor version of the Python whose headers the system's package manager could install instead ("3.12"),
-            for a hint; empty if Python.h is not missing, or if no system has it in a package (free-threaded Python).
+        python: minor version of the Python whose headers are missing ("3.12"), for a hint that names system packages;
+            empty if Python.h is not missing, or if the Python is free-threaded, because no system packages its headers.
         artefacts: the packages as files of an index, with hashes.
         reason: why the plan has this step, for the user.
     """
@@ -135,7 +135,7 @@ class PrivateHeaders(PreparingStep):
         )
 
     def fetch_packages(self, run: Run) -> tuple[Path, ...]:
-        """Return the package files, fetched into the cache if they are not there yet.
+        """Return the paths of the packages in the cache; fetch those that are missing.
 
         Raises:
             FailedError: the packages could not be fetched.
@@ -150,7 +150,7 @@ class PrivateHeaders(PreparingStep):
             raise self._explain_failure(error, run) from error
 
     def _explain_failure(self, error: FailedError, run: Run) -> FailedError:
-        """Return the error with other ways to get the headers, for machines that can reach only a package index."""
+        """Return an error that suggests other ways to get the headers, for machines that reach only a package index."""
         manager = find_package_manager(run.variables)
         libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
         needs = BuildNeeds(libraries=libraries, python=self.python)
@@ -199,7 +199,7 @@ class CondaToolchain(PreparingStep):
         )
 
     def _make_prefix(self, run: Run) -> Path:
-        """Make the prefix in its final place: it cannot be moved, because conda packages contain its path."""
+        """Return an intact prefix from the cache, or make it in its final place, because its files contain its path."""
         from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (only where it is carried out)

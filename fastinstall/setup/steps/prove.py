@@ -1,6 +1,7 @@
-"""Try out the staged stack before the swap: run real operations with it, compare their pixels, and time it.
+"""Test the staged stack before the swap: run real operations with it, compare their pixels, and time it.
 
-The staged build is timed against the one that it replaces. The result is cached for the same two builds and CPU.
+The stack is timed against the one that it replaces or, if none is installed, against an official wheel. The timings
+are cached for these two builds and this CPU.
 """
 
 import hashlib
@@ -25,12 +26,12 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 
 @immutable
 class Prove(SetupStep):
-    """Stage the wheel outside the target's site-packages, run real operations with it, compare and time it.
+    """Run real operations with the stack while it is outside site-packages, compare their pixels, and time the stack.
 
     Attributes:
         reference: the official wheel whose pixels are the standard; None if no official wheel exists.
-        baseline: the official wheel whose speed is compared; None to compare with the installed stack.
-        timed: whether speed is measured; false in a repair, whose build was measured before, and on an emulated CPU.
+        baseline: the official wheel that the build is timed against; None to time it against the installed stack.
+        timed: whether speed is measured. False on an emulated CPU, and in a repair, whose build was measured before.
         reason: why the plan has this step, for the user.
     """
 
@@ -45,7 +46,7 @@ class Prove(SetupStep):
         return f"{check}, and measure its speed" if self.timed else check
 
     def list_details(self) -> Iterable[str]:
-        """Yield the files or the stack that pixels and speed are compared with."""
+        """Yield with which official wheel pixels are compared, and with which wheel or stack the speed is compared."""
         if self.reference is not None:
             yield f"pixels: {self.reference.filename}"
         if self.timed:
@@ -87,11 +88,11 @@ class Prove(SetupStep):
         return foreign.read_kept(SpeedTable, "speed", kept)
 
     def time(self, after: MeasuredPil, built: BuildResult, before: Facts, run: Run) -> SpeedTable | None:
-        """Time the staged stack against the baseline or the installed stack; None if not requested or not possible."""
+        """Time the staged stack against the baseline or the installed one; None if not planned or not possible."""
         if not self.timed:
             return None
         if self.baseline is not None:
-            tree = unpack_official_wheel(self.baseline, run)  # its name is the hash, which the index may not give
+            tree = unpack_official_wheel(self.baseline, run)  # the tree is named by the wheel's hash
             official = MeasuredPil(label=_label_official(self.baseline), python=after.python, stage=tree)
             return measure_speed(official, after, f"{tree.name} {built.sha256}", before, run)
         core = before.stack.core
@@ -102,12 +103,12 @@ class Prove(SetupStep):
 
 
 def measure_speed(before: MeasuredPil, after: MeasuredPil, identity: str, facts: Facts, run: Run) -> SpeedTable | None:
-    """Return a speed table of two stacks.
+    """Return a speed table of two stacks, measured now or taken from the cache.
 
     Args:
         before: the PIL that is replaced, or an official one.
         after: the PIL that replaces it.
-        identity: hashes of both builds, for the key in the cache.
+        identity: hashes of both builds, as a part of the cache's key.
         facts: facts of the environment that is set up.
         run: cache, clock and receiver of events.
 
@@ -137,7 +138,7 @@ def _label_official(wheel: Artefact) -> str:
 
 
 _CLOCK = "CPU time"
-"""The measured quantity, as a part of the cache's key: tables of another one are not comparable."""
+"""The measured quantity, as a part of the cache's key: tables of different quantities are not comparable."""
 
 
 def _locate_speed_table(cache: Path, identity: str, cpu: str, labels: tuple[str, str]) -> Path:

@@ -1,8 +1,8 @@
 """Put the staged tree in place by renames, in an order that keeps PIL working after each rename.
 
 PIL and its directory of libraries are two entries, which no system call exchanges in one step. So the staged libraries
-are first added to the present directory, file by file ("bridge"). Then PIL is exchanged, then the directory. Between
-these two renames, both the staged and the previous PIL would find their libraries.
+are first added to the installed directory, file by file ("bridge"). Then PIL is exchanged, then the directory. Between
+these two exchanges, both the staged and the previous PIL would find their libraries.
 """
 
 import os
@@ -99,8 +99,8 @@ def list_site_packages_moves(
 ) -> tuple[Move, ...]:
     """List the moves in site-packages, in an order that keeps an installed PIL working after each move.
 
-    A staged entry whose name exists already is exchanged with the present one; other staged entries are moved in,
-    libraries before the PIL that needs them. Present entries without a staged counterpart are moved aside.
+    A staged entry whose name exists in site-packages is exchanged with the installed entry. Other staged entries are
+    moved in, libraries before the PIL that needs them. Installed entries without a staged counterpart are moved aside.
 
     Args:
         prefix: root of the environment that is changed.
@@ -115,7 +115,7 @@ def list_site_packages_moves(
         ValueError: site-packages is not below the prefix.
     """
     names = sorted(path.name for path in staged.iterdir())
-    for name in names:  # before the bridge has hard links to these files
+    for name in names:  # before the bridge makes hard links to these files
         rights.give_tree(staged / name, rights.read_rights(site_packages))
     incoming = sorted(names, key=lambda name: _rank_arrival(name, site_packages))
     guarded = entries_present(site_packages) if GUARD_PACKAGE in names else ()
@@ -148,7 +148,7 @@ def list_site_packages_moves(
 
 
 def _rank_arrival(name: str, site_packages: Path) -> int:
-    """Return the rank of a staged entry: libraries before PIL, or after it if they replace others (by a bridge)."""
+    """Return the rank of a staged entry: new libraries, then PIL, then libraries that replace others, then the rest."""
     if name in LIBRARIES:
         return 2 if os.path.lexists(site_packages / name) else 0
     return 1 if name == "PIL" else 3
@@ -157,7 +157,7 @@ def _rank_arrival(name: str, site_packages: Path) -> int:
 def _list_bridge_moves(
     site_packages: Path, staged: Path, work: Path, site: Path, incoming: Iterable[str]
 ) -> Iterator[Move]:
-    """Yield moves that add the staged libraries to the present directory, which is exchanged later."""
+    """Yield moves that add the staged libraries to the installed library directory, before it is exchanged."""
     if not (site_packages / "PIL").is_dir():
         return
     for name in incoming:
@@ -179,20 +179,20 @@ def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iter
 
 
 def lay_out_bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
-    """Lay out the staged entries that are missing in the present directory, each ready to be renamed into it.
+    """Prepare the staged entries that the installed directory lacks, each ready to be renamed into that directory.
 
     The files are hard links to the staged ones, or copies on filesystems without hard links.
 
     Args:
         coming: the staged directory of libraries.
-        there: the present directory of libraries.
+        there: the installed directory of libraries.
         space: a directory for the entries, on the same filesystem; created if needed.
 
     Yields:
-        The paths of the entries, relative to each of the three directories.
+        The path of each entry, which is the same relative to all three directories.
 
     Raises:
-        OSError: a directory or file cannot be read or made.
+        OSError: a directory or file cannot be read or created.
     """
     for path in sorted(coming.iterdir()):
         stands = there / path.name

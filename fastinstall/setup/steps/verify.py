@@ -12,7 +12,7 @@ from fastinstall.setup.steps.step import SetupStep
 
 @immutable
 class Verify(SetupStep):
-    """Observe again and run doctor's checks; an error undoes the swap.
+    """Observe the environment again and run doctor's checks; an error undoes the swap.
 
     Attributes:
         checks: names of the checks that must not report an error.
@@ -34,11 +34,11 @@ class Verify(SetupStep):
 def refuse_errors(findings: Iterable[Finding], facts: Facts) -> None:
     """Raise if a check reports an error; the caller then undoes the swap.
 
-    Errors about another PIL that programs import first do not count: the plan has warned of it, and the swap neither
-    causes nor cures it.
+    Errors about another PIL that programs import first do not count: the plan has warned of that PIL, and the swap
+    neither causes nor removes such errors.
 
     Raises:
-        FailedError: the details list each finding.
+        FailedError: a check reports an error; the details list all such errors.
     """
     excused = list_shadow_findings(facts)
     wrong = [each for each in findings if each.status.gravity >= Status.ERROR.gravity and each not in excused]

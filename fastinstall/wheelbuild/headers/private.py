@@ -46,7 +46,7 @@ def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACK
 
 
 def list_include_directories(root: Path) -> tuple[Path, ...]:
-    """Return the include directories of an unpacked package: `usr/include`, those of architectures, and Python's."""
+    """Return the include directories of an unpacked package: `usr/include`, and those in it that need their own -I."""
     include = root / _INCLUDE
     if not include.is_dir():
         return ()

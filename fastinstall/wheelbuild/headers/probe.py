@@ -55,8 +55,8 @@ found = {{name: sysconfig.get_config_var(name) for name in {_LAYOUT!r}}}
 found["PY_MINOR_VERSION"], found["PYLONG_BITS_IN_DIGIT"] = sys.version_info[1], sys.int_info.bits_per_digit
 print(json.dumps(found))
 """
-"""Prints the macros of `_LAYOUT` from sysconfig, which has those of the interpreter's own pyconfig.h even if that file
-is not installed."""
+"""Prints the values of the `_LAYOUT` macros, which sysconfig knows even if the interpreter's pyconfig.h is not
+installed."""
 
 
 @immutable
@@ -65,11 +65,11 @@ class Headers:
 
     Attributes:
         directories: directories passed with -I, in order.
-        digest: SHA-256 of everything that the compiler reads, and of its own macros.
+        digest: SHA-256 of all text that the compiler reads, and of its predefined macros.
         versions: versions of the libraries' headers, if known, by the recipe's names.
         jpeg_abi: JPEG_LIB_VERSION ("62", "80"); empty without jpeglib.h.
         gcc: whether the compiler is GCC itself, not one that imitates it.
-        clang: whether it is clang.
+        clang: whether the compiler is clang.
     """
 
     directories: tuple[Path, ...]
@@ -169,7 +169,7 @@ def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) ->
 
 
 def _find_versioned_header(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
-    """Return a header in a directory with a version in its name, like openjpeg's in Pillow's setup.py."""
+    """Return a header whose directory has a version in its name, like "openjpeg-2.5"; None if there is none."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     return next((path for place in places for path in sorted(place.glob(library.header), reverse=True)), None)
 
@@ -215,7 +215,7 @@ def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> F
 
 
 def missing_python_headers(request: BuildRequest) -> FailedError:
-    """Return the error that Python.h is missing from the interpreter's include directory."""
+    """Return an error saying that Python.h is missing from the interpreter's include directory."""
     python = request.interpreter
     return FailedError(
         f"{python.include}/Python.h is missing: {python.executable} has no C headers",
@@ -224,7 +224,7 @@ def missing_python_headers(request: BuildRequest) -> FailedError:
 
 
 def explain_packages(request: BuildRequest, needs: BuildNeeds) -> str:
-    """Return the hint that names packages of this machine's package manager."""
+    """Return a hint that names the packages to install with this machine's package manager."""
     return needs.explain(find_package_manager(request.variables), find_root_prefix(request.variables))
 
 
@@ -239,7 +239,7 @@ _VERSION_DEFINITION = re.compile(r"^(\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+)\S
 
 
 def abi_of_library(name: str) -> str:
-    """Return the JPEG_LIB_VERSION that belongs to a library's file name; empty if unknown.
+    """Return the JPEG_LIB_VERSION of a library, judged by its file name; empty if unknown.
 
     >>> abi_of_library("libjpeg-32d42e18.so.62.4.0"), abi_of_library("libjpeg.so.8")
     ('62', '80')
@@ -251,7 +251,9 @@ def abi_of_library(name: str) -> str:
 def matching_headers(
     request: BuildRequest, headers: Headers, library: str, version: str, directory: Path
 ) -> tuple[Path, ...]:
-    """Return directories to search first, so that the jpeg headers match a library; writes a private copy if needed.
+    """Return the directories to search first so that the jpeg headers match a library; empty if none need adapting.
+
+    Otherwise, write adapted copies of the jpeg headers into `directory`, and return this directory.
 
     Args:
         library: file name of the linked libjpeg.

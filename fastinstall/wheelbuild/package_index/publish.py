@@ -31,7 +31,7 @@ METADATA = ".metadata"
 
 
 def require_wheelhouse(directory: Path) -> None:
-    """Check before a build that its wheel can be published; nothing is changed.
+    """Check before a build that its wheel can be published in a directory; nothing is changed.
 
     Raises:
         FailedError: the directory is not writable, or a wheel in it is damaged or does not match its checksum.
@@ -78,7 +78,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
                 staged.write(f"{name}{METADATA}", each.metadata.encode())
-            for path, text in sorted(pages.items(), reverse=True):  # projects' pages before the root page with links
+            for path, text in sorted(pages.items(), reverse=True):  # projects' pages before the root page
                 staged.write(f"{PAGES}/{path}", text.encode())
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
@@ -95,14 +95,14 @@ def _refuse_another(target: Path, sha256: str) -> None:
 
 
 def _list_remaining_sums(directory: Path, wheels: Mapping[str, IndexedFile]) -> dict[str, str]:
-    """Return the checksums in SHA256SUMS without those of missing wheels; checksums of other files stay."""
+    """Return the checksums in SHA256SUMS, except those of wheels that are gone."""
     known = read_sums(directory / SUMS)
     missing = {name for name in known if name.endswith(".whl") and "/" not in name and name not in wheels}
     return {name: sha256 for name, sha256 in known.items() if name not in missing}
 
 
 def _list_needless(directory: Path, wheels: Mapping[str, IndexedFile], pages: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the metadata of missing wheels, and the pages of projects without wheels."""
+    """Yield the metadata files of wheels that are gone, and the pages of projects without wheels."""
     known = {f"{name}{METADATA}" for name in wheels}
     yield from (path for path in directory.glob(f"*.whl{METADATA}") if path.name not in known)
     place = directory / PAGES

@@ -104,5 +104,5 @@ def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
 
 
 def _make_file_address(file: IndexedFile) -> str:
-    """Return a file's address, relative to its project's page; "+" is quoted: some file stores read it as a space."""
+    """Return a file's address, relative to its project's page, with "+" quoted: some file stores read it as a space."""
     return f"../../{quote_parse(file.filename)}"
