@@ -50,7 +50,7 @@ def _make_repodata(subdir: str, packages: Iterable[Path]) -> str:
 def publish_packages(
     pack: Callable[[int, Path], CondaPackage], plan_guard: Callable[[CondaPackage], CondaPackage] | None, channel: Path
 ) -> CondaStack:
-    """Put a package and its guard package into a channel, and update the channel's index: either all of this or nothing.
+    """Put a package and its guard package into a channel, and update the channel's index; do all of this or nothing.
 
     Args:
         pack: makes the package in a channel's directory; takes a build number and the directory. It is called with 0, 1

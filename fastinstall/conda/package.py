@@ -183,9 +183,9 @@ def pack_guard(package: CondaPackage, channel: Path, place: Path | None = None) 
         place: the directory to write the package to, laid out like a channel; by default `channel`.
 
     Returns:
-        The package with channel, URL and hash. Its build string contains a digest of its content. If the channel already
-        has a guard with the same content, the package gets the build number of that guard; otherwise, a higher number
-        than all guards in the channel.
+        The package with channel, URL and hash. Its build string contains a digest of its content. If the channel has a
+        guard with the same content, the package gets the build number of that guard; otherwise, a higher number than
+        all guards in the channel.
     """
     scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
     members = {

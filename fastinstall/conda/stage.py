@@ -84,10 +84,10 @@ def link_packages(
 
 
 def format_registration(prefix: PurePath, conda: Conda) -> str:
-    """Return the text of a conda configuration file that lists the stack's channel and the channels that conda uses now.
+    """Return the text of a conda configuration file that lists the stack's channel and the channels conda uses now.
 
-    The channels that conda uses now are listed, with the lowest priority ("#!bottom"), because this file may later be
-    the only one that lists channels.
+    The channels conda uses now are listed, with the lowest priority ("#!bottom"), because this file may later be the
+    only one that lists channels.
     """
     ours = file_url(prefix / CHANNEL)
     others = conda.usual_channels or (() if conda.has_channels else ("defaults",))

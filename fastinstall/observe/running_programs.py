@@ -48,7 +48,7 @@ def _search(within: bytes, processes: Path, end: float) -> Iterator[OutdatedProg
 
 
 def _is_outdated(line: bytes, within: bytes) -> bool:
-    """Return whether a line of /proc/PID/maps shows a file of Pillow that fastinstall moved aside or that was deleted."""
+    """Return whether a line of /proc/PID/maps shows a file of Pillow that fastinstall moved aside, or a deleted one."""
     start = line.find(within)
     path = line[start + len(within) :] if start >= 0 else b""
     is_pillow = b"/PIL/" in path or b"illow.libs/" in path or b"illow_simd.libs/" in path

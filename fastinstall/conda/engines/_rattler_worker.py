@@ -35,7 +35,7 @@ Request = dict[str, Any]
 
 
 async def preview_change(request: Request) -> Request:
-    """Return the packages to add and to remove so that the specs are installed with as few other changes as possible."""
+    """Return the packages to add and to remove to install the specs with as few other changes as possible."""
     present = _read_installed(request)
     found = await _solve_gently(request, present)
     before, after = (

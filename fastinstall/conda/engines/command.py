@@ -82,8 +82,8 @@ class CondaCommand:
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
         """Let conda create an environment in `scratch` from exactly these packages, with records for `prefix`.
 
-        The packages are unpacked in a temporary package cache beside `scratch`. In the user's package cache, conda could
-        confuse them with packages that have the same name but were made for another environment.
+        The packages are unpacked in a temporary package cache beside `scratch`. In the user's package cache, conda
+        could confuse them with packages that have the same name but were made for another environment.
         """
         with _list_in_file(packages) as listing, temporary_directory("packages", within=scratch.parent) as cache:
             words = ("--no-default-packages", "--file", str(listing))

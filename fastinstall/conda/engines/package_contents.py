@@ -37,7 +37,7 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
         place = re.sub(r"^python-scripts/", "bin/", place)
         found.append(place)
         directory, _, module = place.rpartition("/")
-        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles the modules of noarch packages
+        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles such modules
             tag = python.replace(".", "").removesuffix("t")  # the free-threaded build uses the same cache tag
             compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
     points = (point.partition("=")[0].strip() for point in entry_points)

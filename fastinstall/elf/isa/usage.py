@@ -459,7 +459,7 @@ class _Graph:
         return {index for index, places in enumerate(self._places) if places & addresses}
 
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
-        """Return the addresses of variables that may hold the CPU's features, and of pointers to these or to probes.
+        """Return addresses of variables that may hold the CPU's features, and of pointers to these or to probes.
 
         A variable may hold the features if a probe or a caller of a probe refers to it. Pointers through which code is
         called do not count as variables.
