@@ -47,7 +47,7 @@ class Session:
 
     @property
     def directories(self) -> Directories:
-        """Fastinstall's directories for cache, state and settings, computed on demand, as `doctor --quick` needs none."""
+        """Fastinstall's cache, state and settings directories, computed on demand: `doctor --quick` needs none."""
         return user_directories(self.variables)
 
     def own_cache(self) -> Path:

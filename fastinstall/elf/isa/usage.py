@@ -461,8 +461,8 @@ class _Graph:
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
         """Return addresses of variables that may hold the CPU's features, and of pointers to these or to probes.
 
-        A variable may hold the features if a probe or a caller of a probe refers to it. Pointers through which code is
-        called do not count as variables.
+        A variable may hold the features if a probe, or a caller of a probe, refers to it. Pointers through which code
+        is called do not count as variables.
 
         Args:
             probes: indices of the functions that ask the CPU.
