@@ -1,8 +1,8 @@
 """Find NVIDIA GPUs and their driver.
 
-The kernel's files show whether there are GPUs. If there are, NVML is asked, through nvidia-ml-py (the extra "cuda") in a
-process with a time limit, because a hung driver hangs its callers. Without NVML, /proc/driver/nvidia gives the driver's
-version and the names of the GPUs, but not their compute capability and memory.
+The kernel's files show whether there are GPUs. If there are, NVML is asked, through nvidia-ml-py (the extra "cuda"), in
+a process with a time limit, because a hung driver hangs its callers. Without NVML, /proc/driver/nvidia gives the
+driver's version and the names of the GPUs, but not their compute capability and memory.
 
 A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files named after the driver's version. A package
 for forward compatibility adds only a later libcuda, in a directory `compat`. In that case, only libnvidia-ml shows the
@@ -50,7 +50,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     board = foreign.text_or_empty(root / "proc/device-tree/compatible")
     tegra = (root / "etc/nv_tegra_release").exists() or "nvidia,tegra" in board
     nodes = wsl or any((root / name).exists() for name in _NODES)
-    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # both the open and the closed kernel module provide it
+    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # of the open or closed kernel module
     version = _VERSION.search(text)
     driver = version[1] if version else foreign.text_or_empty(root / "sys/module/nvidia/version").strip()
     container = any((root / name).exists() for name in _CONTAINER)

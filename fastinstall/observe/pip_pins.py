@@ -53,7 +53,7 @@ def requirement_of(distribution: str, version: str) -> str:
 
 
 def location(path: PurePath) -> str:
-    """Return a path as text for pip's and uv's lists, which are split at blanks; paths with unusual characters as URLs."""
+    """Return a path as text for pip's and uv's lists, which are split at blanks; as a URL if it has unusual characters."""
     text = str(path)
     if _PLAIN.fullmatch(text):
         return text
@@ -137,7 +137,7 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
     header = re.search(rb"(?m)^\[install\][^\n]*(\n|\Z)", content)
     lines = [_OPENING, _TELLING, *([f"[{SECTION}]"] if header is None else []), *lines, _CLOSING]
     text, place = "\n".join((*lines, "")), header.end() if header is not None else 0
-    if header is not None and not header[1]:  # the header is the file's end, without a line break: put the break before our lines, not after them
+    if header is not None and not header[1]:  # the header ends the file without a line break: move the line break
         text = "\n" + text.removesuffix("\n")
     made = Insertion(text=text, place=place)
     _refuse_misread(content, made, prefix)
@@ -218,7 +218,7 @@ def _find_spans(content: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _export(name: str, value: str, separator: str) -> str:
-    """Return shell code that appends a value to a variable, unless the variable contains it, and exports the variable."""
+    """Return shell code that appends a value to a variable, unless it contains the value, and exports the variable."""
     known = f'"{separator}${{{name}:-}}{separator}"'
     added = f'{name}="${{{name}:+${name}{separator}}}{value}"'
     return f"case {known} in *{quote(f'{separator}{value}{separator}')}*) ;; *) {added} ;; esac; export {name}"

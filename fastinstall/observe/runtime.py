@@ -1,4 +1,4 @@
-"""Import and use PIL in a subprocess with the target's interpreter: a crash ends only the subprocess, and is reported."""
+"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess and is reported."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
@@ -52,8 +52,8 @@ def observe_programs_pil(python: Path, variables: Mapping[str, str]) -> Runtime:
         variables: environment variables of the user's programs.
 
     Returns:
-        The result, as from `observe_runtime`. The interpreter runs isolated (`-I`) 1. if root must not run the code that
-        precedes site-packages; 2. if Python cannot start as it does for a program.
+        The result, as from `observe_runtime`. The interpreter runs isolated (`-I`) if root must not run the code that
+        precedes site-packages, or if Python cannot start as it does for a program.
     """
     if may_start_as_program(variables):
         seen = _run((python, "-B", _OPERATIONS, "--quick"), variables, _QUICK_TIMEOUT)

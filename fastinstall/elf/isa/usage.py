@@ -455,7 +455,7 @@ class _Graph:
         return set().union(*(self._users[index] for index in functions))
 
     def _find_reading(self, addresses: frozenset[int]) -> set[int]:
-        """Return the indices of functions that refer to a variable or call through a pointer at one of the addresses."""
+        """Return the indices of functions that refer to a variable or call through a pointer at any of `addresses`."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
