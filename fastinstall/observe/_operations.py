@@ -97,7 +97,7 @@ def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
 
 
 def _locate_pil() -> str:
-    """Return the file of the PIL that `import PIL` finds, or its directory if it has no `__init__.py`; else ""."""
+    """Return the file of the PIL that `import PIL` finds, or its directory if it has no `__init__.py`; empty if none."""
     known = sys.modules.get("PIL")  # code that runs when Python starts may have imported it
     specs = (finder.find_spec("PIL", None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
     spec = getattr(known, "__spec__", None) or next((each for each in specs if each is not None), None)
@@ -188,7 +188,7 @@ def _find_entry_file(module: str) -> str:
 
 
 def _list_loaded_objects() -> list[str]:
-    """Return the program's path, and the names of its shared objects in the loader's list. Source: dl_iterate_phdr(3)."""
+    """Return the program's path, and its shared objects as the loader names them. Source: dl_iterate_phdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
     class Information(ctypes.Structure):
@@ -228,7 +228,7 @@ def _tidy(name: str) -> str:
 
 
 def import_extensions() -> None:
-    """Import PIL's other extension modules, each as a separate operation, because a module's libraries may be missing."""
+    """Import PIL's other extension modules, each as a separate operation, because its libraries may be missing."""
     directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
     suffixes = importlib.machinery.EXTENSION_SUFFIXES
     there = [

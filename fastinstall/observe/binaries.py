@@ -80,7 +80,7 @@ def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tup
 
 
 def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
-    """Yield the extension modules for this interpreter, each with its SHA-256, or with "" if `stack` has no hash of it."""
+    """Yield each extension module for this interpreter, with its SHA-256, or with "" if `stack` does not have that."""
     core = stack.core
     if core is not None and core.readable:
         copies = [(Path(copy.path), copy.sha256) for copy in core.levels if not copy.problem]

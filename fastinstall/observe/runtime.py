@@ -1,4 +1,4 @@
-"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess and is reported."""
+"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess, and is seen."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath

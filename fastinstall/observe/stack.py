@@ -169,7 +169,7 @@ def observe_owners(
 
 
 def _is_empty_metadata(metadata: Path) -> bool:
-    """Return whether a metadata directory is empty. Interrupted removals leave such directories, which pip ignores."""
+    """Return whether a metadata directory is empty. Interrupted removals leave such directories; installers ignore them."""
     return not foreign.list_names(metadata) and os.access(metadata, os.R_OK)
 
 
@@ -400,7 +400,7 @@ def observe_constraints(
 
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
-    """Return whether a marker is true for the target. A malformed marker counts as true, so that no requirement is lost."""
+    """Return whether a marker is true for the target; True for a malformed marker, so that no requirement is lost."""
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
 
     try:

@@ -85,7 +85,7 @@ def _lacks(status: os.stat_result, granted: int, group: int) -> bool:
 
 
 def _find_owner(path: Path, owner: int) -> int:
-    """Return the first owner, other than `owner`, of a path or anything below it; `owner` if there is no other owner."""
+    """Return the first owner, other than `owner`, of a path or anything below it; `owner` if there is no other."""
     return next((status.st_uid for status in _walk(path) if status.st_uid != owner), owner)
 
 
