@@ -97,7 +97,7 @@ def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
 
 
 def _locate_pil() -> str:
-    """Return the file of the PIL that `import PIL` finds, or its directory if it has no `__init__.py`; empty if none."""
+    """Return the file of the PIL that `import PIL` finds, or a directory without `__init__.py`; "" if none is found."""
     known = sys.modules.get("PIL")  # code that runs when Python starts may have imported it
     specs = (finder.find_spec("PIL", None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
     spec = getattr(known, "__spec__", None) or next((each for each in specs if each is not None), None)

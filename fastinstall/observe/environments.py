@@ -89,7 +89,7 @@ def make_absolute(path: Path) -> Path:
     plain = Path(os.path.normpath(absolute))
     if _is_same_path(plain, absolute):
         return plain
-    name = "" if absolute.name == ".." else absolute.name  # keep a link at the end of the path: an interpreter may be one
+    name = "" if absolute.name == ".." else absolute.name  # keep a link at the end, such as an interpreter
     return Path(os.path.realpath(absolute.parent if name else absolute), name)
 
 
@@ -145,7 +145,7 @@ def _observe_prefix(prefix: Path) -> Environment:
             raise UndeterminedError(f"{prefix}: no such directory", hint=f"{_NAME_ONE}, or create one: {new}")
         python = next((prefix / name for name in _NAMES if _is_there(prefix / name)), None)
     if python is None and is_journaled(prefix):
-        python = prefix / _NAMES[0]  # the environment's Python is missing: rollback does not need it, and other commands report it
+        python = prefix / _NAMES[0]  # the file is missing: rollback needs no Python, and other commands report it
     if python is None:
         raise UndeterminedError(
             f"{prefix}: not a Python environment: it has neither bin/python nor bin/python3",
@@ -255,7 +255,7 @@ def base_python(session: Session) -> Path:
 
 
 LIST = "environments.txt"
-"""Fastinstall's list of environments, in the state directory: one absolute prefix per line. Conda's has this name too."""
+"""Name of fastinstall's list of environments and of conda's: one absolute prefix per line."""
 
 
 def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:

@@ -1,8 +1,8 @@
 """Inspect the start-up guard's files in site-packages, and write the text of its `state` file.
 
-The `state` file describes PIL as it was when the guard was installed, in lines that the guard splits at blanks. Paths in
-this file are relative to site-packages, so the guard still works after an environment was moved or copied. All other
-files of the guard are copies from `hooks/`.
+The `state` file describes PIL as it was when the guard was installed, in lines that the guard splits at blanks. Paths
+in this file are relative to site-packages, so the guard still works after an environment was moved or copied. All
+other files of the guard are copies from `hooks/`.
 """
 
 import hashlib
@@ -43,8 +43,8 @@ def render_state(tree: Path, core: BuiltCore, stack_version: str, program: str =
         tree: the directory that contains PIL.
         core: Pillow's C extension; if it has SIMD kernels, the guard's warning mentions them.
         stack_version: the version in `PIL/_version.py`.
-        program: command that runs fastinstall, for the hint in the guard's warning. If the command no longer exists when
-            the guard warns, the hint has plain `fastinstall` instead.
+        program: command that runs fastinstall, for the hint in the guard's warning. If the command no longer exists
+            when the guard warns, the hint has plain `fastinstall` instead.
 
     Raises:
         OSError: `PIL/_version.py` is missing.

@@ -59,7 +59,7 @@ class ObservationRequest:
         started: the subprocess that imports and uses PIL, if it is already running.
         binaries: how deeply to examine PIL's extension modules.
         toolchain: whether to look for compiler, libraries and package manager.
-        interpreter: the facts about the target's Python, or the running subprocess that asks for them; None to start it.
+        interpreter: the facts about the target's Python, or the running subprocess that asks for them; None to ask.
         cpu: the processor, if it was observed already.
         cpuid: whether to execute the CPUID instruction too, which takes 60 ms.
         thorough: whether to read all of PIL's files; if False, files whose size and times have not changed count as

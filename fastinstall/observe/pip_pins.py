@@ -53,7 +53,7 @@ def requirement_of(distribution: str, version: str) -> str:
 
 
 def location(path: PurePath) -> str:
-    """Return a path as text for pip's and uv's lists, which are split at blanks; an unusual path is returned as a URL."""
+    """Return a path as text for lists of pip and uv, which split at blanks; an unusual path is returned as a URL."""
     text = str(path)
     if _PLAIN.fullmatch(text):
         return text

@@ -169,7 +169,7 @@ def observe_owners(
 
 
 def _is_empty_metadata(metadata: Path) -> bool:
-    """Return whether a metadata directory is empty. Interrupted removals leave such directories; installers ignore them."""
+    """Return whether a metadata directory is empty, as an interrupted removal leaves it; installers ignore it."""
     return not foreign.list_names(metadata) and os.access(metadata, os.R_OK)
 
 

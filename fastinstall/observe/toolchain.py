@@ -47,7 +47,7 @@ def observe_toolchain(
 
 
 def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return conda's configured channels; "defaults" is replaced by the configured default channels, if there are any."""
+    """Return conda's configured channels; "defaults" is replaced by the default channels if these are configured."""
     from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for a build)
 
     prefix = Path(variables.get("CONDA_PREFIX") or "/")
@@ -99,7 +99,7 @@ def observe_library(
     """
 
     def ask(question: str) -> str:
-        """Return the output of pkg-config for one option; empty if pkg-config is missing or does not know the library."""
+        """Return pkg-config's output for one option; empty if pkg-config is missing or does not know the library."""
         program = find_program("pkg-config", variables) if requirement.pkgconfig else None
         if program is None:
             return ""
