@@ -53,8 +53,8 @@ def publish_packages(
     """Put a package and its guard package into a channel, and update the channel's index; do all of this or nothing.
 
     Args:
-        pack: makes the package in a channel's directory; takes a build number and the directory. It is called with 0, 1
-            and so on, until the channel has no other package of the same name.
+        pack: makes the package in a channel's directory; takes a build number and the directory. It is called with
+            the numbers 0, 1, 2, ... until the channel has no different package with the same file name.
         plan_guard: takes the package and returns the planned guard package; None for no guard.
         channel: the channel's directory, created if missing. Other packages in it stay.
 

@@ -207,8 +207,8 @@ class Codec:
 class Linkage:
     """The result of simulating a process that opens PIL's extension modules one after the other, the core first.
 
-    The process opens nothing else before. In a real process, another package (torch, cv2) may have loaded a library of
-    the same name before.
+    The simulated process loads no other libraries first. In a real process, another package (torch, cv2) may already
+    have loaded a library of the same name.
 
     Attributes:
         modules: the extension modules that were opened, in order.

@@ -181,7 +181,7 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
     simd = None
     if implementation == "IJG libjpeg":
         simd = False
-    elif implementation:  # not every build has JSIMD_FORCE
+    elif implementation:  # some builds with SIMD code lack JSIMD_FORCE
         marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
         simd = marked if marked or contents.machine in _MARKED_MACHINES else None
     return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)

@@ -94,7 +94,7 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 
 def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
-    """Return the cached scan for a file's content; if there is none, or it is damaged, scan the file and cache that."""
+    """Return the cached scan of a file; if that is missing or damaged, scan the file and cache the new scan."""
     from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (imported while the subprocesses run)
     from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (imported while the subprocesses run)
 

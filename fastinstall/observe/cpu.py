@@ -162,7 +162,7 @@ def observe_quota(root: Path = Path("/")) -> float | None:
         second = foreign.text_or_empty(group / "cpu.max").split()
         first = [foreign.text_or_empty(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
         for quota, period in (each for each in (second, first) if len(each) == 2):  # noqa: PLR2004 (a pair)
-            if quota.isdigit() and period.isdigit() and int(period):  # not "max", nor -1
+            if quota.isdigit() and period.isdigit() and int(period):  # neither "max" nor "-1": no limit
                 limits.append(int(quota) / int(period))
     return min(limits, default=None)
 

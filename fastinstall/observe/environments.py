@@ -381,7 +381,7 @@ class EnvironmentSummary:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the distribution that fastinstall installed is no longer there: replaced or removed."""
+        """Whether the distribution that fastinstall installed was replaced or removed."""
         return bool(self.ours) and self.ours not in self.pillow
 
 

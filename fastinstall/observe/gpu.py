@@ -50,7 +50,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     board = foreign.text_or_empty(root / "proc/device-tree/compatible")
     tegra = (root / "etc/nv_tegra_release").exists() or "nvidia,tegra" in board
     nodes = wsl or any((root / name).exists() for name in _NODES)
-    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # of the open or closed kernel module
+    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # written by the open or the closed kernel module
     version = _VERSION.search(text)
     driver = version[1] if version else foreign.text_or_empty(root / "sys/module/nvidia/version").strip()
     container = any((root / name).exists() for name in _CONTAINER)

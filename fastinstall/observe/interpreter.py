@@ -31,7 +31,7 @@ _HINT = "name another interpreter with --python EXE, or another environment with
 
 
 def observe_interpreter(python: Path, variables: Mapping[str, str] | None = None) -> Interpreter:
-    """Return what the interpreter `python` says about itself (about 20 ms).
+    """Return the facts that an interpreter reports about itself; takes about 20 ms.
 
     Args:
         python: path of the interpreter; do not resolve a virtual environment's symbolic link.

@@ -73,7 +73,7 @@ def _find_unwritable(own: Iterable[Path], entries: Iterable[Path]) -> Iterator[S
 
 def _find_fixed(paths: Iterable[Path]) -> Iterator[SetupObstacle]:
     for path in paths:
-        with suppress(OSError):  # a filesystem without flags
+        with suppress(OSError):  # the filesystem has no file flags
             status = path.lstat()
             if (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)) and _read_flags(path) & _FIXED:
                 yield SetupObstacle(kind=ObstacleKind.IMMUTABLE, place=path)

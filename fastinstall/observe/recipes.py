@@ -97,7 +97,7 @@ def _list_recipe_files(directories: tuple[Path, ...]) -> dict[str, Path]:
     return found
 
 
-@cache  # a setup reads its recipe three times, 20 ms each
+@cache  # a setup reads its recipe three times, which takes 20 ms each time
 def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
     try:
         recipe = parse_recipe(_read_recipe_text(file), file)

@@ -1,7 +1,7 @@
 """Find running programs that still use files of a replaced Pillow and need a restart.
 
 A program that imported the replaced Pillow keeps that Pillow's modules and libraries in memory. If it imports further
-modules, they come from the installed Pillow, and may not work with the others. The kernel lists the files that a
+modules, they come from the installed Pillow, and may not work with those in memory. The kernel lists the files that a
 process has mapped by their current paths, which show that a file was moved aside or deleted (proc_pid_maps(5)).
 """
 

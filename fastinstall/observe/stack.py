@@ -294,7 +294,7 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
         if (path, algorithm) not in digests:
             digests[path, algorithm] = encode_digest(digest_file(f"{root}/{path}", algorithm))
         return digests[path, algorithm] != digest
-    except (OSError, ValueError, TypeError):  # TypeError: a hash algorithm without a fixed length
+    except (OSError, ValueError, TypeError):  # TypeError: the hash algorithm has no fixed length
         return True
 
 

@@ -235,7 +235,7 @@ def _format_package_line(package: CondaPackage) -> str:
 _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
-        # variables of the shell's active environment, which may be another one
+        # variables of the shell's active environment, which may not be the command's environment
         *("CONDA_DEFAULT_ENV", "CONDA_PROMPT_MODIFIER", "CONDA_SHLVL"),
         # conda's settings, given as variables, that would change the command
         *("CONDA_CLOBBER", "CONDA_CREATE_DEFAULT_PACKAGES", "CONDA_DEBUG", "CONDA_DEPS_MODIFIER"),

@@ -99,8 +99,8 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
     if code == Code.INVALID:
         return frozenset(), Style.NONE
     instruction = Instruction()
-    instruction.code = code  # type: ignore[assignment]  # iced's annotations take its integers for classes
-    description = OpCodeInfo(code)  # type: ignore[arg-type]  # iced's integers again
+    instruction.code = code  # type: ignore[assignment]  # iced annotates its integers as classes
+    description = OpCodeInfo(code)  # type: ignore[arg-type]  # iced annotates its integers as classes
     manuals = (_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
     features = frozenset(_KERNEL.get(name, name.lower()) for name in manuals if name not in _PASSED_OVER)
     style = Style.QUESTION if code in (Code.CPUID, Code.XGETBV) else Style.OTHER

@@ -155,7 +155,7 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
     for start, following in pairwise([*starts, limit]):
         end = bounds[start]
         if start < end <= following - _SHORTEST_GAP:
-            # code begins at multiples of 16; padding before it belongs to the function before
+            # the gap's code begins at a multiple of 16; the padding before it counts as part of the function
             cuts[min(-(-end // 16) * 16, following - 1)] = False
     places = sorted(cuts)
     for start, end in pairwise([*places, limit]):

@@ -251,7 +251,7 @@ class SimulatedProcess:
             file.requester, file.needed_by = None, None  # an opened library inherits no search path
             file.reason = OPENED if "/" in opened.name else file.reason
         for requester, request in self.bring_in([file] if file is not None else []):
-            if request.file is None:  # the loader stops at the first failure; keep the names it knew until then
+            if request.file is None:  # keep the names known at the first failure, where the loader stops
                 names = names or {each: set(each.names) for each in self.files[:before]}
                 failures.append(self._describe_missing(requester, request))
         failures += self.find_failures(self.files[before:])
