@@ -26,8 +26,8 @@ class PackageChange:
     """The change of one package.
 
     Attributes:
-        before: the installed package, or None if it is added.
-        after: the package that replaces it, or None if it is removed.
+        before: the package that is installed before the change, or None if there is none.
+        after: the package that is installed after the change, or None if there is none.
     """
 
     name: str
@@ -50,7 +50,7 @@ class PackageChange:
 
     @property
     def is_older(self) -> bool:
-        """Whether the new version is older, or cannot be compared by Python's rules, such as conda's "9e"."""
+        """Whether the version after the change is older, or cannot be compared by Python's rules ("9e")."""
         if self.before is None or self.after is None or self.before.version == self.after.version:
             return False
         try:
@@ -69,7 +69,7 @@ def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
 
 
 def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
-    """Return the risks of a change: protected packages change, versions get older, or packages are only removed."""
+    """Return the risks of a change: protected packages change, versions get older, packages are not replaced."""
     changes = list_package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
     older = [each for each in changes if each.is_older]

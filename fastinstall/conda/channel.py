@@ -27,7 +27,7 @@ INDEX = "repodata.json"
 
 
 def write_repodata(channel: Path) -> None:
-    """Rewrite `repodata.json` in both subdirectories of a channel, from the packages in them.
+    """Rewrite `repodata.json` in both subdirectories of a channel, from the packages in the subdirectory.
 
     Raises:
         FailedError: a package cannot be read.
@@ -50,17 +50,17 @@ def _make_repodata(subdir: str, packages: Iterable[Path]) -> str:
 def publish_packages(
     pack: Callable[[int, Path], CondaPackage], plan_guard: Callable[[CondaPackage], CondaPackage] | None, channel: Path
 ) -> CondaStack:
-    """Put a package and its guard into a channel and its index: both of them, or none.
+    """Put a package and its guard package into a channel, and update the channel's index; do all of this or nothing.
 
     Args:
-        pack: makes the package with a given build number in a channel's directory. The number passed is the first one
-            that no other package in the channel has.
-        plan_guard: returns the planned guard for the package; None for no guard.
+        pack: makes the package in a channel's directory; takes a build number and the directory. It is called with
+            the numbers 0, 1, 2, ... until the channel has no different package with the same file name.
+        plan_guard: takes the package and returns the planned guard package; None for no guard.
         channel: the channel's directory, created if missing. Other packages in it stay.
 
     Raises:
         FailedError: the channel cannot be written, or a package in it cannot be read; the channel is unchanged.
-        EnvironmentDamagedError: the channel was written only in part.
+        EnvironmentDamagedError: the channel was written only in part, and could not be restored.
         RefusedError: a subdirectory of the channel is a symbolic link.
     """
     refuse_links(channel, SUBDIRS)
@@ -119,9 +119,9 @@ def _read_index(package: Path) -> dict[str, Any]:
 
 
 def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
-    """Write a channel that has only an index, in which packages that do not exist yet are offered to a solver.
+    """Write a channel that has only an index, which offers packages that do not exist yet to a solver.
 
-    The directory's name is a digest of the index, because engines cache the indices of channels.
+    Engines cache indices by the channel's URL. Therefore the name of the channel's directory is a digest of the index.
 
     Returns:
         The channel's URL.

@@ -1,4 +1,4 @@
-"""The optional dependency `fastinstall[conda]`: the hint to install it, and its knowledge of processors."""
+"""The optional dependencies in `fastinstall[conda]`: the error if one is missing, and archspec's list of processors."""
 
 import sys
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from fastinstall.core.messages import quote
 
 
 def make_missing_extra_error(distribution: str) -> RefusedError:
-    """Return the error for a missing distribution, with the command that installs the extra."""
+    """Return an error saying that a distribution is missing, with the command that installs the extra "conda"."""
     return RefusedError(
         f"conda packages need {distribution}, which is not installed with fastinstall",
         hint=f"{quote(sys.executable)} -m pip install 'fastinstall[conda]'",
@@ -20,10 +20,10 @@ def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]
     """Return the processors that can run code for each level, as archspec names them.
 
     Args:
-        levels: names of levels, such as "x86-64-v3"; "native" stands for the processor of this machine.
+        levels: names of levels, such as "x86-64-v3"; "native" means the processor of this machine.
 
     Returns:
-        Names by level, the oldest processor first; empty for a level that archspec does not know.
+        The processors' names by level, in archspec's order; empty for a level that archspec does not know.
 
     Raises:
         RefusedError: archspec is not installed.

@@ -1,6 +1,6 @@
-"""Edit `conda-meta/history`, from which conda's solvers read the user's requests, to keep the requested packages.
+"""Edit `conda-meta/history`, from which conda's solvers read the user's requests, so that they keep the stack.
 
-conda (24.7 to 26.7) and libmamba read the requested match specs from this file; the `requested_spec` in records is
+conda (24.7 to 26.7) and libmamba read the requested match specs from this file, and use the `requested_spec` in records
 only for listings. Therefore each setup adds a revision with the packages that it installed and removed. Measured on
 2026-11-21 with conda 24.7.1: without the revision, `update --all` removes the guard package and installs conda's own
 Pillow. Source: conda's `History`.
@@ -26,7 +26,7 @@ _MARK = "simd_"
 def make_requested_spec(package: CondaPackage) -> str:
     """Return the match spec that records a fastinstall package as the user's request; empty for other packages.
 
-    The spec of the stack allows any version, but only builds of fastinstall.
+    The spec for the stack's package allows any version, but only fastinstall's builds.
     """
     if package.build.startswith(_MARK):
         return f"{package.name}[build={_MARK}*]"
@@ -61,14 +61,15 @@ def append_revision(existing: str, at: datetime, command: str, change: CondaChan
 
 
 def remove_history_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
-    """Return the history after an engine's change, without the requests that explicit installations add.
+    """Return the history after an engine's change, without the requests that installing packages by URL adds.
 
-    Such requests would pin each package to its exact build, and replace the user's own requests.
+    Those requests would pin each package to its exact build, and replace the user's own requests.
 
     Args:
         before: the text before the change.
         after: the text after the change.
-        installed_again: names of the installed packages, whose removal just before is not recorded either.
+        installed_again: names of the packages just installed; requests to remove them, recorded just before, are
+            dropped too.
     """
     if not after.startswith(before):
         return after
@@ -87,7 +88,11 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
 
 
 def _parse_installed(history: str) -> dict[str, str]:
-    """Return the packages that are installed according to the history: their lines, by NAME-VERSION-BUILD."""
+    """Return the packages that are installed according to the history.
+
+    Returns:
+        Their lines without the leading "+", by NAME-VERSION-BUILD.
+    """
     found: dict[str, str] = {}
     for line in history.splitlines():
         text = line[1:].strip()
@@ -101,7 +106,7 @@ def _parse_installed(history: str) -> dict[str, str]:
 def record_revision(
     stack: CondaStack, records: Collection[str], conda: Conda, now: datetime, transaction: Transaction
 ) -> None:
-    """Add a revision for a setup to the history of the environment that contains the stack's channel.
+    """Add a revision for a setup to the history of an environment, in which the stack's channel is.
 
     Args:
         stack: the installed packages.
@@ -118,7 +123,7 @@ def record_revision(
 
 
 def add_revision(prefix: Path, change: CondaChange, command: str, now: datetime, transaction: Transaction) -> None:
-    """Add a revision for a command's change to an environment's history; undoing the transaction removes it."""
+    """Add a revision for a command's change to an environment's history; undoing `transaction` removes the revision."""
     existing = foreign.text_if_there(prefix / HISTORY)
     revised = append_revision(existing, now.astimezone(), command, change)
     transaction.add(HISTORY, revised.removeprefix(existing))

@@ -20,7 +20,7 @@ _CHANGE_REASONS = (
     *(".tmp.index.json.*", ".refprobe-*", "symtest_*-*-*-*-*", "conda-meta/prefix_record_*"),
     *("conda-meta/.history.*", "conda-meta/.*.json.*"),
 )
-"""Patterns of temporary paths: drafts and link tests of conda and py-rattler, the directory in which py-rattler keeps
+"""Patterns of temporary paths: conda's and py-rattler's drafts and link tests, the directory in which py-rattler keeps
 files that several packages contain, and fastinstall's drafts of records and of the history."""
 
 
@@ -37,8 +37,8 @@ def change_conda_packages(
         emit: receives a progress event.
 
     Raises:
-        FailedError: a package to remove is not installed, the engine failed, or it did something other than planned;
-            the caller must undo.
+        FailedError: a package to remove is not installed, the engine failed, or the engine did something other than
+            planned; the caller must undo the transaction.
     """
     external = describe_external_change(change, engine, prefix)
     gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
@@ -57,13 +57,13 @@ def change_conda_packages(
 
 
 def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
-    """Return the files that a change removes, overwrites and creates.
+    """Return the paths that a change removes, overwrites and creates, for the journal.
 
     Raises:
         FailedError: a package to remove is not installed, or its record cannot be read.
     """
     names = tuple(conda_records.list_record_names(prefix))
-    # The environment's Python after the change.
+    # The version in `lib/pythonVERSION` after the change, for the paths of noarch packages.
     pythons = [(each.version, each.build) for each in change.linked if each.name == "python"]
     pythons += [_split_record(name) for name in names if conda_records.package(name) == "python"]
     python = _derive_site_name(*pythons[0]) if pythons else ""
@@ -71,7 +71,7 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     coming: list[str] = []
     for package in change.linked:
         coming += (*engine.read_contents(package, python=python), f"{conda_records.RECORDS}/{package.record}")
-    # Records of packages that stay and claim some of these files: py-rattler rewrites them.
+    # Packages that are not changed may claim some of these files; py-rattler rewrites their records.
     paths, involved = {*going, *coming}, {package.record for package in (*change.linked, *change.unlinked)}
     sharing = (
         f"{conda_records.RECORDS}/{name}"
@@ -110,7 +110,7 @@ def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
 
 
 def _describe_change(change: CondaChange) -> str:
-    """Describe a change in words; each package occurs once."""
+    """Describe a change in words; a package that is removed and installed again is listed once, as reinstalled."""
     coming, going = ({package.dist for package in packages} for packages in (change.linked, change.unlinked))
     parts = (("reinstalling", coming & going), ("installing", coming - going), ("removing", going - coming))
     return "; ".join(f"{word} {', '.join(sorted(dists))}" for word, dists in parts if dists)

@@ -8,22 +8,22 @@ from fastinstall.model.conda import Conda
 from fastinstall.model.move import Move, MoveKind
 
 _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
-"""Suffixes of directories in site-packages that belong to one distribution."""
+"""Suffixes of directories in site-packages that always belong to a single distribution."""
 
 
 def list_conda_moves(
     prefix: Path, site_packages: Path, root: Path, conda: Conda, records: Collection[str]
 ) -> tuple[Move, ...]:
-    """Return the moves beside those of whole top-level entries of site-packages.
+    """Return the moves of a setup except the moves of whole top-level entries of site-packages.
 
-    These put linked files outside of site-packages in place, and move records and other files of the replaced packages
-    aside.
+    The returned moves 1. put linked files outside site-packages in place; 2. move the replaced packages' records and
+    other files aside.
 
     Args:
         prefix: the environment.
         site_packages: the environment's site-packages.
         root: the staged environment, at `stage/prefix` in the transaction's directory.
-        conda: conda's view of the environment.
+        conda: conda's facts about the environment.
         records: the replaced packages, as NAME-VERSION-BUILD.
     """
     site = site_packages.relative_to(prefix)
@@ -46,7 +46,7 @@ def list_conda_moves(
 
 
 def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
-    """Yield a move into the prefix for each linked file; of the files in `conda-meta`, only records are moved.
+    """Yield a move into the prefix for each linked file, except files in `conda-meta` that are not records.
 
     Args:
         prefix: the environment.
@@ -67,7 +67,7 @@ def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collectio
 
     Args:
         site: the path of site-packages, relative to the prefix.
-        conda: conda's view of the environment, or None if conda does not manage it.
+        conda: conda's facts about the environment, or None if conda does not manage the environment.
         records: the replaced packages, as NAME-VERSION-BUILD.
     """
     if conda is None:
@@ -78,6 +78,6 @@ def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collectio
 
 
 def _list_claimed_files(conda: Conda, records: Collection[str]) -> Iterator[str]:
-    """Yield the files of the replaced packages, each once."""
+    """Yield the files that the replaced packages claim, each once."""
     files = (path for claim in conda.claims if claim.dist in records for path in claim.files)
     return iter(dict.fromkeys(files))

@@ -1,4 +1,4 @@
-"""Make a conda package from a fastinstall wheel, and the guard package for it; nothing is installed.
+"""Make a conda package from a fastinstall wheel, and the guard package; nothing is installed.
 
 Packages are reproducible: the same files give the same bytes, at any time and on any machine.
 
@@ -46,10 +46,10 @@ MOMENT = 1577836800
 
 @immutable
 class CondaPackageFile:
-    """A file of a package.
+    """The content of a file in a package, and its permissions.
 
     Attributes:
-        mode: its permissions, as for chmod(2).
+        mode: the permission bits, as for chmod(2).
     """
 
     content: bytes
@@ -81,7 +81,7 @@ def write_archive(
     everything = {**members, **_make_information(package, members, about)}
     undated = io.BytesIO()
     with temporary_directories.temporary_directory("conda") as space:
-        # zstd level 3 takes 1/7 s for each 10 MB; level 9 is a tenth smaller and takes three times as long
+        # zstd level 3 takes 1/7 s for each 10 MB; level 9 takes three times as long for files that are a tenth smaller
         with conda_builder(package.dist, space, compression_level=3) as archive:
             for path, member in sorted(everything.items()):
                 entry = tarfile.TarInfo(path)
@@ -96,7 +96,7 @@ def write_archive(
 
 
 def place_package(package: CondaPackage, channel: Path) -> CondaPackage:
-    """Return a package with the URLs that it has in a channel's directory."""
+    """Return a package with its channel and URL set for a channel's directory."""
     file = channel.absolute() / package.subdir / f"{package.dist}.conda"
     return replace(package, channel=file.parent.parent.as_uri(), url=file.as_uri())
 
@@ -145,14 +145,15 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
     Args:
         wheel: the wheel file.
         package: the planned package.
-        interpreter: the Python that the wheel is for, and that compiles the bytecode in the package.
+        interpreter: the Python that the wheel is for; it compiles the bytecode in the package.
         channel: the channel's directory; its index is not updated (see `write_repodata`).
 
     Returns:
-        The package with channel, URL and hash, and with the glibc that the finished wheel needs.
+        The package with channel, URL and hash, and with a dependency on the glibc that the wheel's tags require.
 
     Raises:
-        FailedError: the wheel is damaged, is not the planned one, or contains paths of this machine.
+        FailedError: the wheel is damaged, is not for the planned package or this Python, or refers to libraries by
+            paths of this machine.
         RefusedError: conda-package-streaming is not installed.
     """
     with temporary_directories.temporary_directory("package") as root:
@@ -179,11 +180,12 @@ def pack_guard(package: CondaPackage, channel: Path, place: Path | None = None) 
     Args:
         package: the planned guard package.
         channel: the directory of the channel that the package is for.
-        place: the directory to write it to, laid out like a channel; by default the channel.
+        place: the directory to write the package to, laid out like a channel; by default `channel`.
 
     Returns:
-        The package with channel, URL and hash. Its build string contains a digest of its content. Content that the
-        channel already has keeps its build number; other content gets a higher number than all guards there.
+        The package with channel, URL and hash. Its build string contains a digest of its content. If the channel has a
+        guard with the same content, the package gets the build number of that guard; otherwise, a higher number than
+        all guards in the channel.
     """
     scripts = sorted((hooks_directory() / "conda").rglob("fastinstall.*"))
     members = {
@@ -230,8 +232,8 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
 
     Args:
         wheel: the wheel file.
-        interpreter: the Python that compiles the bytecode, without absolute paths in it.
-        root: an empty directory, laid out like a prefix.
+        interpreter: the Python that compiles the bytecode; the bytecode contains no absolute paths.
+        root: an empty directory, which is filled like a prefix.
 
     Returns:
         The wheel's `.dist-info` directory below `root`.
@@ -249,7 +251,7 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     _require_relative(site, root)
     for path in site.rglob("*.py"):
         os.utime(path, (MOMENT, MOMENT))
-    # Run in the prefix, so that bytecode has relative file names, and with fixed hashes, so that it is reproducible.
+    # Run in `root`, so that the bytecode has relative file names, and with fixed hashes, so that it is reproducible.
     argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
     alone = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     process.run(argv, environment=alone, directory=root, timeout=120, while_working=True)
@@ -267,10 +269,11 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
 
 
 def _require_relative(site: Path, root: Path) -> None:
-    """Refuse libraries that search outside `root` for others: on other machines they would find wrong ones or none.
+    """Refuse libraries that search outside `root` for other libraries, which other machines may not have.
 
     Raises:
-        FailedError: a library has such a path in DT_NEEDED, DT_RUNPATH or DT_RPATH, or is malformed.
+        FailedError: a library has a path in DT_NEEDED, or one that leads outside `root` in DT_RUNPATH or DT_RPATH; or
+            it is malformed.
     """
     for path in (path for path in list_files(site) if ".so" in path.suffixes):
         try:

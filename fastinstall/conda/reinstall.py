@@ -1,9 +1,9 @@
 """Find the conda packages that a repair must reinstall to restore their missing or overwritten files. Pure.
 
-The order matters: of two packages with the same file, the one that is reinstalled last gets it.
+The order matters: if two packages contain the same file, the file of the package that is reinstalled last remains.
 
-Missing requirements are reported too. While the stack has its own libraries, conda may remove the libraries of the
-previous Pillow because nothing requires them. When that Pillow comes back, they must be installed again.
+Missing requirements are reported too. The stack has its own libraries, so conda may remove the libraries of the
+previous Pillow because no package requires them. When that Pillow comes back, the libraries must be installed again.
 """
 
 from collections.abc import Collection, Iterator
@@ -20,10 +20,10 @@ _NEVER = _FOREIGN | {GUARD}
 
 
 def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
-    """Return the packages to reinstall, in this order; libjpeg-turbo comes last, so that its files win.
+    """Return the packages to reinstall, in the order of reinstallation.
 
-    Packages that provide PIL and the guard package are left out, because setup replaces them. If `jpeg` and
-    `libjpeg-turbo` are both installed, both contain the same headers, and libjpeg-turbo gets them.
+    libjpeg-turbo comes last, so that its headers remain if `jpeg`, which contains the same headers, is reinstalled too.
+    The guard package and packages that provide PIL are left out, because setup replaces them.
     """
     contested = {clash.path for clash in conda.clashes}
     taken = {find_rightful_owner(clash) for clash in conda.clashes if is_taken(clash)}
@@ -41,15 +41,16 @@ def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
 
 
 def is_taken(clash: CondaClash) -> bool:
-    """Return whether a file's content is from another package than its rightful owner."""
+    """Return whether a file's content is not the content from `find_rightful_owner`."""
     return clash.holder != find_rightful_owner(clash)
 
 
 def find_rightful_owner(clash: CondaClash) -> str:
-    """Return the package whose content a file should have, if several packages claim the file.
+    """Return the package whose content a file should have that several packages claim.
 
-    libjpeg-turbo has precedence over all others. Distributions of pip, and packages that overwrite others, come last.
-    Among the rest, the package whose content the file has keeps it, else the first claimant gets it.
+    The first rule that applies decides: 1. libjpeg-turbo, if it claims the file; 2. the package whose content the file
+    has now; 3. the first claimant. Rules 2 and 3 skip packages that overwrite others (`_FOREIGN`), unless no other
+    package claims the file. Distributions that pip installed never count.
     """
     packages = [dist for dist in clash.claimants if not dist.startswith("pip: ")]
     turbo = next((dist for dist in packages if name_of_dist(dist) == TURBO), "")
@@ -66,7 +67,7 @@ def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
 
 
 def channel_of(stack: CondaStack, prefix: PurePath) -> PurePath:
-    """Return the stack's channel. A channel inside the environment is looked up in `prefix`, which may be a copy."""
+    """Return the stack's channel. If it is inside its environment, return it inside `prefix`, which may be a copy."""
     return prefix / CHANNEL if stack.channel.match(CHANNEL) else stack.channel
 
 

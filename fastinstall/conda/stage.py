@@ -1,8 +1,7 @@
 """Make conda packages from a wheel, and let an engine link them in a directory beside the environment.
 
-The packages are first put into a channel inside the environment, which only solvers read. The linked records then
-contain the permanent URLs of the packages. The channel has the stack's package, whose bytes are the same in every
-environment, and the guard package.
+The packages are first put into a channel inside the environment, so that the linked records contain permanent URLs. The
+channel has the stack's package, whose bytes are the same in every environment, and the guard package.
 """
 
 import os
@@ -85,10 +84,10 @@ def link_packages(
 
 
 def format_registration(prefix: PurePath, conda: Conda) -> str:
-    """Return a conda configuration that names the stack's channel and the channels that conda uses now.
+    """Return the text of a conda configuration file that lists the stack's channel and the channels conda uses now.
 
-    The latter are listed because this file may one day be the only one that names channels. They have the lowest
-    priority ("bottom", in conda's configuration).
+    The channels conda uses now are listed, with the lowest priority ("#!bottom"), because this file may later be the
+    only one that lists channels.
     """
     ours = file_url(prefix / CHANNEL)
     others = conda.usual_channels or (() if conda.has_channels else ("defaults",))
@@ -97,10 +96,10 @@ def format_registration(prefix: PurePath, conda: Conda) -> str:
 
 
 def pack_channel(planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path) -> CondaStack:
-    """Write the channel into the directory `staged`, from which the caller moves it to its final place.
+    """Write the stack's channel into the directory `staged`; the caller moves it to `planned.channel`.
 
     Returns:
-        The packages, with the URLs that they have in the final place.
+        The packages, with the URLs that they have in `planned.channel`.
 
     Raises:
         FailedError: the wheel is damaged, or is not the planned one.

@@ -1,6 +1,6 @@
-"""Write warnings that conda will replace the stack, with the cause, or that it has replaced it. Pure.
+"""Write warnings that conda will replace the stack, with the cause, or that conda has replaced the stack. Pure.
 
-They are derived from a solver's decision or from the state of an environment. A package is named as the cause if it
+Warnings are derived from a solver's decision or from the state of an environment. A package is named as the cause if it
 requires Pillow; whether the solver had other choices is not examined.
 """
 
@@ -18,7 +18,7 @@ _SHOWN = 3
 
 
 class CoreStatus(StrEnum):
-    """The state of the imaging core that a setup has installed."""
+    """The state of the imaging core that a setup installed."""
 
     INTACT = "intact"
     OTHER = "other"
@@ -27,14 +27,14 @@ class CoreStatus(StrEnum):
 
 @immutable
 class StackStatus:
-    """The state of an installed stack, from a quick look.
+    """The state of an installed stack, from a quick check.
 
     Attributes:
         prefix: the environment.
-        name: the stack, for people ("Pillow-SIMD 12.1.1.post0").
-        packaged: whether it was set up as a conda package.
+        name: the stack's name and version, for messages ("Pillow-SIMD 12.1.1.post0").
+        packaged: whether the stack was set up as a conda package.
         guarded: whether the guard package is installed.
-        core: the state of its imaging core.
+        core: the state of the stack's imaging core.
         records: the packages in conda's records that provide PIL.
     """
 
@@ -47,7 +47,7 @@ class StackStatus:
 
     @property
     def repair(self) -> str:
-        """The command that restores the stack; it works wherever conda works."""
+        """The shell command that restores the stack; as a subcommand of conda, it needs only conda on PATH."""
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
@@ -59,7 +59,7 @@ def foresee_conda_changes(change: CondaChange, status: StackStatus) -> tuple[str
         status: the stack's state before the change.
 
     Returns:
-        A sentence, and advice how to avoid or repair it; empty if the stack stays.
+        A sentence, and advice on how to avoid or repair the effect; empty if the stack is not affected.
     """
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
@@ -91,7 +91,7 @@ def _explain_cause(coming: CondaPackage, change: CondaChange) -> str:
 
 
 def _find_pythons(change: CondaChange) -> tuple[str, str]:
-    """Return the minor versions of Python before and after; both empty if it stays."""
+    """Return Python's minor versions before and after a change; two empty texts if Python is not changed."""
     sides = [[each.version for each in side if each.name == "python"] for side in (change.unlinked, change.linked)]
     if not all(sides):
         return "", ""
@@ -106,7 +106,7 @@ def explain_failed_solve(status: StackStatus) -> tuple[str, str]:
         status: the state of a stack with the guard package.
 
     Returns:
-        A sentence, and advice how to install another Pillow.
+        A sentence, and advice on how to install another Pillow.
     """
     reason = (
         f"conda ended without a solution. The package {GUARD} in {status.prefix} allows no Pillow but the fast build"
@@ -123,7 +123,8 @@ def describe_conda_changes(status: StackStatus, command: str = "") -> tuple[str,
         command: conda's command ("install"); empty if unknown.
 
     Returns:
-        A sentence, and the command that repairs the stack; empty if the stack or another fastinstall build is in place.
+        A sentence, and the command that repairs the stack; empty if the stack, or another build of fastinstall, is in
+        place.
     """
     other = next((each for each in status.records if not is_our_package(each)), None)
     if status.core is CoreStatus.INTACT or (other is None and status.records and status.core is CoreStatus.OTHER):

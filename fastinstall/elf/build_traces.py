@@ -1,6 +1,6 @@
-"""Read how a file was built: its compilers, the glibc that it needs, its package metadata.
+"""Read how a file was built: its compilers, the glibc version that it needs, and its package metadata.
 
-Package notes are read with pyelftools, which does not check sizes and offsets, so each of its reads is bounded here.
+Package notes are read with pyelftools, which does not check sizes and offsets. Its reads are therefore bounded here.
 """
 
 import json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def describe_making(core: ImagingCore) -> ImagingCore:
-    """Return a core with its build traces added, or unchanged if its file cannot be read."""
+    """Return a core with its build traces added, or the unchanged core if its file cannot be read."""
     code = next((copy.path for copy in core.levels if copy.loaded), core.path)
     try:
         return replace(core, build_traces=read_details(Path(code)))
@@ -45,7 +45,7 @@ def read_details(path: Path) -> BuildTraces:
     The package metadata follow the UAPI group's "Package Metadata for Executable Files".
 
     Raises:
-        ElfError: the file, its sections, a note or the metadata are malformed; `ForeignElfError` if the file
+        ElfError: the file, a section, a note or the metadata is malformed; `ForeignElfError` if the file
             is for a 32-bit or big-endian machine.
         OSError: the file cannot be opened.
     """
@@ -53,7 +53,7 @@ def read_details(path: Path) -> BuildTraces:
 
     names = [name for versions in read_versions(path).needed.values() for name in versions]
     required = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
-    if _RELATIVE_RELOCATIONS in names:  # glibc supports packed relocations since 2.36
+    if _RELATIVE_RELOCATIONS in names:  # glibc has supported packed relocations since 2.36
         required.append((2, 36))
     with open_image(path) as image:
         try:
@@ -73,7 +73,7 @@ def read_details(path: Path) -> BuildTraces:
 
 
 class _Stream:
-    """A file object for pyelftools that reads from an image; it fails after more reads than a valid file needs."""
+    """A file object through which pyelftools reads an image; reading fails after more reads than a valid file needs."""
 
     def __init__(self, image: ElfImage) -> None:
         self._image = image

@@ -16,19 +16,20 @@ class Cpu:
     Attributes:
         architecture: as the kernel names it: "x86_64", "aarch64".
         vendor: "AuthenticAMD", "GenuineIntel", "ARM"; empty if unknown.
-        name: the marketing name; under an emulator "emulated on" and the host's name; empty if unknown.
+        name: the marketing name; under an emulator, "emulated on" and the name of the host's CPU; empty if unknown.
         flags: feature names in the kernel's spelling (/proc/cpuinfo).
         executed: features that the CPUID instruction reports, limited to those that `select_level_features` selects;
             None if the instruction was not executed.
-        level: the highest micro-architecture level, "x86-64-v1" to "x86-64-v4" or "armv8-a"; None if it has none.
+        level: the highest micro-architecture level of the CPU, "x86-64-v1" to "x86-64-v4" or "armv8-a"; None if the
+            CPU reaches no level.
         level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "AT_HWCAP", "CPUID".
-        masked: features of the next level that such a CPU usually has, but that a virtual machine or the kernel
-            hides; empty if nothing seems hidden.
-        tunables: the setting in GLIBC_TUNABLES that hides features from the loader, so that `level` is lower than
-            the level that programs can use ("glibc.cpu.hwcaps=-AVX2"); empty if nothing is hidden.
+        masked: features of the next higher level that this model of CPU should have, but that a virtual machine or
+            the kernel hides; empty if nothing seems hidden.
+        tunables: the setting in GLIBC_TUNABLES ("glibc.cpu.hwcaps=-AVX2") that hides features from the loader, so that
+            `level` is lower than the level that programs can use; empty if no setting does.
         hypervisor: True inside a virtual machine.
         cores: number of logical CPUs that this process may run on.
-        quota: number of CPUs granted by the control group, None if unlimited.
+        quota: number of CPUs that the control group grants; None if unlimited.
     """
 
     architecture: str
@@ -46,7 +47,7 @@ class Cpu:
 
     @property
     def is_emulated(self) -> bool:
-        """Whether a CPU of another architecture emulates this one, which makes speed measurements meaningless."""
+        """Whether a CPU of another architecture emulates this CPU, which makes speed measurements meaningless."""
         return self.name.startswith(EMULATED)
 
 
@@ -77,7 +78,7 @@ LOADER_WITH_LEVELS = (2, 33)  # version of glibc
 
 
 def rank(level: str | None) -> int:
-    """Return the position of a level in its architecture, from 1; 0 for anything that is not a level.
+    """Return the position of a level among the levels of its architecture, from 1; 0 if `level` is not a level.
 
     >>> rank("x86-64-v3"), rank("native"), rank(None)
     (3, 0, 0)
@@ -86,9 +87,9 @@ def rank(level: str | None) -> int:
 
 
 def knows_levels(libc: str, version: str) -> bool:
-    """Return whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
+    """Return whether a C library's loader searches the level directories of glibc-hwcaps.
 
-    Return True for a glibc of unknown version.
+    True for glibc 2.33 and later and for a glibc of unknown version; False for older glibc and for musl.
     """
     if libc == "musl":
         return False
@@ -97,7 +98,7 @@ def knows_levels(libc: str, version: str) -> bool:
 
 
 def tunable_for(level: str) -> str:
-    """Return the GLIBC_TUNABLES setting that limits the loader to a level; empty if no level is higher.
+    """Return the GLIBC_TUNABLES setting that limits the loader to a level; empty if no higher level exists.
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
@@ -151,17 +152,22 @@ def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int)
 
 
 def find_offered_level(cpu: Cpu) -> str | None:
-    """Return the level that programs can use, even if GLIBC_TUNABLES hides features from the loader."""
+    """Return the highest level that programs can use, including features that GLIBC_TUNABLES hides from the loader."""
     if cpu.level is not None and not cpu.tunables:
         return cpu.level
     return max(cpu.level, level_of(cpu.flags, architecture_of(cpu.architecture)), key=rank)
 
 
 def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
-    """Return the features of the next level that the CPU should have but does not report.
+    """Return the features of the next higher level that the CPU should have but does not report; empty if none.
 
-    It should have them if `name` is in a CPU family that does, or if it reports a feature that never comes without
-    them. A virtual machine or the kernel then hides them.
+    The CPU should have the features of that level if its family is known to have them, or if it reports a feature that
+    no CPU has without them. If they are missing, a virtual machine or the kernel hides them.
+
+    Args:
+        flags: the features that the CPU reports.
+        name: the CPU's marketing name, which shows its family.
+        level: the CPU's level; None if it reaches none.
     """
     following = _list_following(level)
     if not following:

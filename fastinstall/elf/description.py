@@ -1,6 +1,6 @@
 """Values that describe compiled files: the imaging core, and the files that a process would load.
 
-Other modules fill them, from files or by a simulation of the loader. Nothing is read or loaded here.
+Other modules create these values, from files or by a simulation of the loader. This module reads no files.
 """
 
 from pathlib import PurePath
@@ -10,13 +10,13 @@ from fastinstall.core.values import immutable
 
 @immutable
 class LoadedLibrary:
-    """A library as the loader would find it, with a fingerprint that shows changes of its file.
+    """A library as the loader would find it, with data that reveal later changes of its file (hash, size, inode).
 
     Attributes:
-        soname: the name in DT_NEEDED; empty for a library that is linked into `path`.
-        path: the file it resolves to; None if the loader would not find it.
-        implementation: for a libjpeg "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; for a zlib "zlib", "zlib-ng",
-            "zlib-ng compat"; for another codec its name; empty if not identified.
+        soname: the name in DT_NEEDED; empty for a library that is statically linked into the file `path`.
+        path: the library's file, or the file that contains it; None if the loader would not find the library.
+        implementation: for a libjpeg "libjpeg-turbo", "mozjpeg" or "IJG libjpeg"; for a zlib "zlib", "zlib-ng" or
+            "zlib-ng compat"; for other libraries their name ("libtiff"); empty if not identified.
         version: the implementation's version; empty if unknown.
         simd: whether the library contains SIMD code of its own; None if unknown.
         sha256: the file's hash, hexadecimal; only for a shared libjpeg, else empty.
@@ -39,7 +39,7 @@ class LoadedLibrary:
 
     @property
     def is_called_libjpeg(self) -> bool:
-        """Whether DT_NEEDED names a libjpeg. The name is a path if the library was linked without a soname."""
+        """Whether the name in DT_NEEDED is a libjpeg's. It is a path if the libjpeg was built without a soname."""
         return self.soname.rpartition("/")[2].startswith("libjpeg")
 
 
@@ -48,13 +48,13 @@ class CoreLevel:
     """One copy of the core, compiled for a CPU level, in a wheel with several copies.
 
     Attributes:
-        level: "x86-64-v3"; for the baseline the level in its ISA note, or "baseline".
-        path: the copy's path, whether or not it exists.
-        sha256: the copy's hash, 64 hexadecimal digits; empty if it cannot be read.
+        level: the CPU level ("x86-64-v3"); for the baseline copy the level in its ISA note, or "baseline".
+        path: the copy's path, whether or not the file exists.
+        sha256: the copy's hash, 64 hexadecimal digits; empty if the copy cannot be read.
         loaded: whether the loader would take this copy on this machine.
-        simd_symbols: the symbols of the recipe's `expect.symbols` that it defines.
+        simd_symbols: the symbols of the recipe's `expect.symbols` that the copy defines.
         unoptimised_share: the share of functions that begin as at -O0; see `ImagingCore`.
-        isa_note: the x86 level that the file's ISA note requires; None without such a note.
+        isa_note: the x86-64 level that the copy's ISA note requires; None without such a note.
         problem: why the copy is unusable (missing, damaged, another library); empty if it is usable.
     """
 
@@ -73,10 +73,10 @@ class BuildTraces:
     """The traces that a build left in a binary, except compiler switches.
 
     Attributes:
-        compilers: the compilers that produced its code: "GCC: (Debian 12.2.0-14) 12.2.0".
-        glibc: the oldest glibc that can load it ("2.14"); empty if it requires no version of glibc.
-        stripped: whether its static symbol table (.symtab) was removed.
-        package: package metadata from its package note: "type", "name", "version", ...
+        compilers: the compilers that produced the code: "GCC: (Debian 12.2.0-14) 12.2.0".
+        glibc: the oldest glibc version that can load the binary ("2.14"); empty if any version can.
+        stripped: whether the static symbol table (.symtab) was removed.
+        package: the metadata in the package note, with keys such as "type", "name", "version"; empty without a note.
     """
 
     compilers: tuple[str, ...]
@@ -87,27 +87,27 @@ class BuildTraces:
 
 @immutable
 class ImagingCore:
-    """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
+    """The compiled imaging core, `PIL/_imaging*.so`, as read from its file without loading it.
 
-    If that file is only a stub and the loader chooses the code among several copies, then size, time and hash describe
-    the stub, and all other attributes describe the copy that the loader would choose on this machine.
+    The file may be a stub, for which the loader chooses one of several copies of the code. Then `path`, `size`,
+    `mtime_ns` and `sha256` describe the stub; the other attributes describe the copy chosen on this machine.
 
     Attributes:
         path: the path of `PIL/_imaging*.so`, whether or not the file exists.
         size: size of that file, in bytes; 0 if it cannot be read.
-        mtime_ns: modification time in nanoseconds since the epoch.
+        mtime_ns: modification time of that file, in nanoseconds since the epoch.
         sha256: hash of that file, 64 hexadecimal digits; empty if it cannot be read.
-        readable: False if the file is empty, truncated or not an ELF file for this machine.
+        readable: False if the file is missing, empty, truncated or not an ELF file for this machine.
         problem: why the file is not readable; empty if it is.
-        version: the Pillow version compiled into it.
-        simd_symbols: the symbols of the recipe's `expect.symbols` that it defines.
-        unoptimised_share: share of its functions that begin with the frame set-up of an -O0 build,
+        version: the Pillow version compiled into the core; empty if none was recognised.
+        simd_symbols: the symbols of the recipe's `expect.symbols` that the core defines.
+        unoptimised_share: share of the core's functions that begin with the frame set-up of an -O0 build,
             0.0 to 1.0 (measured: 1.0 at -O0, at most 0.03 at -O3); None if unknown.
-        isa_note: the x86 level that the file's ISA note requires ("x86-64-v3"); None without such a note.
-        switches: recorded compiler switches (-frecord-gcc-switches), if any.
-        libraries: the libraries that its DT_NEEDED entries resolve to.
-        levels: the copies of a core that has several, the baseline first; empty otherwise.
-        build_traces: how it was built; None if this was not requested or cannot be read.
+        isa_note: the x86-64 level that the core's ISA note requires ("x86-64-v3"); None without such a note.
+        switches: the compiler switches that `-frecord-gcc-switches` recorded; empty if none are recorded.
+        libraries: the libraries that the DT_NEEDED entries of core and stub resolve to.
+        levels: all copies, the baseline first, if the file is a stub; else empty.
+        build_traces: how the core was built; None if this was not requested or cannot be read.
     """
 
     path: PurePath
@@ -133,7 +133,7 @@ class LoadedFile:
     Attributes:
         path: the path that the loader would report, without unnecessary `..`.
         name: the first name that the file was requested by; the path if it was opened by path.
-        soname: its own name (DT_SONAME); empty if it has none.
+        soname: the file's own name (DT_SONAME); empty if it has none.
         reason: why the loader chose this file: "the program", "the program's loader", "LD_PRELOAD",
             "/etc/ld.so.preload", "opened", "path in DT_NEEDED of /a/b.so", "DT_RUNPATH of /a/b.so",
             "LD_LIBRARY_PATH", "ld.so.cache", "default directory".
@@ -149,12 +149,12 @@ class LoadedFile:
 
 @immutable
 class MissingLibrary:
-    """A library that the loader would not find or would refuse.
+    """A library that the loader would not find or would refuse to load.
 
     Attributes:
         name: the requested name, usually from DT_NEEDED.
         needed_by: the file that requests it.
-        problem: "not found", or the fault of the file at which the search ends.
+        problem: "not found", or what is wrong with the file that was found.
     """
 
     name: str
@@ -164,14 +164,14 @@ class MissingLibrary:
 
 @immutable
 class Binding:
-    """A reference to a symbol, and the file it would be bound to.
+    """A reference to a symbol, and the file whose definition it would be bound to.
 
     Attributes:
         symbol: name of the referenced symbol ("jpeg_CreateDecompress").
-        version: the required symbol version ("LIBJPEG_8.0"); empty if none.
-        user: the file with the reference.
-        provider: the file with the definition it is bound to; None if it would stay undefined.
-        wanted: the file that defines the symbol among those in the user's own DT_NEEDED; None if none does.
+        version: the required symbol version ("LIBJPEG_8.0"); empty if none is required.
+        user: the file that contains the reference.
+        provider: the file whose definition the reference is bound to; None if the symbol would stay undefined.
+        wanted: the first library in the user's own DT_NEEDED that defines the symbol; None if no such library does.
     """
 
     symbol: str
@@ -182,19 +182,19 @@ class Binding:
 
     @property
     def is_crossed(self) -> bool:
-        """Whether the reference is bound to another library than the one that the user was linked with."""
+        """Whether the reference is bound to a library other than `wanted`, the one that the user was linked with."""
         return self.wanted is not None and self.provider != self.wanted
 
 
 @immutable
 class Codec:
-    """A library behind PIL's codecs, identified.
+    """An identified library behind PIL's codecs.
 
     Attributes:
         kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
         library: the library's description.
-        inside: whether it is linked statically into the file `library.path`.
-        users: the files whose references are bound to it, both PIL's modules and other libraries.
+        inside: whether the library is linked statically into the file `library.path`.
+        users: the files whose references are bound to the library: PIL's modules and other libraries.
     """
 
     kind: str
@@ -205,17 +205,18 @@ class Codec:
 
 @immutable
 class Linkage:
-    """A simulated process of the target that opens PIL's extension modules one after the other, the core first.
+    """The result of simulating a process that opens PIL's extension modules one after the other, the core first.
 
-    The process is fresh. In a real one, another package (torch, cv2) may load a library of the same name first.
+    The simulated process loads no other libraries first. In a real process, another package (torch, cv2) may already
+    have loaded a library of the same name.
 
     Attributes:
         modules: the extension modules that were opened, in order.
         files: the mapped files, in load order, the program first.
-        missing: libraries that were not found or were refused; a module that needs one of these is not in `files`.
-        bindings: the references to the codecs' entry points, and the files they are bound to.
+        missing: libraries that were not found or were refused; modules that need one of these are not in `files`.
+        bindings: the references to the entry points of codec libraries, with the files they are bound to.
         codecs: the libraries behind the codecs.
-        problem: why the process cannot be simulated (a program that is no ELF file), else empty.
+        problem: why the process cannot be simulated (for example, the program is not an ELF file); empty if it was.
     """
 
     modules: tuple[PurePath, ...] = ()

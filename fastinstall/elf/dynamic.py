@@ -1,4 +1,4 @@
-"""Read an ELF file's instructions to the dynamic loader: needed libraries, search paths, and the required CPU level.
+"""Read the parts of an ELF file that direct the dynamic loader: needed libraries, search paths, required CPU level.
 
 Resolving the libraries to files is left to `fastinstall.elf.loader`.
 """
@@ -24,20 +24,21 @@ _LONGEST_PATH = 4096
 
 @immutable
 class DynamicFile:
-    """The dynamic section of an ELF file and its notes.
+    """The content of an ELF file's dynamic section and notes that the loader uses.
 
     Attributes:
         machine: the file's architecture, as the kernel names it: "x86_64", "aarch64".
         interpreter: the path of the loader that a program requires (PT_INTERP); None for a library.
         soname: the file's own name (DT_SONAME).
         needed: names of the needed libraries (DT_NEEDED), in order.
-        rpath: directories to search (DT_RPATH), as written; ignored by the loader if `runpath` is set.
-        runpath: directories to search (DT_RUNPATH), as written.
-        default_directories: False if it was linked with `-z nodefaultlib`.
-        symbolic: whether its references are bound to its own definitions first (`-Bsymbolic`).
-        isa_needed: the x86-64 level that the CPU must have, or the loader refuses the file ("x86-64-v3").
-        build_id: the linker's digest of the content, hexadecimal; None without the note.
-        page_size: the largest page size with which it can be mapped, in bytes; 0 if there is no limit.
+        rpath: the search path in DT_RPATH, as written; ignored by the loader if `runpath` is set.
+        runpath: the search path in DT_RUNPATH, as written.
+        default_directories: False if the file was linked with `-z nodefaultlib`.
+        symbolic: whether the file's references are bound to its own definitions first (`-Bsymbolic`).
+        isa_needed: the level in the file's ISA note ("x86-64-v3"); on a CPU below it, the loader refuses the file. None
+            without such a note.
+        build_id: the linker's digest of the content, hexadecimal; None if the file has no build-id note.
+        page_size: the largest page size with which the file can be mapped, in bytes; 0 if there is no limit.
     """
 
     machine: str
@@ -82,7 +83,10 @@ def read_dynamic(path: Path) -> DynamicFile:
 
 
 def _find_largest_page(image: ElfImage) -> int:
-    """Return the largest page size that divides address minus offset in every segment, in bytes; 0 if any does."""
+    """Return the largest page size, in bytes, with which the file can be mapped; 0 for any page size.
+
+    The page size must divide the difference of address and offset of every segment.
+    """
     distances = 0
     for segment in image.of_kind(LOAD):
         distances |= segment.address - segment.offset
@@ -98,7 +102,7 @@ def _read_interpreter(image: ElfImage) -> str | None:
 
 
 def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
-    """Yield kind and content of each GNU note. Like the loader, skip the rest of a segment after a malformed note."""
+    """Yield the kind and the content of each GNU note. As in the loader, a malformed note ends its segment."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)
@@ -114,7 +118,10 @@ def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
 
 
 def _find_isa_needed(architecture: Architecture, properties: list[bytes]) -> str | None:
-    """Return the highest level in the ISA property, which has a bit per level (x86-64 psABI, "Program Property")."""
+    """Return the highest level in the file's ISA property; None if the property is missing or names no level.
+
+    The property has one bit per level. Source: x86-64 psABI, "Program Property".
+    """
     every_level = (1 << len(architecture.levels)) - 1
     for content in properties:
         offset = 0

@@ -17,9 +17,10 @@ _RELOCATION = struct.Struct("<QQq")
 
 
 def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield index and fields (`SYMBOL`) of each dynamic symbol with a name, found by DT_GNU_HASH, else by DT_HASH.
+    """Yield the index and the fields (see `SYMBOL`) of each dynamic symbol that is called `name`.
 
-    In a file without a hash table nothing is found; the loader finds nothing there either.
+    Symbols are looked up in DT_GNU_HASH, or in DT_HASH if the file has no DT_GNU_HASH. In a file without a hash table
+    no symbol is found, by this function or by the loader.
 
     Raises:
         ElfError: the table is malformed.
@@ -37,7 +38,7 @@ def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, .
 
 
 def symbol_entries(image: ElfImage) -> bytes:
-    """Return the table of dynamic symbols; empty if the file has none."""
+    """Return the bytes of the dynamic symbol table; empty if the file has none."""
     if SYMTAB not in image.tags:
         return b""
     return image.read_at(image.tags[SYMTAB], count_symbols(image) * SYMBOL.size)
@@ -80,9 +81,10 @@ def count_symbols(image: ElfImage) -> int:
 
 
 def count_unhashed(image: ElfImage) -> int:
-    """Return the number of symbols before the first one in the hash table; in a library these are the undefined ones.
+    """Return the number of symbols before the first hashed symbol; in a library, these symbols are undefined.
 
-    For an empty hash table binutils writes 1 whatever the number is, so the relocations are counted instead.
+    The header of DT_GNU_HASH gives this number. In an empty table, binutils always writes 1, so the number is taken
+    from the relocations instead.
     """
     if GNU_HASH not in image.tags:
         return count_symbols(image)
@@ -109,9 +111,9 @@ def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[in
 
 
 def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterator[tuple[int, int]]:
-    """Yield index and hash of each symbol in a bucket of DT_GNU_HASH.
+    """Yield the index and the hash of each symbol in one bucket of DT_GNU_HASH.
 
-    The lowest bit of a hash is set for the bucket's last symbol.
+    In the hash of the bucket's last symbol, the lowest bit is set.
     """
     chains = places + 4 * shift
     for index in range(start, start + _LONGEST_CHAIN):
@@ -146,7 +148,7 @@ def _make_endless_table_error(image: ElfImage) -> ElfError:
 
 
 def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
-    """Return the end of the last hash chain as the number of symbols, because DT_GNU_HASH has no count."""
+    """Return the number of symbols: 1 plus the last index in the last hash chain, as DT_GNU_HASH has no count."""
     buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
     places = address + 16 + 8 * filters
     last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)
@@ -156,7 +158,7 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
 
 
 def _count_relocated(image: ElfImage) -> int:
-    """Return the highest symbol index in the relocations plus 1, or 0 if they refer to no symbol."""
+    """Return 1 plus the highest symbol index in the relocations, or 0 if no relocation refers to a symbol."""
     words = (memoryview(table).cast("Q")[1::3] for table in _read_relocation_tables(image))
     highest = max((max(each) >> 32 for each in words), default=0)
     return highest + 1 if highest else 0

@@ -1,10 +1,10 @@
 """An open ELF file, read piece by piece with every bound checked; it is never mapped, loaded or run.
 
-If another process truncated a mapped file, SIGBUS would kill the process that maps it. Only the parts that the loader
-uses are read here: the file header, the program headers, the dynamic section and its strings. Source: elf(5) and the
-System V ABI, chapters 4 and 5.
+The file is not mapped because SIGBUS would kill this process if another process truncated the file. This module
+interprets only the parts that the loader uses: the file header, the program headers, the dynamic section and its
+strings. Sources: elf(5); the System V ABI, chapters 4 and 5.
 
-Tables of unknown size are also read piece by piece: looking up one name among a hundred thousand then reads little.
+Tables of unknown size are read in small windows, so that looking up one name among a hundred thousand reads little.
 """
 
 import os
@@ -35,7 +35,7 @@ _LOADABLE = (2, 3)
 
 
 class ElfError(ValueError):
-    """A file that is empty, truncated, malformed, or no ELF file for a 64-bit little-endian machine.
+    """A file is empty, truncated, malformed, or not an ELF file for a 64-bit little-endian machine.
 
     Args:
         path: the file, for the error message.
@@ -49,7 +49,7 @@ class ElfError(ValueError):
 
 
 class ForeignElfError(ElfError):
-    """An ELF file for 32-bit or big-endian machines: the loader skips it and continues its search."""
+    """A file is an ELF file for a 32-bit or big-endian machine."""
 
 
 @immutable
@@ -58,9 +58,9 @@ class Segment:
 
     Attributes:
         kind: `p_type`: `LOAD`, `DYNAMIC` and so on.
-        flags: `p_flags`: bits `EXECUTABLE`, `WRITABLE` and readable (4).
-        offset: where its content starts in the file, in bytes.
-        address: where the loader maps the content.
+        flags: `p_flags`: the bits `EXECUTABLE`, `WRITABLE` and 4 for readable.
+        offset: where the segment's content starts in the file, in bytes.
+        address: where the loader maps the content, relative to the file's load address.
         size: size of the content in the file, in bytes.
         alignment: `p_align`, in bytes: `offset` and `address` are equal modulo the alignment.
     """
@@ -81,7 +81,8 @@ class ElfImage:
         size: size of the file, in bytes.
         machine: the file's architecture, as the kernel names it: "x86_64", "aarch64".
         segments: the program headers, in order.
-        section_headers: the table's offset, size of one header, number of headers, index of the section with names.
+        section_headers: four numbers: the offset of the section header table, the size of one header, the number of
+            headers, and the index of the section with the sections' names.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -108,7 +109,7 @@ class ElfImage:
         """Read exactly `size` bytes at an offset of the file.
 
         Raises:
-            ElfError: the file ends before them, or `size` is implausibly large.
+            ElfError: the file ends before the last of these bytes, or `size` is implausibly large.
         """
         end = offset + size
         if end > self.size:
@@ -126,7 +127,7 @@ class ElfImage:
         """Read the bytes that the loader maps at an address.
 
         Raises:
-            ElfError: no segment contains all of them.
+            ElfError: no segment contains all of these bytes.
         """
         segment = self._find_segment(address)
         if address + size > segment.address + segment.size:
@@ -134,7 +135,7 @@ class ElfImage:
         return self.read(segment.offset + address - segment.address, size)
 
     def read_up_to(self, address: int, limit: int) -> bytes:
-        """Read at most `limit` bytes from an address up to the end of its segment."""
+        """Read the bytes from an address to the end of its segment, but at most `limit` bytes."""
         segment = self._find_segment(address)
         return self.read_at(address, min(limit, segment.address + segment.size - address))
 
@@ -157,7 +158,7 @@ class ElfImage:
 
     @cached_property
     def dynamic(self) -> tuple[tuple[int, int], ...]:
-        """Tags and values of the dynamic section up to DT_NULL; empty if the file has no dynamic section."""
+        """(tag, value) of each entry of the dynamic section, up to DT_NULL; empty if the file has no such section."""
         entries = []
         for segment in self.of_kind(DYNAMIC)[:1]:
             if segment.size > _LARGEST_DYNAMIC:
@@ -170,21 +171,24 @@ class ElfImage:
 
     @cached_property
     def tags(self) -> dict[int, int]:
-        """Values of the dynamic section by tag. Like the loader, it keeps the last entry of a tag."""
+        """The dynamic section's values by tag. If a tag occurs twice, its last value counts, as in the loader."""
         return dict(self.dynamic)
 
     @cached_property
     def strings(self) -> "Strings":
-        """The strings that the dynamic section refers to; empty if it names no string table."""
+        """The string table that the dynamic section refers to; empty if the section refers to none."""
         if STRTAB not in self.tags:
             return Strings(self, b"")
         return Strings(self, self.read_at(self.tags[STRTAB], self.tags.get(STRSZ, 0)))
 
     def constants(self) -> bytes:
-        """Read the segments that are mapped read-only; the code too if the linker put constants into its segment.
+        """Return the content of the read-only segments, joined by null bytes.
+
+        Executable segments are included only if no read-only data follows the code, because the linker then put
+        constants and code into one segment.
 
         Raises:
-            ElfError: the file ends before them, or they are implausibly large.
+            ElfError: the file ends before the segments do, or the segments are implausibly large.
         """
         fixed = [segment for segment in self.of_kind(LOAD) if not segment.flags & WRITABLE]
         apart = [segment for segment in fixed if not segment.flags & EXECUTABLE]
@@ -222,7 +226,7 @@ def open_image(path: Path) -> Iterator[ElfImage]:
     """Open an ELF file for reading, without blocking on a FIFO or device.
 
     Raises:
-        ElfError: the file is not a regular file, or not an ELF file that can be read here.
+        ElfError: the file is not a regular file, or not a valid ELF file for a 64-bit little-endian machine.
         OSError: the file cannot be opened.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -233,7 +237,7 @@ def open_image(path: Path) -> Iterator[ElfImage]:
 
 
 def read_file_bytes(path: Path) -> bytes:
-    """Read the content of a file, for a scan of its bytes.
+    """Return the whole content of a file.
 
     Raises:
         ElfError: the file is not a regular file, or implausibly large for a library.
@@ -286,8 +290,8 @@ class Strings:
         """Return the string at an offset.
 
         Raises:
-            ElfError: the string begins or ends outside the table, or the strings read so far overlap so much that
-                together they are many times the size of the table.
+            ElfError: the string begins or ends outside the table, or the strings read so far are together many times
+                as long as the table, because they overlap.
         """
         end = self.content.find(b"\0", offset, offset + _LONGEST_STRING)
         if end < 0:
@@ -300,7 +304,7 @@ class Strings:
         return os.fsdecode(self.content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
-        """Return every offset at which one of `texts` begins, with the text; it may be the tail of a longer string."""
+        """Return the offset of every string, or tail of a string, that equals one of `texts`, and that text."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"

@@ -1,8 +1,9 @@
 """Describe the imaging core, `PIL/_imaging*.so`, from its file alone: its build, its libraries and its defects.
 
 A wheel may have several copies of the core, one per CPU level, and a stub in the core's place that needs a copy by
-name. The loader finds a copy in the level directories of glibc-hwcaps. Otherwise, and always before glibc 2.33, it
-finds the baseline copy beside these directories. The copy that the simulated loader takes is described.
+name. A loader since glibc 2.33 finds the copy for the CPU's level in a subdirectory of glibc-hwcaps. An older loader,
+or one that finds no such copy, finds the baseline copy beside glibc-hwcaps. The description is of the copy that the
+simulated loader takes.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
 
 
 CODE_PREFIX = "lib_imaging_core-"
-"""Prefix of the soname of the code behind a stub; the rest differs from wheel to wheel."""
+"""Prefix of the soname of the code behind a stub; the rest of the soname differs from wheel to wheel."""
 
 ENTRY = "PyInit__imaging"
 BASELINE = "baseline"
@@ -59,12 +60,12 @@ def read_core(
     """Read the core; for a damaged or missing file return an `ImagingCore` with `readable` False.
 
     Args:
-        path: the core, or a stub in its place for which the loader chooses among several copies.
+        path: the core, or a stub in the core's place, for which the loader chooses among several copies.
         symbols: the symbols to look for (a recipe's `expect.symbols`).
         main: the interpreter that would load the core.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
         library_path: the directories of LD_LIBRARY_PATH.
-        expected_version: the version in `PIL/_version.py`, preferred among the version strings in the core.
+        expected_version: the version in `PIL/_version.py`; returned as the core's version if the core contains it.
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
     try:
@@ -119,10 +120,13 @@ def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -
 
 
 def _read_own_machine(path: Path, main: Path | None) -> DynamicFile:
-    """Read a file for the interpreter's architecture, or for this machine's if the interpreter cannot be read.
+    """Read a file's dynamic section, and check that the file is for the interpreter's architecture.
+
+    If the interpreter cannot be read, the file must be for this machine's architecture.
 
     Raises:
         ElfError: the file is for another architecture, or malformed.
+        OSError: the file cannot be opened.
     """
     file, machine = read_dynamic(path), os.uname().machine
     with suppress(OSError, ElfError):
@@ -133,10 +137,11 @@ def _read_own_machine(path: Path, main: Path | None) -> DynamicFile:
 
 
 def _choose_version(content: bytes, expected: str | None) -> str:
-    """Return the Pillow version compiled into a core.
+    """Return the Pillow version compiled into a core; empty if the core contains no version string.
 
-    A core contains its own version and the versions of libraries, in no particular order. A fork's version has
-    ".post". Otherwise Pillow's is the highest: it has been above 9 since 2022, and the libraries' are below 9.
+    A core contains Pillow's version and the versions of libraries, in no particular order. If one of them is
+    `expected`, return it. Otherwise return a fork's version, which has ".post", or else the highest version: Pillow's
+    has been at least 9 since 2022, and the libraries' are lower.
     """
     versions = [match.decode("ascii") for match in _VERSION.findall(content)]
     if expected is not None and expected in versions:
@@ -162,17 +167,17 @@ def read_stub(path: Path) -> Stub | None:
 
 
 def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tuple[CoreLevel, ...]:
-    """Describe every copy of the code behind a stub, the baseline first, even if the baseline is missing.
+    """Describe every copy of the code behind a stub. The baseline comes first, and is described even if it is missing.
 
     Args:
         stub: the result of `read_stub`.
         loaded: the copy that the loader would take on this machine, or None if it finds none.
         symbols: the symbols to look for.
     """
-    if loaded is not None:  # the baseline is beside the level directories, or is this copy itself
+    if loaded is not None:  # the baseline is either this copy, or in the directory that contains glibc-hwcaps
         above = loaded.parent.parent
         home = above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
-    else:  # the baseline belongs in the first directory that the stub names
+    else:  # the baseline belongs in the first directory of the stub's search path
         first = (stub.file.runpath or stub.file.rpath or "$ORIGIN").partition(":")[0]
         origin = str(stub.path.parent.absolute())
         home = Path(os.path.normpath(first.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)))

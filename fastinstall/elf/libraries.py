@@ -4,16 +4,15 @@ A shared library is recognised by the functions that it exports, not by its name
 file is recognised by the messages in its code, which a file that only uses the library does not have.
 
 Some libraries report their version only through a function. If this function returns a constant, the constant is read
-from its code without running it. Otherwise the version is unknown, as FreeType's always is.
+from the function's code without running it. Otherwise the version is unknown. FreeType's version is always unknown.
 
-libjpeg: its message table, with release and copyright, is part of every copy that is linked in. The order of the rules
-matters: mozjpeg contains the marks of libjpeg-turbo, which contains those of the IJG's libjpeg. Sources: jversion.h,
-jerror.h and jcmaster.c of the releases of the IJG's libjpeg from 6b to 9f, of libjpeg-turbo from 0.0.90 to 3.2.0 and
-of mozjpeg from 2.0 to 4.1.5.
+libjpeg: every copy contains libjpeg's message table, with release and copyright. The order of the rules matters:
+mozjpeg contains the marks of libjpeg-turbo, which contains the marks of the IJG's libjpeg. Sources: jversion.h,
+jerror.h and jcmaster.c of the IJG's libjpeg 6b to 9f, libjpeg-turbo 0.0.90 to 3.2.0 and mozjpeg 2.0 to 4.1.5.
 
-zlib: a file compiled against zlib-ng's headers contains zlib-ng's version string but may still be bound to the host's
-zlib, so that string alone proves nothing. Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib from 1.2.0 to
-1.3.2 and of zlib-ng from 2.0.0 to 2.3.3.
+zlib: a file compiled against zlib-ng's headers contains zlib-ng's version string, but may be bound to the host's zlib.
+Therefore the version string alone does not prove that the file contains zlib-ng. Sources: inftrees.c, deflate.c,
+inflate.c and zutil.c of zlib 1.2.0 to 1.3.2 and zlib-ng 2.0.0 to 2.3.3.
 """
 
 import re
@@ -42,7 +41,7 @@ _IMMEDIATE = 0xFFFF << 5
 
 
 def read_returned_number(path: Path, name: str) -> int | None:
-    """Return the constant that a function returns, or None if the function is missing or does anything else.
+    """Return the number that a function returns; None if it is missing or does anything but return a constant.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -72,18 +71,18 @@ def _decode_arm_return(code: bytes) -> int | None:
 
 
 _DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_return}
-"""By machine: a decoder that returns the constant a function's code returns, or None."""
+"""By machine: a decoder, which takes a function's code and returns the constant that the code returns, or None."""
 
 
 @immutable
 class SearchedFile:
-    """The parts of a file in which libraries are searched for.
+    """A file in which libraries are searched for, with the content that is searched.
 
     Attributes:
-        path: its path on this machine.
-        machine: its architecture, as the kernel names it: "x86_64", "aarch64".
-        constants: the content of its read-only segments, with the strings; includes code only if the linker put code
-            and constants into one segment.
+        path: the file's path on this machine.
+        machine: the file's architecture, as the kernel names it: "x86_64", "aarch64".
+        constants: the content of the file's read-only segments, which includes its strings; includes code only if the
+            linker put code and constants into one segment.
         offered: the names in `_FUNCTIONS` that the file exports.
     """
 
@@ -95,7 +94,7 @@ class SearchedFile:
     def text(self, pattern: re.Pattern[bytes]) -> str:
         """Return the first group of a pattern's first match, or "" if nothing matches.
 
-        A pattern that begins with a literal is fast: the search for the literal scans gigabytes per second.
+        Patterns should begin with a literal: Python searches for the literal first, at gigabytes per second.
         """
         match = pattern.search(self.constants)
         return match[1].decode("ascii", "replace") if match else ""
@@ -109,11 +108,11 @@ class Identity:
         kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
         implementation: "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; "zlib", "zlib-ng", "zlib-ng compat";
             "libtiff" and so on; empty if the file has no mark of a known implementation.
-        version: the implementation's version as precisely as the marks show it: "3.1.3", "9e"; for some
+        version: the implementation's version, as precisely as the file's marks show it: "3.1.3", "9e"; for some
             releases of libjpeg-turbo only "1.3".
         simd: for a libjpeg, whether it contains SIMD code.
         abi: for a libjpeg, the version of the interface that it offers: "62", "70", "80", "90".
-        inside: whether the library is linked into the file, and the file does not export its functions.
+        inside: True if the library is linked into the file and the file does not export the library's functions.
     """
 
     kind: str
@@ -152,14 +151,14 @@ _TURBO_OF_YEAR = {
     "2020": "2.0",
     "2021": "2.1",
 }
-"""libjpeg-turbo's version by copyright year, for files without the version string, which is in the compressor from 1.5.
+"""libjpeg-turbo's version by copyright year, for files without a version string.
 
-The years identify releases, not betas.
+From 1.5 on, the version string is in the compressor, which a file may lack. The years identify releases, not betas.
 """
 
 _IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane")
 
-# Factors of the conversions from RGB and to RGB in libjpeg-turbo's x86 code, repeated to fill a vector.
+# Factors for converting from RGB (the first) and to RGB in libjpeg-turbo's x86 code, repeated to fill a vector.
 _SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
 _SIMD_SWITCH = b"JSIMD_FORCE"
 _MARKED_MACHINES = frozenset({X86_64.machine})
@@ -169,7 +168,7 @@ _MARKED_MACHINES = frozenset({X86_64.machine})
 def find_jpeg(contents: SearchedFile) -> Identity | None:
     """Return the libjpeg that a file is or contains, or None if it only uses one."""
     shared = JPEG_ENTRY in contents.offered
-    # The IJG's releases that the libraries in a file are or are compatible with, as in "6b  27-Mar-1998".
+    # Each libjpeg names the IJG release that it is, or is compatible with: "6b  27-Mar-1998".
     dates = (date.start() for date in _RELEASE_DATE.finditer(contents.constants))
     before = (_RELEASE_BEFORE_DATE.search(contents.constants[max(0, start - 4) : start]) for start in dates)
     releases = {found[1].decode("ascii") for found in before if found}
@@ -182,21 +181,26 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
     simd = None
     if implementation == "IJG libjpeg":
         simd = False
-    elif implementation:  # not every build has JSIMD_FORCE
+    elif implementation:  # some builds with SIMD code lack JSIMD_FORCE
         marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
         simd = marked if marked or contents.machine in _MARKED_MACHINES else None
     return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
 
 
 def _identify_jpeg(contents: SearchedFile, release: str) -> tuple[str, str]:
-    """Return implementation and version of a libjpeg that is, or is compatible with, this release of the IJG's."""
+    """Return the implementation and the version of a libjpeg; both are empty if not identified.
+
+    Args:
+        contents: the file with the libjpeg.
+        release: the IJG release that the libjpeg is or is compatible with; empty if unknown.
+    """
     year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
     moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
     has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
     if has_moz_marks or of_mozilla or moz_version:
         return "mozjpeg", moz_version or _MOZJPEG_OF_YEAR.get(year, "2" if of_mozilla else "")
     turbo_version = contents.text(_TURBO_VERSION)
-    marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # signs of libjpeg-turbo before 1.2, which has no copyright of its own
+    marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # libjpeg-turbo before 1.2 has no copyright string of its own
     has_turbo_marks = _SIMD_ENTRY in contents.offered or any(mark in contents.constants for mark in marks)
     if year or commanders_year or turbo_version or has_turbo_marks:
         by_year = _TURBO_OF_YEAR.get(year) or _TURBO_OF_COMMANDERS_YEAR.get(commanders_year, "")
@@ -235,7 +239,9 @@ def find_zlib(contents: SearchedFile) -> Identity | None:
 
 
 def describe_library(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
-    """Describe an identified library with size, inode and build-id of its file; for a shared libjpeg also the SHA-256.
+    """Describe an identified library, with the size, inode and build-id of its file.
+
+    For a shared libjpeg, the description also has the file's SHA-256.
 
     Args:
         identity: a result of `identify`.
@@ -263,7 +269,7 @@ def describe_library(identity: Identity, path: PurePath, *, place: Path, soname:
 
 
 def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
-    """Describe a needed library: fully if it is a libjpeg, else only with name and path.
+    """Describe a needed library. If it is not a libjpeg or cannot be read, return only its name and path.
 
     Args:
         soname: the name in DT_NEEDED.
@@ -289,7 +295,7 @@ def _read_tiff_version(contents: SearchedFile) -> str:
 
 
 def _read_openjpeg_version(contents: SearchedFile) -> str:
-    """Return OpenJPEG's version, only from a shared OpenJPEG: in other files the number may be something else."""
+    """Return the version of a shared OpenJPEG, else "": in other files, the pattern may match another version."""
     return contents.text(_OPENJPEG_VERSION) if _OPENJPEG_ENTRY in contents.offered else ""
 
 
@@ -310,21 +316,22 @@ _MARKS: Mapping[str, tuple[str, str, bytes, Callable[[SearchedFile], str]]] = {
     "freetype": ("FreeType", "FT_Init_FreeType", b"truetype-engine\0", lambda _: ""),
     "lcms2": ("Little CMS", "cmsOpenProfileFromMem", b"tone curve with zero segments and no", _read_lcms2_version),
 }
-"""By kind of library: its name, a function that only it exports, a string that only its code has, a version reader."""
+"""By kind of library, four values: the library's name, a function that only this library exports, a string that only
+this library's code contains, and a function that reads its version."""
 
 _FUNCTIONS = {
     JPEG: JPEG_FUNCTIONS,
     ZLIB: ZLIB_FUNCTIONS,
     **{kind: (entry,) for kind, (_, entry, _, _) in _MARKS.items()},
 }
-"""By kind of library, for all kinds that are recognised: the exported functions that identify it."""
+"""By kind of library, for all kinds that are recognised: exported functions that identify the library."""
 
 
 def identify(path: Path, *, kinds: Iterable[str] = tuple(_FUNCTIONS)) -> tuple[Identity, ...]:
     """Return the libraries that a file is or contains; empty for a file that only uses them.
 
     Args:
-        path: an ELF file, a library or an extension module.
+        path: an ELF file: a library or an extension module.
         kinds: the kinds of library to look for.
 
     Raises:

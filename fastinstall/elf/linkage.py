@@ -1,6 +1,6 @@
-"""Find the files that a process loads when it imports PIL's extension modules, and the libraries its codecs would use.
+"""Find the files that a process loads when it imports PIL's extension modules, and the libraries behind PIL's codecs.
 
-The process is simulated from files; nothing is loaded or run. It is a fresh process: nothing was imported before PIL.
+The process is simulated from files; nothing is loaded or run. The simulated process imports nothing before PIL.
 """
 
 from collections import defaultdict
@@ -32,21 +32,21 @@ ENTRY_POINTS = {
     "freetype": ("FT_Init_FreeType", "FT_Load_Glyph", "FT_New_Face", "FT_New_Memory_Face"),
     "lcms2": ("cmsCreateTransform", "cmsOpenProfileFromFile", "cmsOpenProfileFromMem"),
 }
-"""Functions through which PIL calls the libraries behind its codecs, by kind of library."""
+"""By kind of library: functions through which PIL, or a codec library, calls the library."""
 
 _KINDS = {symbol: kind for kind, symbols in ENTRY_POINTS.items() for symbol in symbols}
 _NAMES = tuple(symbol.encode() + b"\0" for symbol in _KINDS)
 
 
 def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkage:
-    """Simulate a process that opens extension modules, and identify the libraries behind its codecs.
+    """Simulate a process that opens PIL's extension modules, and identify the libraries behind PIL's codecs.
 
     Args:
         modules: the modules to open, in order; a refused module is reported in `Linkage.missing`.
         settings: the program and the inputs of its loader.
 
     Returns:
-        The linkage; only its `problem` is set if the program cannot be started.
+        The linkage. If the program cannot be started, only `problem` is set.
     """
     process = start_process(settings)
     if process.problem:
@@ -69,10 +69,16 @@ def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkag
 def _bind_references(
     process: SimulatedProcess, files: Sequence[MappedFile], scope: tuple[MappedFile, ...]
 ) -> Iterator[Binding]:
-    """Bind the references of files that were loaded together, in the scope of the module that they were loaded for."""
+    """Yield the bindings of references in files that were loaded together.
+
+    Args:
+        process: the simulated process.
+        files: the files that were loaded together.
+        scope: the scope of the module that these files were loaded for; empty for files loaded at the start.
+    """
     wanted = {user: found for user in files if (found := _read_entry_references(user))}
     everything = {reference for found in wanted.values() for reference in found}
-    process.bind(everything, (*process.scope, *scope))  # fill the cache: reads each file once, not once per user
+    process.bind(everything, (*process.scope, *scope))  # fill the cache, so that each file is read only once
     for user, found in wanted.items():
         providers = process.providers(user, found, scope)
         for each, own in process.bind(found, user.needs).items():
@@ -87,10 +93,10 @@ def _bind_references(
 
 
 def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
-    """Return a file's references to the libraries behind the codecs.
+    """Return a file's references to the functions in `ENTRY_POINTS`; empty if the file cannot be read.
 
-    The symbol table is read only if the file's strings contain one of the names, which is rare. A linker may store a
-    name as the tail of a longer one.
+    To save time, the symbol table is read only if the file's strings contain one of the functions' names, as a whole
+    string or as the tail of a longer string.
     """
     try:
         with open_image(user.place) as image:
@@ -102,7 +108,10 @@ def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
 
 
 def _list_codecs(process: SimulatedProcess, bindings: list[Binding], begun: frozenset[MappedFile]) -> Iterator[Codec]:
-    """Yield the codec libraries in files loaded for modules; in files loaded at the start, only those that are used."""
+    """Yield the codec libraries in the process's files.
+
+    From files that were loaded at the start (`begun`), yield only libraries that some reference is bound to.
+    """
     users: defaultdict[tuple[PurePath | None, str], list[PurePath]] = defaultdict(list)
     for each in bindings:
         users[each.provider, _KINDS[each.symbol]].append(each.user)

@@ -1,6 +1,6 @@
 """Read the versioned symbols of an ELF file: its definitions of a name, and its references to other files.
 
-Which file a reference is bound to depends on the order of files in the process; `fastinstall.elf.loader` decides that.
+The file that a reference is bound to depends on the order of files in the process; `fastinstall.elf.loader` finds it.
 Sources: glibc's elf/dl-lookup.c (`check_match`) and elf/dl-version.c, which follows the offsets from entry to entry and
 ignores all counts; Linux Standard Base Core, "Symbol Versioning".
 """
@@ -29,7 +29,7 @@ class SymbolVersions:
     """The versions of a file's symbols.
 
     Attributes:
-        needed: the versions that the file requires, by library (its name in DT_NEEDED), in the file's order.
+        needed: the versions that the file requires, by the library's name in DT_NEEDED, in the file's order.
         defined: the versions that the file defines, in the file's order, without the base version, which is the
             file's own name.
     """
@@ -56,7 +56,7 @@ class Version:
 
 
 def read_versions(path: Path) -> SymbolVersions:
-    """Read the versions that a file defines and needs.
+    """Read the versions that a file defines, and those that it needs, except versions that may be missing.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -74,10 +74,10 @@ def read_versions(path: Path) -> SymbolVersions:
 
 
 def read_needed_versions(image: ElfImage) -> Iterator[Version]:
-    """Yield the versions that an open file needs.
+    """Yield the versions that an open file needs, including those that may be missing (`weak`).
 
     Raises:
-        ElfError: the table is malformed.
+        ElfError: the table of needed versions is malformed.
     """
     left = _INDEX
     for address, (_, _, library, first, _) in _read_entries(image, VERNEED, _NEED):
@@ -94,7 +94,7 @@ def read_defined_versions(image: ElfImage) -> Iterator[Version]:
     """Yield the versions that an open file defines, without the base version.
 
     Raises:
-        ElfError: the table is malformed.
+        ElfError: the table of defined versions is malformed.
     """
     for address, (_, flags, index, _, _, first, _) in _read_entries(image, VERDEF, _DEFINITION):
         if not flags & _OWN_NAME:
@@ -103,7 +103,13 @@ def read_defined_versions(image: ElfImage) -> Iterator[Version]:
 
 
 def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield address and fields of each entry of the version table with this dynamic tag, if the file has one."""
+    """Yield the address and the fields of each entry of a version table; nothing if the file has no such table.
+
+    Args:
+        image: the open file.
+        tag: the dynamic tag with the table's address.
+        layout: the layout of an entry.
+    """
     address = image.tags.get(tag, 0)
     for place, fields in _read_linked_records(image, address, layout) if address else ():
         if fields[0] != _FORMAT:
@@ -112,7 +118,10 @@ def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[
 
 
 def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield address and fields of linked records: the last field is the offset to the next record, or 0."""
+    """Yield the address and the fields of linked records.
+
+    The last field of a record is the distance in bytes to the next record, or 0 in the last record.
+    """
     for _ in range(_INDEX):
         fields = image.unpack(layout, address)
         yield address, fields
@@ -137,8 +146,10 @@ class Definition:
     Attributes:
         name: the symbol's name, without its version.
         version: the symbol's version ("LIBJPEG_8.0"); empty if it has none.
-        hidden: whether this is not the name's default version, so only references to this version are bound to it.
-        oldest: whether it has no version or the first that its file defines; references without a version bind to it.
+        hidden: True if `version` is not the default version of `name`. Then only references to exactly this version
+            are bound to this definition.
+        oldest: True if the definition has no version, or the first version that the file defines. References without
+            a version are bound to this definition.
     """
 
     name: str
@@ -153,7 +164,7 @@ class Reference:
 
     Attributes:
         name: the symbol's name, without its version.
-        version: the required version; empty if none.
+        version: the required version; empty if any version will do.
         library: the needed library that should define the version, as named in DT_NEEDED; empty without a version.
         weak: whether the symbol may stay undefined.
     """
@@ -165,11 +176,11 @@ class Reference:
 
 
 def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
-    """Return a file's definitions of a name for other files, one per version, in the loader's order.
+    """Return the definitions of a name that a file offers to other files, one per version, in the loader's order.
 
-    Undefined symbols are left out, even if a program gives one an address of its own: a call through it reaches
-    another file. Symbols that the loader ignores are left out too: hidden, internal and local symbols, and types
-    other than code, data and thread-local data.
+    Undefined symbols are left out, even if they have an address: programs may give an undefined function an address,
+    but calls through it reach another file. Symbols that the loader ignores are also left out: hidden, internal and
+    local symbols, and symbols of types other than code, data and thread-local data.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -179,7 +190,7 @@ def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
 
 
 def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[Definition, ...]]:
-    """Return the definitions of several names as `find_definitions` does, but open the file only once.
+    """Return the definitions of each name, as `find_definitions` does, but open the file only once.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -204,10 +215,11 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
 
 
 def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
-    """Return the definition that the loader binds a reference to, or None if it goes on to the next file.
+    """Return the definition in one file that the loader binds a reference to; None if it must search the next file.
 
-    A reference with a version binds to that version, else to a definition without any version. A reference
-    without a version binds to the oldest definition, else to the default if there is just one (`check_match`).
+    A reference with a version is bound to the first definition that has this version, or that has no version and is
+    not hidden. A reference without a version is bound to the oldest definition. If no definition is marked `oldest`,
+    it is bound to the default definition, if the file has exactly one. Source: `check_match` in glibc.
 
     Args:
         definitions: all definitions of the name in one file.
@@ -222,9 +234,9 @@ def definition_for(definitions: tuple[Definition, ...], reference: Reference) ->
 
 
 def references(path: Path) -> dict[str, Reference]:
-    """Return a file's references to other files (the undefined symbols of .dynsym), by name.
+    """Return a file's references to symbols of other files, by name: the undefined symbols in .dynsym.
 
-    If a name is referenced in several versions, the last one in the table is kept.
+    If a name is referenced in several versions, the last reference in the table is kept.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -250,9 +262,10 @@ def _read_version_word(image: ElfImage, index: int) -> int:
 
 
 def _read_versions(image: ElfImage) -> dict[int, Version]:
-    """Return the versions by index, both defined and needed.
+    """Return the versions that the file defines or needs, by index.
 
-    Needed versions count for definitions too: a program's copy of another file's data has that file's version.
+    A definition may also have a needed version: if a program has a copy of another file's variable (a copy relocation),
+    the copy is a definition with the other file's version.
     """
     return {each.index: each for each in (*read_defined_versions(image), *read_needed_versions(image))}
 

@@ -88,7 +88,7 @@ _PARTS = {
 
 
 def name_implementer(processor: Mapping[str, str]) -> str:
-    """Return the designer of a processor, or "" if the number is missing or unknown.
+    """Return the name of a processor's designer, or "" if the designer's number is missing or unknown.
 
     >>> name_implementer({"CPU implementer": "0x41", "CPU part": "0xd0c"})
     'ARM'
@@ -97,7 +97,7 @@ def name_implementer(processor: Mapping[str, str]) -> str:
 
 
 def name_processors(processors: Iterable[Mapping[str, str]]) -> str:
-    """Return the names of processors, each once, joined by " + "; empty if none is known.
+    """Return the distinct names of processors, joined by " + "; empty if no processor has the two numbers.
 
     >>> name_processors([{"CPU implementer": "0x41", "CPU part": part} for part in ("0xd05", "0xd05", "0xd0b")])
     'Cortex-A55 + Cortex-A76'
@@ -105,7 +105,7 @@ def name_processors(processors: Iterable[Mapping[str, str]]) -> str:
     'ARM part 0xfff'
 
     Args:
-        processors: the keys and values of each processor in /proc/cpuinfo.
+        processors: for each processor, its keys and values in /proc/cpuinfo.
     """
     return " + ".join(dict.fromkeys(filter(None, map(_name_processor, processors))))
 

@@ -29,12 +29,12 @@ _UNOPTIMISED_X86 = re.compile(
 
 
 def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
-    """Return which of some names a file defines, in .dynsym (for other files) or .symtab (unless stripped).
+    """Return those of `names` that a file defines in .dynsym, its dynamic symbol table, or in .symtab, its static one.
 
     Args:
         path: the ELF file.
         names: the names to look for.
-        exported: search .dynsym only.
+        exported: search .dynsym only, which has the symbols that other files can use.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -50,15 +50,16 @@ def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = Fal
 
 
 def measure_unoptimised_share(path: Path) -> float | None:
-    """Return the share of functions that begin like functions of a build at -O0, 0.0 to 1.0.
+    """Return the share of a file's functions, 0.0 to 1.0, that begin as compilers begin functions at -O0.
 
-    At -O0 every function sets up a frame and stores its parameters there. On Pillow's C files for x86-64 the share
-    is 0.99, and at -O1, -Og, -O2, -O3 at most 0.02, with or without -fno-omit-frame-pointer (gcc 12.2). For aarch64
-    the share at -O0 is 0.98 (gcc 12.2) and 0.92 (clang 22), and above -O0 at most 0.004. Functions without
-    parameters do not count as unoptimised. If a file has more than 8,192 functions, an even sample is read.
+    At -O0 every function sets up a frame and stores its parameters in the frame. Functions without parameters do not
+    count as unoptimised. If a file has more than 8,192 functions, an evenly spaced sample is read.
+
+    Measured on Pillow's C files for x86-64 with gcc 12.2: 0.99 at -O0; at most 0.02 at -O1, -Og, -O2 and -O3, with or
+    without -fno-omit-frame-pointer. For aarch64: 0.98 (gcc 12.2) or 0.92 (clang 22) at -O0; at most 0.004 above -O0.
 
     Returns:
-        The share, or None for other machines and for files with too few functions.
+        The share, or None for machines other than x86-64 and aarch64 and for files with too few functions.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -79,7 +80,7 @@ def measure_unoptimised_share(path: Path) -> float | None:
 
 
 def compiler_switches(path: Path) -> tuple[str, ...]:
-    """Return compiler and switches as recorded by `-frecord-gcc-switches`, one line per distinct set.
+    """Return the compilers and switches that `-frecord-gcc-switches` recorded, one line per distinct set.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -97,12 +98,12 @@ def _list_defined(entries: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _list_function_sizes(entries: bytes) -> dict[int, int]:
-    """Return the size of each function by its address; a function with two names counts once."""
+    """Return the sizes of functions by their addresses; a function with two names is listed once."""
     return {address: size for _, kind, address, size in _list_defined(entries) if kind == _FUNCTION and size}
 
 
 def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
-    """Return the entries and strings of the static symbol table (.symtab); empty for a stripped file."""
+    """Return the entries and strings of the static symbol table (.symtab); both are empty if it was stripped."""
     sections = read_sections(image)
     section = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
     if section is None:
@@ -125,12 +126,12 @@ class Section:
     """One section header.
 
     Attributes:
-        name: with its leading dot: ".rodata", ".symtab".
+        name: the section's name, with its leading dot: ".rodata", ".symtab".
         kind: `sh_type`, as elf(5) numbers it.
         flags: `sh_flags`, a bit field.
-        offset: where its content starts in the file, in bytes.
-        size: size of its content in the file, in bytes; 0 for .bss and the like.
-        link: `sh_link`: for a symbol table, the index of the section with its strings.
+        offset: where the section's content starts in the file, in bytes.
+        size: size of the content in the file, in bytes; 0 for sections without content, such as .bss.
+        link: `sh_link`: for a symbol table, the index of the section that contains the symbols' names.
     """
 
     name: str
@@ -142,10 +143,10 @@ class Section:
 
 
 def read_sections(image: ElfImage) -> tuple[Section, ...]:
-    """Return the section headers in order; empty if they were stripped.
+    """Return the section headers in order; empty if the file has none.
 
     Raises:
-        ElfError: the headers, or the section names, are malformed or outside the file.
+        ElfError: the headers or the section names are malformed or outside the file.
     """
     offset, one, count, names_index = image.section_headers
     if not offset or not count:
@@ -170,13 +171,13 @@ def read_sections(image: ElfImage) -> tuple[Section, ...]:
 
 
 def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
-    """Return the distinct strings of a section of text, in order; empty if it is absent or compressed.
+    """Return the distinct strings in a section, in order; empty if the section is absent or compressed.
 
     Args:
         name: the section's name, such as ".comment".
 
     Raises:
-        ElfError: a section is malformed, or the one with this name is implausibly large.
+        ElfError: a section header is malformed, or the section is implausibly large.
     """
     for section in read_sections(image):
         if section.name == name and not section.flags & _COMPRESSED:
@@ -187,9 +188,9 @@ def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
     return ()
 
 
-# A function for aarch64 at -O0 sets up a frame and stores its first parameter there. In between it only saves registers
-# and, with `-fstack-protector`, loads the guard's value. Source: Arm Architecture Reference Manual for A-profile
-# (DDI 0487), chapter C4.
+# At -O0 an aarch64 function sets up a frame and then stores its first parameter in the frame. Between these two steps
+# it only saves registers and, with `-fstack-protector`, loads the stack guard's value. Source: Arm Architecture
+# Reference Manual for A-profile (DDI 0487), chapter C4.
 _HINTS = (0xD503245F, 0xD503233F)  # bti c, paciasp
 _LOWERS_STACK = (0xFF8003FF, 0xD10003FF)  # sub sp,sp,#number
 _SETS_FRAME = (0xFF8003FF, 0x910003FD)  # add x29,sp,#number, including mov x29,sp
@@ -203,14 +204,14 @@ _STORES = (  # str and stur of general and scalar floating-point registers, and 
 )
 _FRAME_REGISTERS = (29, 31)  # x29, sp
 _REGISTER = 31
-_FIRST_SAVED = 19  # stp that saves x19 to x30
-_FIRST_OTHER = 8  # registers from x8 hold no parameters
+_FIRST_SAVED = 19  # an stp only counts as saving registers if its first register is x19 or higher
+_FIRST_OTHER = 8  # x0 to x7 hold parameters; x8 and higher registers do not
 
 
 def begins_unoptimised(code: bytes) -> bool:
-    """Return whether aarch64 code begins like a function of a build at -O0; its first 48 bytes are enough.
+    """Return whether the code of an aarch64 function begins as compilers begin functions at -O0.
 
-    A function without parameters is not recognised.
+    The first 48 bytes of the code are enough. False for a function without parameters.
     """
     has_frame = False
     for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]):

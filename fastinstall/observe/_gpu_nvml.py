@@ -1,7 +1,7 @@
 """Print NVML's answers as one line of JSON. Runs in its own process, because a dead driver may never answer.
 
-Run as `PYTHON -I -B` of the tool, with the directory of nvidia-ml-py's `pynvml` as its argument. It prints names,
-versions and sizes, but no serial numbers or UUIDs.
+Run this script with fastinstall's own Python as `PYTHON -I -B`; its argument is the directory that contains the module
+`pynvml` of nvidia-ml-py. It prints names, versions and sizes, but no serial numbers or UUIDs.
 """
 
 import json
@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 def main() -> None:
-    """Query NVML and print the result; its key "error" is empty if NVML answered."""
+    """Query NVML and print the result as JSON. The key "error" has NVML's error message; empty if NVML answered."""
     sys.path.insert(0, sys.argv[1])
     import pynvml as nvml  # noqa: PLC0415 (from the directory added above)
 
@@ -45,7 +45,7 @@ def _describe_device(nvml: ModuleType, handle: object) -> dict[str, object]:
 
 
 def _query_nvml(nvml: ModuleType, function: Callable[..., object], *arguments: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 (the type depends on the query)
-    """Return the answer to one query, or None if this device or driver does not support it."""
+    """Return the answer to one query, or None if it fails, for example because a device does not support it."""
     try:
         answer = function(*arguments)
     except nvml.NVMLError:

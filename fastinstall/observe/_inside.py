@@ -1,9 +1,9 @@
-"""Print what an interpreter says about itself, as one line of JSON. Runs inside the target, never in the tool.
+"""Print facts about the interpreter that runs this script, as one line of JSON. Runs inside the target only.
 
-Run as `PYTHON -I -S -B`: without `site` it starts in a fraction of the time, runs no `.pth` file and writes no
-bytecode. This script therefore first does what `site` does for a virtual environment (PEP 405). It also works out from
-variables and files which entries of sys.path precede site-packages in programs (PYTHONPATH, the user site), because
-`-I` hides them. Standard library only, for Python 3.7 to 3.14, CPython and PyPy.
+Run as `PYTHON -I -S -B`: without `site`, Python starts in a fraction of the time and runs no `.pth` file; with `-B`, it
+writes no bytecode. The script first sets `sys.prefix` as `site` does for a virtual environment (PEP 405). `-I` hides
+the entries of sys.path that precede site-packages in programs (PYTHONPATH, the user site); the script works them out
+from variables and files. It uses only the standard library, for Python 3.7 to 3.14, CPython and PyPy.
 """
 
 # ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH117, PTH118, PTH120, PTH208 (importing pathlib takes longer)
@@ -62,7 +62,7 @@ def describe() -> dict[str, object]:
 
 
 def _stage() -> str:
-    """Return the pre-release part of the version ("rc1"); empty for a final release."""
+    """Return the pre-release part of Python's version ("rc1"); empty for other releases."""
     level = {"alpha": "a", "beta": "b", "candidate": "rc"}.get(sys.version_info.releaselevel, "")
     return level + str(sys.version_info.serial) if level else ""
 
@@ -75,7 +75,7 @@ def _derive_abi(implementation: str, soabi: str) -> str:
 
 
 def _detect_libc() -> tuple[str, str]:
-    """Return name and version of the C library; musl does not answer confstr, but its loader has a fixed path."""
+    """Return the name and the version of the C library; empty if unknown. musl is recognised by its loader in /lib."""
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
     except (AttributeError, ValueError, OSError):
@@ -87,15 +87,16 @@ def _detect_libc() -> tuple[str, str]:
 
 
 def _find_marker(stdlib: str) -> str | None:
-    """Return the path of PEP 668's marker file if it exists; it does not apply to virtual environments."""
+    """Return the path of PEP 668's marker file; None if it is missing, and in virtual environments."""
     marker = os.path.join(stdlib, "EXTERNALLY-MANAGED")
     return marker if sys.prefix == sys.base_prefix and os.path.isfile(marker) else None
 
 
 def _find_site_packages(platlib: str, managed: str | None) -> str:
-    """Return the directory into which distributions are installed; for a system's own Python, the one with its PIL.
+    """Return the directory into which distributions are installed.
 
-    Debian's Python has several: pip and Debian's packages install into different ones.
+    Debian's own Python has several: pip and Debian's packages install into different directories. For a Python that is
+    managed by the system, return the directory that contains PIL, if one does.
     """
     if managed is None or os.path.isdir(os.path.join(platlib, "PIL")):
         return platlib
@@ -115,7 +116,7 @@ def _find_pip_version(*directories: str) -> str | None:
 
 
 def find_shadows(site_packages: str) -> list[dict[str, str]]:
-    """List each PIL that programs import instead of the one in site-packages, with the setting that puts it in front.
+    """List each PIL that hides the one in site-packages from programs, with the setting that puts it in front.
 
     Nothing is imported: the import system's own finder looks for PIL.
 
@@ -129,7 +130,7 @@ def find_shadows(site_packages: str) -> list[dict[str, str]]:
 
     own, shadows = os.path.realpath(os.path.join(site_packages, "PIL")), []
     for number, part in enumerate(in_front):
-        # A directory without `__init__.py` gives way to a package in any later entry.
+        # A directory PIL without `__init__.py` only counts if no later entry has a PIL with one.
         path = [each["entry"] for each in in_front[number:]] + [site_packages]
         location = get_location(PathFinder.find_spec("PIL", path))
         real = os.path.realpath(location)
@@ -139,7 +140,7 @@ def find_shadows(site_packages: str) -> list[dict[str, str]]:
 
 
 def get_location(spec: object) -> str:
-    """Return the file of a module, or the first directory of a namespace package; empty if there is none."""
+    """Return the file in a module's spec, or the first directory of a namespace package; empty if it has neither."""
     origin = getattr(spec, "origin", None)
     if origin and origin != "namespace":
         return str(origin)
@@ -147,7 +148,7 @@ def get_location(spec: object) -> str:
 
 
 def list_entries_in_front() -> list[dict[str, str]]:
-    """List the entries before site-packages in a program's sys.path, as fields of `ShadowingPil` without `location`.
+    """List the entries that precede site-packages in a program's sys.path, as fields of `ShadowingPil`.
 
     Source: Python's documentation of `sys.path`, of the module `site` and of its environment variables.
     """
@@ -162,7 +163,7 @@ def list_entries_in_front() -> list[dict[str, str]]:
             remaining = os.pathsep.join(each for each in words if each != word)
             entry = os.path.normpath(os.path.join(here, word))
             entries.append({"source": "PYTHONPATH", "entry": entry, "remaining": remaining})
-    # In a virtual environment, its own site-packages come before the user site, if there is one (PEP 405).
+    # In a virtual environment, the user site, if it is enabled, comes after site-packages (PEP 405).
     is_private = os.geteuid() == os.getuid() and os.getegid() == os.getgid()
     if sys.prefix == sys.base_prefix and is_private and not variables.get("PYTHONNOUSERSITE"):
         entries += _list_user_site()
@@ -212,7 +213,7 @@ def _get_working_directory() -> str:
 
 
 def _may_have_pil(entry: str) -> bool:
-    """Return whether an entry of sys.path is a file (an archive), or a directory with a name that could be PIL's."""
+    """Return whether an entry of sys.path is a file (an archive), or a directory with something named like PIL."""
     import _imp  # noqa: PLC0415 (all of `importlib` would take a millisecond)
 
     names = ("PIL", "PIL.py", "PIL.pyc", *("PIL" + suffix for suffix in _imp.extension_suffixes()))

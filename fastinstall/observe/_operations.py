@@ -1,16 +1,16 @@
-"""Import PIL and run real operations with it. Runs inside the target, never in the tool: PIL may crash its process.
+"""Import PIL and run real operations with it. Runs inside the target only, because PIL may crash its process.
 
-Prints one line of JSON before and after each operation, so that the last line names the operation in which a signal
-killed the process. Other lines list the mapped files. Standard library only, for Python 3.7 to 3.14. Operations in
-which Pillow-SIMD is known to compute other results than Pillow are left out.
+The script prints one line of JSON before and after each operation. If a signal kills the process, the last line names
+the operation that was running. Other lines list the mapped files. The script uses only the standard library, for Python
+3.7 to 3.14. Operations whose results are known to differ between Pillow-SIMD and Pillow are left out.
 
 Without `-I`, Python starts as it does for a user's program, and this script first reports which PIL a program finds. If
-that PIL is not in site-packages, it is not imported: the script starts again with `-I` and uses the one in
+that PIL is not in site-packages, it is not imported: the script starts again with `-I`, and uses the PIL in
 site-packages.
 
     python _operations.py [--quick] [--stage DIR] [--pixels FILE]
 
---quick: only a few operations, for a health check.
+--quick: run only a few operations, for a health check.
 --stage DIR: look for PIL in DIR first.
 --pixels FILE: also write the resulting pixels to a zip file, with one member "NAME/MODE" for each operation.
 """
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-Image = Any  # the class of whichever Pillow is found
+Image = Any  # the class `Image` of the Pillow that is imported
 WIDTH, HEIGHT = 163, 117
 MODES = {"L": 1, "RGB": 3, "RGBA": 4}
 CONVERSIONS = (("RGB", "L"), ("RGBA", "L"), ("L", "RGB"), ("RGB", "YCbCr"), ("RGB", "CMYK"), ("RGBA", "RGBa"))
@@ -46,7 +46,7 @@ QUICK = frozenset(
 
 
 def main(arguments: list[str]) -> None:
-    """Run the script with its command-line arguments, and report every step."""
+    """Import PIL and run the operations that the command-line arguments select; report every step."""
     if not sys.flags.isolated:
         _leave_to_isolated_if_foreign(arguments)
     stage, pixels = _get_option(arguments, "--stage"), _get_option(arguments, "--pixels")
@@ -76,14 +76,14 @@ def main(arguments: list[str]) -> None:
 def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
     """Report which PIL a program finds; if it is not in site-packages, start this script again with `-I`."""
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # this script's own directory
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # remove this script's own directory
     location = _locate_pil()
     import site  # noqa: PLC0415 (the interpreter imported it when it started)
 
     packages = [os.path.realpath(os.path.join(directory, "PIL")) for directory in site.getsitepackages()]
     real = os.path.realpath(location)
     foreign = bool(location) and real not in packages and os.path.dirname(real) not in packages
-    if foreign:  # a path from a `.pth` file comes after site-packages, so it hides nothing
+    if foreign:  # a directory that a `.pth` file adds comes after site-packages, so it hides no PIL there
         package = os.path.dirname(location) if os.path.basename(location).startswith("__init__.") else location
         places = [os.path.realpath(entry) for entry in sys.path]
         entry, site_packages = (
@@ -97,7 +97,7 @@ def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
 
 
 def _locate_pil() -> str:
-    """Return the file of the PIL that an import takes, or its directory if it has no `__init__.py`; empty if none."""
+    """Return the file of the PIL that `import PIL` finds, or a directory without `__init__.py`; "" if none is found."""
     known = sys.modules.get("PIL")  # code that runs when Python starts may have imported it
     specs = (finder.find_spec("PIL", None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
     spec = getattr(known, "__spec__", None) or next((each for each in specs if each is not None), None)
@@ -106,7 +106,7 @@ def _locate_pil() -> str:
 
 
 def _list_startup_files() -> list[str]:
-    """List files with code that runs at every start of Python. Source: Python's documentation of the module `site`."""
+    """List files whose code runs whenever Python starts. Source: Python's documentation of the module `site`."""
     import site  # noqa: PLC0415 (the interpreter imported it when it started)
 
     modules = (sys.modules.get(name) for name in ("sitecustomize", "usercustomize"))
@@ -118,7 +118,11 @@ def _list_startup_files() -> list[str]:
 
 
 def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
-    """Import PIL; with a stage, refuse any other PIL: without `__init__.py` in the stage, an installed one is found."""
+    """Import PIL. With a stage, refuse an installed PIL, which is found if the PIL in the stage has no `__init__.py`.
+
+    Raises:
+        ImportError: PIL cannot be imported, or does not come from the stage.
+    """
     package = importlib.import_module("PIL")
     if stage and not (package.__file__ or "").startswith(stage + os.sep):
         raise ImportError(f"PIL comes from {package.__file__}, not from {stage}")
@@ -126,17 +130,18 @@ def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is fou
 
 
 def report(**values: object) -> None:
-    """Print one line immediately: the next operation may kill this process."""
+    """Print one line of JSON and flush it, because the next operation may kill this process."""
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
 
 
 def mapped_files() -> list[str]:
-    """List the program and its shared objects, each once, from the loader's list or else from the kernel's.
+    """List the program and its shared objects, each once.
 
     Returns:
-        Paths as the loader names them, in its order, without `..` if the file is the same. Without
-        `dl_iterate_phdr(3)`: real paths, ordered by address. Empty if neither list can be read.
+        If the loader has `dl_iterate_phdr(3)`: paths as the loader names them, in the loader's order, without
+        unnecessary `..`. Otherwise: the kernel's paths of mapped files, ordered by address; empty if they cannot be
+        read.
     """
     try:
         names = _list_loaded_objects()
@@ -146,7 +151,7 @@ def mapped_files() -> list[str]:
 
 
 def core_file(module: str) -> str:
-    """Find the file with the running core's code; the module's own file may be a stub that selects one of several.
+    """Return the file with the code of the running core; the module's own file may be a stub that needs this file.
 
     Args:
         module: path of the module `PIL._imaging`, from its `__file__`.
@@ -163,7 +168,7 @@ def core_file(module: str) -> str:
 
 
 def _find_entry_file(module: str) -> str:
-    """Return the file that holds the module's entry point. Source: dladdr(3)."""
+    """Return the file that contains the core's entry point, `PyInit__imaging`. Source: dladdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
     class Information(ctypes.Structure):
@@ -183,7 +188,7 @@ def _find_entry_file(module: str) -> str:
 
 
 def _list_loaded_objects() -> list[str]:
-    """Return the program, which the loader lists without a name, and its shared objects. Source: dl_iterate_phdr(3)."""
+    """Return the program's path, and its shared objects as the loader names them. Source: dl_iterate_phdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
     class Information(ctypes.Structure):
@@ -202,7 +207,7 @@ def _list_loaded_objects() -> list[str]:
 
 
 def _list_mapped_code() -> list[str]:
-    """List files with mapped code, and those named like shared objects. Source: proc_pid_maps(5)."""
+    """List files that are mapped as code or named like shared objects. Source: proc_pid_maps(5)."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as stream:
             fields = [line.rstrip("\n").split(None, 5) for line in stream]
@@ -223,7 +228,7 @@ def _tidy(name: str) -> str:
 
 
 def import_extensions() -> None:
-    """Import the other extension modules, each as an operation of its own: its libraries may be missing."""
+    """Import PIL's other extension modules, each as a separate operation, because its libraries may be missing."""
     directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
     suffixes = importlib.machinery.EXTENSION_SUFFIXES
     there = [
@@ -233,7 +238,7 @@ def import_extensions() -> None:
 
 
 def report_features() -> None:
-    """Report the compiled-in features of `PIL.features`, with versions, except tkinter, which is not part of Pillow."""
+    """Report the features that `PIL.features` finds, with versions, except tkinter, which is not part of Pillow."""
     report(event="begin", name="features")
     features = _import_pil_module("features")
     names = (*features.modules, *features.codecs, *features.features)
@@ -242,7 +247,7 @@ def report_features() -> None:
 
 
 def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str, Image]]:
-    """Run operations one by one and return the images they produce."""
+    """Run operations one by one, and return (name, image) for each operation that succeeds."""
     made = []
     for name, operation in chosen:
         report(event="begin", name=name)
@@ -256,7 +261,7 @@ def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str
 
 
 def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
-    """Write the pixels of every result to a zip file, uncompressed; the file is either complete or absent."""
+    """Write the pixels of all images to an uncompressed zip file, which is either complete or absent."""
     import zipfile  # noqa: PLC0415 (only where pixels are asked for)
 
     with zipfile.ZipFile(path + ".part", "w") as archive:
@@ -266,7 +271,7 @@ def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
 
 
 def operations() -> Iterator[tuple[str, Callable[[], Image]]]:
-    """Yield every operation by name, each a function without arguments that returns an image."""
+    """Yield (name, function) for every operation; the function takes no arguments and returns an image."""
     report(event="begin", name="make-pictures")
     pictures = {mode: picture(mode) for mode in MODES}
     for mode in MODES:
@@ -306,7 +311,7 @@ def _list_resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], 
 
 
 def _list_resamplings(module: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 (whichever Pillow is found)
-    """Yield name and value of each resampling filter. Before Pillow 9.1, these are constants, not an enumeration."""
+    """Yield the name and the value of each resampling filter; before Pillow 9.1, these are constants in a module."""
     if hasattr(module, "Resampling"):
         yield from ((name.lower(), int(member)) for name, member in module.Resampling.__members__.items())
     else:
@@ -352,7 +357,7 @@ def _list_codec_operations(pictures: dict[str, Image]) -> Iterator[tuple[str, Ca
 
 
 def _has(feature: str) -> bool:
-    """Return whether Pillow has a feature; asking loads its extension module, which may kill this process."""
+    """Return whether Pillow has a feature. The check imports an extension module, which may kill this process."""
     report(event="begin", name="feature " + feature)
     there = bool(_import_pil_module("features").check(feature))
     report(event="loaded", name="feature " + feature)

@@ -1,6 +1,6 @@
-"""Find what a process of the target would load when it imports PIL, from files alone; nothing is imported.
+"""Find the files that a process of the target would load when it imports PIL, from files alone; nothing is imported.
 
-Also scan PIL's extension modules for the instructions they need; scans are cached under the file's hash.
+PIL's extension modules are also scanned for the CPU features they need; scans are cached under the file's hash.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,10 @@ _CORE, _DOCUMENT = "_imaging", "isa"
 def observe_binaries(
     interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings, *, cache: Path, scan: bool
 ) -> tuple[Linkage | None, tuple[IsaScan, ...]]:
-    """Return the results of `observe_linkage` (None without PIL) and `observe_isa`, which explain the arguments."""
+    """Return the results of `observe_linkage` (None if PIL is not installed) and of `observe_isa`.
+
+    The arguments are described in these functions.
+    """
     linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
     return linkage, observe_isa(stack, cache=cache, scan=scan)
 
@@ -33,12 +36,14 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: P
     """Simulate a process of the interpreter that opens PIL's extension modules, the core first.
 
     Args:
-        stack: PIL as it is installed.
-        settings: the program behind the interpreter, and the other inputs of its dynamic loader.
+        interpreter: the target's Python.
+        stack: PIL as installed in site-packages.
+        settings: the interpreter's program file, and the other inputs of the dynamic loader.
 
     Returns:
-        A linkage with only a `problem` if the loader does not start this interpreter (a script, a static program)
-        or a file cannot be read; a linkage without modules if PIL is not installed.
+        1. If the loader does not start this interpreter (a script, a static program) or a file cannot be read: a
+        linkage that has only a `problem`. 2. If PIL is not installed: a linkage without modules. 3. Otherwise: the
+        complete linkage.
     """
     modules = _list_extension_modules(stack.directory, interpreter.extension_suffix) if stack.directory else ()
     try:
@@ -48,7 +53,10 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: P
 
 
 def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple[Path, ...]:
-    """List the files that `import PIL.NAME` would load, the core's first; the loop tries suffixes in import order."""
+    """List the files that `import PIL.NAME` would load, the core first, then by name.
+
+    If a module has several files, the first suffix that Python's import system tries decides.
+    """
     found: dict[str, Path] = {}
     names = foreign.list_names(Path(directory))
     for suffix in (extension_suffix, ".abi3.so", ".so"):
@@ -60,18 +68,19 @@ def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple
 
 
 def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tuple[IsaScan, ...]:
-    """Scan the core (every copy if it has several), then PIL's other extension modules.
+    """Return scans of the core (of every copy if it has several), then of PIL's other extension modules.
 
     Args:
         stack: PIL as installed in site-packages.
-        cache: a directory for scans; None neither reads nor writes a cache.
-        scan: decode the code of files without a cached scan; otherwise, read only their ELF note.
+        cache: the directory with cached scans; None for no cache.
+        scan: if True, decode the code of files that have no cached scan; otherwise, read only the ISA note and compiler
+            switches of these files.
     """
     return tuple(_scan(path, digest, cache, scan=scan) for path, digest in _list_scanned_modules(stack))
 
 
 def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
-    """Yield files with code for this interpreter, each with its SHA-256, or with "" if the stack does not have it."""
+    """Yield each extension module for this interpreter, with its SHA-256, or with "" if `stack` does not have that."""
     core = stack.core
     if core is not None and core.readable:
         copies = [(Path(copy.path), copy.sha256) for copy in core.levels if not copy.problem]
@@ -85,7 +94,7 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 
 def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
-    """Return the cached scan of a file with this content, or a new one; a damaged entry is replaced."""
+    """Return the cached scan of a file; if that is missing or damaged, scan the file and cache the new scan."""
     from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (imported while the subprocesses run)
     from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (imported while the subprocesses run)
 

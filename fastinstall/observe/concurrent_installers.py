@@ -1,7 +1,7 @@
 """Find other programs that are changing packages of an environment, from /proc.
 
-/proc shows only processes that the kernel lets us see: none in other containers or on other machines with the same
-filesystem, and only the command lines of other users' processes.
+/proc does not show everything. Processes in other containers, or on other machines with the same filesystem, are not
+visible. Of other users' processes, only the command lines are.
 """
 
 import os
@@ -16,12 +16,14 @@ _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 
 def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> tuple[ConcurrentInstaller, ...]:
-    """List programs that are changing packages of an environment: pip, uv, conda and the like.
+    """List programs that are changing packages of an environment: pip, uv, conda and similar programs.
 
-    This process, its ancestors and its descendants are left out. A command that does not name the environment is not
-    found, such as `uv sync` for a project's `.venv`; a setup notices the changed files instead.
+    This process, its ancestors and its descendants are left out. A command is found only if its command line or its
+    active environment names the environment. `uv sync` for a project's `.venv` may not; a setup notices the changed
+    files instead.
 
     Args:
+        prefix: the environment.
         processes: the directory in which the kernel lists processes: /proc.
     """
     real = Path(os.path.realpath(prefix))
@@ -43,14 +45,14 @@ def _is_kin(number: int, processes: Path) -> bool:
 
 
 def _list_places(number: int, words: Sequence[str], processes: Path) -> Iterator[Path]:
-    """Yield the paths in a command line and the active environment of its process.
+    """Yield the paths in a process's command line, and its active environments.
 
-    Relative paths start in the directory of that process, not in ours.
+    Relative paths are resolved in the working directory of that process.
     """
     process = processes / str(number)
     variables = dict(entry.partition("=")[::2] for entry in words_of(f"{process}/environ"))
     directory = Path("/")
-    with suppress(OSError):  # this user may not read it
+    with suppress(OSError):  # this user may not read the link
         directory = (process / "cwd").readlink()
     named = [word.rpartition("=")[2] for word in words if "/" in word]
     active = [variables[name] for name in _ACTIVE if variables.get(name)]
@@ -59,7 +61,7 @@ def _list_places(number: int, words: Sequence[str], processes: Path) -> Iterator
 
 
 def _find_environment(place: Path) -> Path | None:
-    """Return the innermost environment that contains a path, with links resolved; None if there is none."""
+    """Return the innermost environment that contains a path, with links resolved; None if no environment does."""
     for directory in (place, *place.parents):
         if any(os.path.exists(directory / mark) for mark in ("pyvenv.cfg", "conda-meta")):  # noqa: PTH110 (Path.exists raises where a directory is not readable)
             return Path(os.path.realpath(directory))

@@ -1,9 +1,9 @@
-"""Observe what this machine gives to programs: the CPU level, CPU and memory limits, huge pages.
+"""Observe the CPU level, the CPU and memory limits, and the huge pages that programs get on this machine.
 
-The level comes from the dynamic loader if possible: the loader chooses between libraries of several levels, and is
-right under an emulator too. Otherwise it comes from /proc/cpuinfo or, if that file shows the emulator's host, from the
-auxiliary vector, which the kernel gives to each program. Facts on loading images are observed only if a training
-framework is installed. Frameworks and image decoders are known by name.
+The level comes from the dynamic loader if possible: the loader chooses among libraries for several levels, and its
+answer is also right under an emulator. Otherwise the level comes from /proc/cpuinfo or, if that file shows the
+emulator's host, from the auxiliary vector, which the kernel gives to each program. Facts about loading images are
+observed only if a training framework is installed. Frameworks and image decoders are recognised by name.
 """
 
 import os
@@ -28,7 +28,7 @@ _PAIR = struct.Struct("=QQ")
 
 
 def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "") -> Cpu:
-    """Observe the processor, in about 2 ms where /proc/cpuinfo exists.
+    """Return the processor; takes about 2 ms if /proc/cpuinfo exists.
 
     Args:
         root: the root directory: "/", or a directory with the files of a captured machine.
@@ -52,7 +52,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 
 def _place_here(seen: Cpu, machine: str) -> Cpu:
-    """Return the CPU with this machine's architecture; an emulated one gets its flags from the auxiliary vector."""
+    """Return the CPU with this machine's architecture; if it is emulated, its flags are from the auxiliary vector."""
     emulated = architecture_of(machine)
     if seen.architecture in ("", machine) or not any(emulated.auxiliary):
         return replace(seen, architecture=machine)
@@ -62,7 +62,7 @@ def _place_here(seen: Cpu, machine: str) -> Cpu:
 
 
 def parse_auxiliary(content: bytes, architecture: Architecture) -> tuple[str, ...]:
-    """Return the features in an auxiliary vector, /proc/PID/auxv, by their names in /proc/cpuinfo.
+    """Return the features in an auxiliary vector (/proc/PID/auxv), named as in /proc/cpuinfo.
 
     Source: getauxval(3), proc_pid_auxv(5).
     """
@@ -71,7 +71,7 @@ def parse_auxiliary(content: bytes, architecture: Architecture) -> tuple[str, ..
 
 
 def parse_cpuinfo(text: str) -> Cpu:
-    """Parse the first processor of a /proc/cpuinfo, with the features that all processors share."""
+    """Return the first processor in the text of /proc/cpuinfo, with the features that all processors share."""
     blocks = []
     for block in re.split(r"\n\s*\n", text.strip()):
         pairs = (line.partition(":") for line in block.splitlines())
@@ -99,7 +99,7 @@ def parse_cpuinfo(text: str) -> Cpu:
 
 
 def _observe_without_proc(root: Path) -> Cpu:
-    """Return the CPU that the CPUID instruction reports, for a system without /proc; unknown for a captured machine."""
+    """Return the CPU of a system without /proc: from the CPUID instruction, or unknown for a captured machine."""
     if root != Path("/"):
         return Cpu(architecture="")
     from fastinstall.observe.cpuid import execute_cpuid  # noqa: PLC0415 (needed only without /proc)
@@ -137,9 +137,11 @@ def _find_level(root: Path, seen: Cpu, tunables: str) -> tuple[str | None, str]:
 
 
 def level_from_help(text: str) -> str | None:
-    """Return the level from the output of `ld.so --help` (glibc 2.33 and later), or None if it names no level.
+    """Return the level from the output of `ld.so --help` (glibc 2.33 and later).
 
-    If it names levels but supports none of them, the level is the baseline.
+    Returns:
+        The highest level marked "supported"; the baseline if the output names levels but supports none of them; None if
+        the output names no level.
     """
     lines = re.findall(r"^\s+([\w-]+)\b(.*)$", text, re.MULTILINE)
     named = {level: rest for level, rest in lines if level in LEVELS}
@@ -150,26 +152,26 @@ def level_from_help(text: str) -> str | None:
 
 
 def observe_quota(root: Path = Path("/")) -> float | None:
-    """Return how many CPUs this process's control groups grant, or None without a limit.
+    """Return the number of CPUs that this process's control groups grant, or None if they set no limit.
 
-    The tightest limit from the process's own group up to the root counts, in both versions of the
-    interface. Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, and sched-bwc.rst.
+    The tightest limit from the process's own group up to the root group counts. Versions 1 and 2 of the interface are
+    read. Sources: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/, sched-bwc.rst.
     """
     limits = []
     for group in control_groups(root, "cpu"):
         second = foreign.text_or_empty(group / "cpu.max").split()
         first = [foreign.text_or_empty(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
         for quota, period in (each for each in (second, first) if len(each) == 2):  # noqa: PLR2004 (a pair)
-            if quota.isdigit() and period.isdigit() and int(period):  # not "max", nor -1
+            if quota.isdigit() and period.isdigit() and int(period):  # neither "max" nor "-1": no limit
                 limits.append(int(quota) / int(period))
     return min(limits, default=None)
 
 
 def control_groups(root: Path, controller: str) -> list[Path]:
-    """Return the directories of this process's control groups and those above them, in both versions.
+    """Return the directories of this process's control groups and of their parent groups, in both versions.
 
     Args:
-        root: the root directory.
+        root: the root directory: "/", or a directory with the files of a captured machine.
         controller: name of the controller: "cpu", "memory".
     """
     mount = root / "sys/fs/cgroup"
@@ -191,7 +193,7 @@ _CHOSEN = re.compile(r"\[(\w+)\]")
 
 
 def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], root: Path = Path("/")) -> LoaderLimits:
-    """Return the machine's limits as the measured processes see them.
+    """Return the machine's limits as measured processes with some environment variables see them.
 
     Args:
         cpu: as returned by `observe_cpu`.
@@ -220,7 +222,7 @@ def huge_pages(root: Path = Path("/")) -> str:
 
 
 def observe_loading(distributions: Sequence[Distribution], tunables: str) -> LoadingFacts | None:
-    """Return how memory is allocated for training, or None if no training framework is installed.
+    """Return settings that affect memory allocation in training, or None if no training framework is installed.
 
     Args:
         distributions: everything installed in the target.
@@ -253,7 +255,7 @@ _TOTAL = re.compile(r"^MemTotal:\s+(\d+) kB$", re.MULTILINE)
 
 
 def memory_bytes(root: Path = Path("/")) -> int:
-    """Return the usable memory in bytes: the machine's, or less if a control group limits this process; 0 if unknown.
+    """Return the memory that this process can use, in bytes: the machine's or a control group's limit; 0 if unknown.
 
     Source: Documentation/admin-guide/cgroup-v2.rst (`memory.max`) and cgroup-v1/memory.rst
     (`memory.limit_in_bytes`, which without a limit is larger than any memory).

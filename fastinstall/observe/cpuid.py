@@ -1,7 +1,7 @@
-"""Get a second opinion on the processor from its CPUID instruction, which py-cpuinfo executes in its own process.
+"""Ask the processor itself for its features with the CPUID instruction, which py-cpuinfo executes in its own process.
 
-/proc/cpuinfo shows the features that the kernel lets programs use. The instruction does not depend on the kernel, so a
-difference shows that the kernel hides features, or that an emulator runs programs on another CPU than the kernel's.
+/proc/cpuinfo shows the features that the kernel lets programs use. The instruction does not depend on the kernel. If
+the two differ, either the kernel hides features, or an emulator runs programs on a CPU that is not the kernel's.
 """
 
 import sys
@@ -33,7 +33,7 @@ def execute_cpuid(architecture: str, command: Sequence[str | Path] = (sys.execut
 
     Returns:
         Names of features, as in /proc/cpuinfo. None if the architecture has no such instruction, or if it could not be
-        executed: a hardened kernel allows no code in writable memory.
+        executed; for example, a hardened kernel allows no code in writable memory.
     """
     known = architecture_of(architecture)
     if not known.has_cpuid:

@@ -1,14 +1,14 @@
 """Find environments: the target, those nearby, and those that this user's tools have created.
 
-The target is the environment that the user names, or else the one that is active in the shell. Whether it may be
-changed (PEP 668, frozen) is not judged here: the plan decides that from the facts. Other environments are found in the
-lists and directories below, by file names alone: no disk is searched, no interpreter is run. Listed environments that
-no longer exist are skipped.
+The target is the environment that the user names, or else the one that is active in the shell. Whether the target may
+be changed (PEP 668, frozen) is decided by the plan. Other environments are found, by file names alone, in the lists and
+directories below. No other directories are searched, and no interpreter is run. Listed environments that no longer
+exist are skipped.
 
-- fastinstall: `environments.txt` in its state directory, one line for each environment that was set up, written here
-  for `doctor --all`.
+- fastinstall: `environments.txt` in the state directory, with one line for each environment that was set up; this
+  module writes it for `doctor --all`.
 - conda: `~/.conda/environments.txt`. Source: conda's `core/envs_manager.py`.
-- one directory each: pipx, uv's tools, poetry, pipenv, virtualenvwrapper, and pyenv's pyenv-virtualenv.
+- pipx, uv's tools, poetry, pipenv, virtualenvwrapper and pyenv-virtualenv: each tool's directory of environments.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from fastinstall.observe.session import Session
 
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _CONDA_ITSELF = re.compile(r"conda-\d.*\.json")
-"""The record of the package `conda`, which base has."""
+"""Matches the file name of the record of the package `conda`, which only conda's base has."""
 _NAMES = ("bin/python", "bin/python3")
 USUAL_NAMES = ("fast-env", ".venv", "venv", "env")
 """Usual names of a project's environment, the likeliest first."""
@@ -44,9 +44,9 @@ _NAME_ONE = "name the environment with --prefix DIR"
 
 
 def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str], tool_prefix: Path) -> Environment:
-    """Return the environment named by `--prefix`, `--python` or the active shell, in this order.
+    """Return the environment that `--prefix` or `--python` names, or else the one that is active in the shell.
 
-    Relative paths start at the working directory. Symlinks are not resolved, because the path of a virtual
+    Relative paths are resolved in the working directory. Symbolic links are kept, because the path of a virtual
     environment's interpreter identifies the environment.
 
     Args:
@@ -56,9 +56,9 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target.
 
     Raises:
-        UndeterminedError: the named directory is no environment, or its interpreter does not answer.
-        RefusedError: nothing is named or active, the active environments disagree, or the target
-            would be the tool's own environment.
+        UndeterminedError: the named directory is not an environment, or the interpreter does not answer.
+        RefusedError: no environment is named or active, two different ones are active, or the target would be the
+            tool's own environment.
         UsageError: `--prefix` and `--python` name different environments.
     """
     if python is not None:
@@ -79,9 +79,9 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
 
 
 def make_absolute(path: Path) -> Path:
-    """Return an absolute path without `..`, the form in which interpreters report their prefix.
+    """Return a path as an absolute path without `..`, which is the form in which interpreters report their prefix.
 
-    Symbolic links are kept, except a link to a directory with `..` after it: `..` is the parent of the link's target.
+    Symbolic links are kept, except a link that is followed by `..`: there, `..` means the parent of the link's target.
     """
     absolute = path.absolute()
     if ".." not in absolute.parts:
@@ -89,15 +89,15 @@ def make_absolute(path: Path) -> Path:
     plain = Path(os.path.normpath(absolute))
     if _is_same_path(plain, absolute):
         return plain
-    name = "" if absolute.name == ".." else absolute.name  # an interpreter may be a link, which is kept
+    name = "" if absolute.name == ".." else absolute.name  # keep a link at the end, such as an interpreter
     return Path(os.path.realpath(absolute.parent if name else absolute), name)
 
 
 def active_prefixes(variables: Mapping[str, str]) -> dict[str, PurePath]:
-    """Return the prefixes that the shell says are active, by the name of the variable.
+    """Return the prefixes of active environments, by the names of the shell's variables that contain them.
 
-    Conda's base is left out if a virtual environment is active too: installers of conda have every shell activate
-    base, and it can never be a target.
+    Conda's base is left out if a virtual environment is also active: the user need not have chosen base, because
+    conda's installers configure every shell to activate it.
     """
     active = {name: PurePath(variables[name]) for name in _ACTIVE if variables.get(name)}
     base = find_base_below(variables)
@@ -105,7 +105,7 @@ def active_prefixes(variables: Mapping[str, str]) -> dict[str, PurePath]:
 
 
 def find_base_below(variables: Mapping[str, str]) -> PurePath | None:
-    """Return conda's base if it is active together with a virtual environment, else None."""
+    """Return the prefix of conda's base if it is active together with a virtual environment, else None."""
     environment, conda = (variables.get(name) for name in _ACTIVE)
     if not environment or not conda or _is_same_path(Path(environment), Path(conda)):
         return None
@@ -114,7 +114,7 @@ def find_base_below(variables: Mapping[str, str]) -> PurePath | None:
 
 
 def kind_of_prefix(prefix: Path) -> EnvironmentKind:
-    """Return who manages a prefix, from its files: `conda-meta/` (conda) or `pyvenv.cfg` (PEP 405)."""
+    """Return the kind of an environment: conda if it has `conda-meta/`, venv if `pyvenv.cfg` (PEP 405), else system."""
     if (prefix / "conda-meta").is_dir():
         return EnvironmentKind.CONDA
     if (prefix / "pyvenv.cfg").is_file():
@@ -131,7 +131,7 @@ def is_environment(prefix: Path) -> bool:
 
 
 def is_made_by_uv(prefix: Path) -> bool:
-    """Return whether uv created a virtual environment, from its pyvenv.cfg ("uv = 0.9.1")."""
+    """Return whether uv created a virtual environment: then the key "uv" is in its pyvenv.cfg ("uv = 0.9.1")."""
     lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     return any(line.partition("=")[0].strip() == "uv" for line in lines)
 
@@ -145,7 +145,7 @@ def _observe_prefix(prefix: Path) -> Environment:
             raise UndeterminedError(f"{prefix}: no such directory", hint=f"{_NAME_ONE}, or create one: {new}")
         python = next((prefix / name for name in _NAMES if _is_there(prefix / name)), None)
     if python is None and is_journaled(prefix):
-        python = prefix / _NAMES[0]  # its Python is gone: rollback needs none, and other commands report that
+        python = prefix / _NAMES[0]  # the file is missing: rollback needs no Python, and other commands report it
     if python is None:
         raise UndeterminedError(
             f"{prefix}: not a Python environment: it has neither bin/python nor bin/python3",
@@ -155,7 +155,11 @@ def _observe_prefix(prefix: Path) -> Environment:
 
 
 def _is_there(file: Path) -> bool:
-    """Return whether a file exists; raise OSError if this user may not look."""
+    """Return whether a file exists.
+
+    Raises:
+        OSError: this user may not read the file's directory.
+    """
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -207,10 +211,11 @@ class NamedTarget:
     """The target as named on the command line.
 
     Attributes:
-        prefix: an environment's directory; None if none is named.
-        python: an interpreter; None if none is named.
-        new: a directory for a new virtual environment, created with `python` or the tool's own base interpreter.
-        machine: the architecture that a wheel is built for, as in `uname -m`; empty for this machine's.
+        prefix: an environment's directory; None if not given.
+        python: an interpreter; None if not given.
+        new: the directory of a virtual environment to create, with `python` or the interpreter that created
+            fastinstall's own environment; None if not given.
+        machine: the architecture to build a wheel for, as in `uname -m`; empty for this machine's architecture.
     """
 
     prefix: Path | None = None
@@ -223,8 +228,10 @@ def find_environment(session: Session, target: NamedTarget) -> Environment:
     """Return the existing environment that the user has named or activated.
 
     Raises:
-        RefusedError: no environment is named or active, two active ones disagree, or it is the tool's own.
-        UndeterminedError: the named directory is not an environment.
+        RefusedError: no environment is named or active, two different ones are active, or the target would be the
+            tool's own environment.
+        UndeterminedError: the named directory is not an environment, or the interpreter does not answer.
+        UsageError: `--prefix` and `--python` name different environments.
     """
     found = locate(target.prefix, target.python, session.variables, session.tool_prefix)
     base = find_base_below(session.variables)
@@ -234,9 +241,9 @@ def find_environment(session: Session, target: NamedTarget) -> Environment:
 
 
 def is_active_elsewhere(session: Session) -> bool:
-    """Return whether the shell has activated an environment other than the tool's own.
+    """Return whether an environment other than the tool's own is active in the shell.
 
-    If not, a build that installs nothing is made for `base_python`.
+    If none is, a build that installs nothing is made for `base_python`.
     """
     own = os.path.realpath(session.tool_prefix)
     return any(os.path.realpath(prefix) != own for prefix in active_prefixes(session.variables).values())
@@ -248,14 +255,14 @@ def base_python(session: Session) -> Path:
 
 
 LIST = "environments.txt"
-"""Our own list, in the state directory: one absolute prefix per line."""
+"""Name of fastinstall's list of environments and of conda's: one absolute prefix per line."""
 
 
 def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:
-    """Return the prefixes of all known environments, sorted, each once even if several paths lead to it.
+    """Return the prefixes of all known environments, sorted; if several paths lead to one, only one is returned.
 
     Args:
-        variables: environment variables: HOME, and those that set the tools' directories.
+        variables: environment variables: HOME, active environments, and variables that set the tools' directories.
         state: fastinstall's state directory.
     """
     listed = [*read_list(state / LIST), *read_list(find_home(variables) / ".conda" / LIST)]
@@ -267,17 +274,17 @@ def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[
 
 
 def read_list(file: Path) -> tuple[Path, ...]:
-    """Return the absolute paths that a file lists, one per line; none if it cannot be read."""
+    """Return the absolute paths that a file lists, one per line; empty if the file cannot be read."""
     lines = foreign.text_or_empty(file, errors="surrogateescape").splitlines()
     return tuple(Path(line) for line in lines if line.startswith("/"))
 
 
 def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
-    """Yield directories that contain only environments. Sources: the manuals of the tools named."""
+    """Yield the directories in which tools keep environments. Sources: the manuals of these tools."""
     home = find_home(variables)
 
     def find(name: str, usual: Path) -> Path:
-        """Return the path in a variable if it is absolute, else the usual place."""
+        """Return the path in the variable `name` if that is set to an absolute path, else `usual`."""
         told = variables.get(name, "")
         return Path(told) if told.startswith("/") else usual
 
@@ -294,7 +301,7 @@ def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
 
 
 def remember_environment(session: Session, environment: Environment) -> None:
-    """Add an environment to our list, once; a failure to write is ignored."""
+    """Add an environment to fastinstall's list if it is not in it; ignore a failure to write."""
     file, prefix = session.directories.state / LIST, environment.prefix
     if prefix in read_list(file) or "\n" in str(prefix):
         return
@@ -309,10 +316,12 @@ _ABOVE = 4
 
 
 def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return environments in a directory and in the project around it, the nearest first, each once.
+    """Return the environments in a directory, then those in the root of the project that contains it, each once.
 
     Args:
-        variables: UV_PROJECT_ENVIRONMENT moves the environment of a uv project. Source: uv's reference of variables.
+        directory: the directory.
+        variables: environment variables. UV_PROJECT_ENVIRONMENT sets the directory of a uv project's environment.
+            Source: uv's reference of variables.
     """
     found: dict[str, Path] = {}
     moved = variables.get("UV_PROJECT_ENVIRONMENT")
@@ -325,7 +334,7 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
 
 
 def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
-    """Yield the directory, and the project's root above it if there is one."""
+    """Yield the directory, then the root of the project that contains the directory, if there is one."""
     yield directory
     above = [each for each in directory.parents if each not in (home, home.parent, Path("/"))][:_ABOVE]
     root = next((each for each in above if any((each / name).exists() for name in _PROJECT_FILES)), None)
@@ -334,7 +343,7 @@ def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
 
 
 def _list_entries(place: Path) -> list[Path]:
-    """List the subdirectories among the first 300 entries of a directory, sorted."""
+    """List the subdirectories of a directory, sorted; only the first 300 entries are read."""
     try:
         with os.scandir(place) as entries:
             some = [Path(entry.path) for entry, _ in zip(entries, range(_ENTRIES), strict=False) if entry.is_dir()]
@@ -344,7 +353,7 @@ def _list_entries(place: Path) -> list[Path]:
 
 
 def has_pillow(prefix: Path) -> bool:
-    """Return whether an environment has PIL, from directory names alone."""
+    """Return whether an environment has a directory `site-packages/PIL`."""
     return any(True for lib in ("lib", "lib64") for _ in prefix.glob(f"{lib}/p*/site-packages/PIL"))
 
 
@@ -355,13 +364,13 @@ _SITE = ("lib/python*/site-packages", "lib64/python*/site-packages")
 
 @immutable
 class EnvironmentSummary:
-    """A summary of an environment, from its file names and our receipt.
+    """A summary of an environment, from its file names, its pyvenv.cfg and fastinstall's receipt.
 
     Attributes:
-        kind: who manages it: conda, `venv` or the system.
-        python: version of its interpreter; empty if unknown.
-        pillow: distributions that say they are Pillow ("pillow 13.0.0"), sorted; empty if none.
-        ours: the distribution that fastinstall installed ("pillow 13.0.0+simd.v2.v3"); empty if none.
+        kind: conda, virtual or system environment.
+        python: version of the environment's Python; empty if unknown.
+        pillow: installed distributions with a name of Pillow ("pillow 13.0.0"), sorted; empty if there are none.
+        ours: the distribution that fastinstall installed ("pillow 13.0.0+simd.v2.v3"); empty if there is none.
     """
 
     prefix: Path
@@ -372,12 +381,12 @@ class EnvironmentSummary:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether another Pillow has replaced the one that fastinstall installed."""
+        """Whether the distribution that fastinstall installed was replaced or removed."""
         return bool(self.ours) and self.ours not in self.pillow
 
 
 def scan_environment(prefix: Path) -> EnvironmentSummary:
-    """Return a summary of an environment; unreadable parts are left empty."""
+    """Return a summary of an environment; attributes are empty if their files cannot be read."""
     lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
     # `venv` writes the key "version"; virtualenv and uv write "version_info".

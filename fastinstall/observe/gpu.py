@@ -1,16 +1,15 @@
 """Find NVIDIA GPUs and their driver.
 
-The kernel's files show the GPUs. If there is one, NVML is asked, through nvidia-ml-py (the extra "cuda") in a process
-with a time limit, because a hung driver hangs its caller. Without NVML, /proc/driver/nvidia gives the driver's version
-and the names of the GPUs, but not their compute capability and memory.
+The kernel's files show whether there are GPUs. If there are, NVML is asked, through nvidia-ml-py (the extra "cuda"), in
+a process with a time limit, because a hung driver hangs its callers. Without NVML, /proc/driver/nvidia gives the
+driver's version and the names of the GPUs, but not their compute capability and memory.
 
-A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files named after its version. A package for
-forward compatibility adds only a later libcuda, in a directory `compat`; then only libnvidia-ml shows the driver's
-version.
+A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files named after the driver's version. A package
+for forward compatibility adds only a later libcuda, in a directory `compat`. In that case, only libnvidia-ml shows the
+driver's version.
 
 Sources: the driver's README, "The /proc Interface"; NVIDIA's CUDA on WSL User Guide; NVML API Reference; NVIDIA's CUDA
-Compatibility, "Forward Compatibility". The format of the driver's files comes from public listings of other machines;
-none was tested here.
+Compatibility, "Forward Compatibility". The format of the driver's files is known from public listings only.
 """
 
 import os
@@ -35,12 +34,12 @@ _ROOT = Path("/")
 
 
 def join_gpu_facts(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu | None:
-    """Add frameworks to the hardware; return None if there is neither a GPU nor a framework that could use one."""
+    """Return the hardware with the frameworks added, or None if there is neither a GPU nor a framework."""
     return replace(hardware, frameworks=frameworks) if hardware.present or frameworks else None
 
 
 def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = _ROOT) -> Gpu:
-    """Find the GPUs and their driver, without frameworks: about 0.1 ms if there are none.
+    """Return the GPUs and their driver, without frameworks. If there are no GPUs, this takes about 0.1 ms.
 
     Args:
         nvml: whether NVML may be asked.
@@ -51,7 +50,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     board = foreign.text_or_empty(root / "proc/device-tree/compatible")
     tegra = (root / "etc/nv_tegra_release").exists() or "nvidia,tegra" in board
     nodes = wsl or any((root / name).exists() for name in _NODES)
-    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # the open and the closed module write it
+    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # written by the open or the closed kernel module
     version = _VERSION.search(text)
     driver = version[1] if version else foreign.text_or_empty(root / "sys/module/nvidia/version").strip()
     container = any((root / name).exists() for name in _CONTAINER)
@@ -60,7 +59,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     gpus = root / "proc/driver/nvidia/gpus"
     texts = (foreign.text_or_empty(gpus / name / "information") for name in foreign.list_names(gpus))
     devices = tuple(GpuDevice(name=found[1]) for text in texts if (found := _MODEL.search(text)))
-    if tegra and not devices:  # a Tegra's driver lists no device: use the board's name
+    if tegra and not devices:  # a Tegra's driver lists no devices: use the board's name
         name = foreign.text_or_empty(root / "proc/device-tree/model").strip("\0\n ")
         devices = (GpuDevice(name=name),) if name else ()
     by_nodes = GpuSource.NODES if nodes else GpuSource.NOTHING
@@ -84,7 +83,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
 
 
 def _count_cards(root: Path) -> int:
-    """Count NVIDIA's GPUs on the PCI bus (vendor 10de, display class 03), less those passed to virtual machines."""
+    """Count NVIDIA's GPUs on the PCI bus (vendor 10de, class 03), except those passed through to virtual machines."""
     if "\t10de" not in foreign.text_or_empty(root / "proc/bus/pci/devices"):
         return 0
     count = 0
@@ -104,7 +103,7 @@ _DIRECTORIES = (
 
 
 def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
-    """Find a library where the loader searches: LD_LIBRARY_PATH, its cache, the usual directories (ld.so(8))."""
+    """Return a library's path, searched in LD_LIBRARY_PATH, the loader's cache and the usual directories, or None."""
     from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (needed only if there is a GPU)
 
     places = [root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/")]
@@ -116,7 +115,7 @@ def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Pat
 
 
 def _parse_library_version(path: Path | None) -> str:
-    """Return the version in the file name of a library, with links resolved; empty if it has none."""
+    """Return the version in the name of the file that a library's links lead to; empty if the name has none."""
     found = _NUMBERED.search(path.resolve().name) if path is not None else None
     return found[1] if found else ""
 
@@ -125,15 +124,15 @@ _SCRIPT = Path(__file__).with_name("_gpu_nvml.py")
 _NO_PACKAGE = "nvidia-ml-py, which queries NVML, is not installed beside fastinstall: install fastinstall[cuda]"
 _SECONDS = 5.0
 _STATES = {12: Nvml.NO_LIBRARY, 18: Nvml.MISMATCH}
-"""NVML_ERROR_LIBRARY_NOT_FOUND and NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h)."""
+"""States for the error codes NVML_ERROR_LIBRARY_NOT_FOUND and NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h)."""
 
 
 def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
-    """Add NVML's answers to the facts from files; if NVML does not answer, `problem` gives the reason.
+    """Return facts from files with NVML's answers added; if NVML does not answer, `problem` gives the reason.
 
     Args:
         seen: the facts from files.
-        seconds: the time limit.
+        seconds: the time limit, in seconds.
     """
     package = find_spec("pynvml")
     if package is None or package.origin is None:

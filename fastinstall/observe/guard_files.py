@@ -1,9 +1,8 @@
-"""Inspect and describe the start-up guard's files in site-packages.
+"""Inspect the start-up guard's files in site-packages, and write the text of its `state` file.
 
-The guard's `state` file describes PIL as it was when the guard was installed, in lines that the guard splits at blanks.
-Paths in it are relative to site-packages, so the guard still works when an environment is moved or copied.
-
-The other files are copies from `hooks/`.
+The `state` file describes PIL as it was when the guard was installed, in lines that the guard splits at blanks. Paths
+in this file are relative to site-packages, so the guard still works after an environment was moved or copied. All
+other files of the guard are copies from `hooks/`.
 """
 
 import hashlib
@@ -42,10 +41,10 @@ def render_state(tree: Path, core: BuiltCore, stack_version: str, program: str =
 
     Args:
         tree: the directory that contains PIL.
-        core: Pillow's C extension; the warning names its SIMD kernels if it has some.
+        core: Pillow's C extension; if it has SIMD kernels, the guard's warning mentions them.
         stack_version: the version in `PIL/_version.py`.
-        program: command that runs fastinstall, for the warning's hint. If it no longer exists when the guard warns, the
-            hint shows plain `fastinstall`.
+        program: command that runs fastinstall, for the hint in the guard's warning. If the command no longer exists
+            when the guard warns, the hint has plain `fastinstall` instead.
 
     Raises:
         OSError: `PIL/_version.py` is missing.
@@ -71,7 +70,7 @@ def _fits_state(program: str) -> bool:
 
 
 def parse_state(text: str) -> tuple[str, str] | None:
-    """Return path and SHA-256 of the core in a `state` file, or None if `render_state` did not write that text."""
+    """Return the core's path and SHA-256 in a `state` file, or None if the text is not from `render_state`."""
     body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
     found = _STATE.fullmatch(body)
     if found is None or text != _add_header(body):
@@ -80,26 +79,27 @@ def parse_state(text: str) -> tuple[str, str] | None:
 
 
 GUARD_VERSION = "3"
-"""The hook's version, the same as its own `VERSION`."""
+"""The guard's version, equal to `VERSION` in `hooks/_fastinstall_guard/__init__.py`."""
 
 GUARD_PACKAGE = "_fastinstall_guard"
 
 _LINE, _ENTRY_POINT = ("fastinstall_guard.pth",), ("_fastinstall_start.py", "fastinstall_guard.start")
-"""Files that start the guard: one with a line that Python runs, or, from 3.18 on, two for an entry point (PEP 829).
+"""Files that start the guard: before Python 3.18, a `.pth` file; from 3.18 on, two files for an entry point (PEP 829).
 
-The line costs nothing. For an entry point, Python imports 29 more modules (11 ms of CPU per start with 3.15.2).
+The `.pth` file costs no time. For an entry point, Python imports 29 more modules (11 ms of CPU time per start with
+3.15.2).
 """
 _FIRST_WITHOUT_LINES = (3, 18)
 
 GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, *_LINE, *_ENTRY_POINT)
-"""All names in site-packages that a guard may have, in the order of installation. They must be removed in reverse, so
-that no hook ever names a missing package (Python 3.15 reports that at each start, PEP 829)."""
+"""All entries of site-packages that a guard may have, in the order of installation. They must be removed in reverse
+order, so that no hook ever names a missing package (Python 3.15 reports that at each start, PEP 829)."""
 
 _PACKAGE_SOURCES = tuple(f"{GUARD_PACKAGE}/{name}.py" for name in ("__init__", "telling", "tree"))
 
 
 def list_entries(version: str) -> tuple[str, ...]:
-    """Return the `GUARD_ENTRIES` that a guard for this version of Python has."""
+    """Return those of `GUARD_ENTRIES` that a guard for this version of Python has."""
     return (GUARD_PACKAGE, *_list_starters(version))
 
 
@@ -117,7 +117,7 @@ GUARD_STATE = f"{GUARD_PACKAGE}/state"
 
 
 def observe_guard(site_packages: Path, version: str, core: ImagingCore | None) -> GuardState:
-    """Compare the installed guard with the one that this fastinstall would install.
+    """Return the state of the installed guard: differences from the guard that this fastinstall would install.
 
     Args:
         site_packages: site-packages of the environment.
@@ -155,7 +155,7 @@ def observe_guard(site_packages: Path, version: str, core: ImagingCore | None) -
 
 
 def entries_present(site_packages: Path) -> tuple[str, ...]:
-    """Return the guard's top-level names that exist, in the order of `GUARD_ENTRIES`."""
+    """Return those of `GUARD_ENTRIES` that exist in site-packages, in order."""
     return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
 
 
@@ -175,7 +175,7 @@ def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple
 
 
 def _is_compiled(module: Path) -> bool:
-    """Return whether a module has valid bytecode of any interpreter, judged by the header that PEP 552 describes."""
+    """Return whether a module has valid bytecode for any interpreter, judged by the bytecode's header (PEP 552)."""
     status = module.stat()
     valid = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
     return any(

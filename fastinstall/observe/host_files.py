@@ -1,4 +1,4 @@
-"""Read files that describe the processors of other machines, on which a build will run."""
+"""Read files that describe the processors of other machines, on which a build is intended to run."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ _SCHEMA = "fastinstall.facts/1"
 
 @immutable
 class _Facts:
-    """The part of `model.facts.Facts` that is read here."""
+    """The part of a `model.facts.Facts` document that this module reads."""
 
     cpu: Cpu
 
@@ -41,7 +41,7 @@ _HINT = (
 
 
 def read_host(path: Path) -> Host:
-    """Read the description of a machine, and name the machine after the file.
+    """Read the description of a machine; the machine is named after the file.
 
     The file is a document of `fastinstall inspect --json`, redacted or not, a copy of /proc/cpuinfo, or a list of
     kernel flag names separated by white space, with comments after `#`.
@@ -86,8 +86,8 @@ def _read_cpuinfo(path: Path, text: str) -> Cpu:
 def _is_cut(text: str) -> bool:
     """Return whether a copy of /proc/cpuinfo ends within a list of features.
 
-    A complete list ends with a line break, and is followed by further lines of its processor or by an empty line. It
-    may be the last line only in a file without lines "processor", such as an excerpt of such lists.
+    A complete list ends with a line break, and further lines about the same processor or an empty line follow it. Only
+    in an excerpt without lines "processor" may a complete list be the last line.
     """
     last = re.split(r"\n\s*\n", text)[-1]
     lines = last.splitlines()

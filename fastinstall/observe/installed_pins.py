@@ -1,10 +1,10 @@
 """Observe fastinstall's pins in an environment; edit the line that stops conda's solvers from replacing the stack.
 
-Observation reads a few tiny files and runs no program. The project's pin is observed too. `refuse_unpinnable` decides
+Observing reads a few small files and runs no program. The project's pin is observed too. `refuse_unpinnable` decides
 from facts whether a pin is possible. The texts of pins for pip are in `pip_pins`.
 
 A pin is set only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
-vulnerability. docs/how-to/pin.md says which solvers obey it, and when.
+vulnerability. docs/how-to/pin.md describes which solvers obey a pin, and when.
 """
 
 import re
@@ -27,10 +27,11 @@ from fastinstall.pins.recognition import read_project_pin
 
 
 def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ...]:
-    """Return the pins of an environment and of its project (0.1 ms).
+    """Return the pins of an environment and of its project; takes about 0.1 ms.
 
     Args:
-        conda: facts of a conda environment; None for any other.
+        prefix: the environment.
+        conda: conda's facts about the environment; None if it is not a conda environment.
     """
     line = pin_in("\n".join(conda.pins)) if conda is not None else ""
     of_conda = (PinState(kind=PinKind.CONDA, file=prefix / PINS, requirement=line),) if line else ()
@@ -70,7 +71,10 @@ def _find_unheeded_lines(prefix: Path, content: bytes, said: dict[str, str]) -> 
 
 
 def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
-    """Yield problems of the constraints file and the wheel; file contents are arbitrary, so never used as a pattern."""
+    """Yield problems of a pin's constraints file and wheel.
+
+    The constraints file may contain anything. Therefore its text is compared, and never used as a glob pattern.
+    """
     name, _, version = requirement.partition("==")
     wheel = f"{name.replace('-', '_')}-{version}-"
     wheels = foreign.list_names(prefix / pip_pins.WHEELS)
@@ -86,12 +90,12 @@ def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
 
 
 PIN = "pillow * simd_*"
-"""Our line in the file `PINS`, for a stack with the usual name and label. Every solver reads this spelling; py-rattler
-refuses "pillow *=simd_*". The line has neither a comment nor a blank line beside it, because mamba and micromamba fail
-on both (https://github.com/mamba-org/mamba/issues/3374). It is recognised by its spelling."""
+"""The pin's line in the file `PINS`, for a stack with the usual name and label. Every solver reads this spelling;
+py-rattler refuses "pillow *=simd_*". No comment or blank line is added to the file, because mamba and micromamba fail
+on both (https://github.com/mamba-org/mamba/issues/3374). The line is recognised by its spelling."""
 
 NAME = "pillow"
-"""The only distribution name that can be pinned: others require it, so a constraint on another name has no effect."""
+"""The only distribution name that can be pinned: other packages require pillow, and no package requires other names."""
 
 HOLDS_BACK = "the pin holds back every other Pillow, including security updates"
 
@@ -99,7 +103,7 @@ _OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
 
 
 def add_pin_line(existing: str, line: str = PIN) -> str:
-    """Return the text of the file `PINS` with our pin at its end; unchanged if it already has one.
+    """Return the text of the file `PINS` with a pin added at the end, or unchanged if it already has fastinstall's pin.
 
     Args:
         existing: the file's text; empty if the file does not exist.
@@ -112,29 +116,29 @@ def add_pin_line(existing: str, line: str = PIN) -> str:
 
 
 def remove_pin_line(existing: str) -> str:
-    """Return the file's text without our pin; every other byte stays."""
+    """Return the text of the file `PINS` without fastinstall's pin; all other text is kept."""
     return "".join(line for line in existing.splitlines(keepends=True) if not _OURS.fullmatch(line.strip()))
 
 
 def pin_in(existing: str) -> str:
-    """Return the line with fastinstall's pin, or "" if there is none."""
+    """Return the line with fastinstall's pin in the text of the file `PINS`, or "" if there is none."""
     return next((line.strip() for line in existing.splitlines() if _OURS.fullmatch(line.strip())), "")
 
 
 def refuse_unpinnable(facts: Facts) -> None:
-    """Raise if a pin would have no effect, or would make a solver fail.
+    """Raise an error if a pin would have no effect, or would make a solver fail.
 
     Args:
         facts: facts of an environment in which the stack is installed.
 
     Raises:
-        RefusedError: the environment is neither conda nor virtual; it belongs to pixi, which reads no pins; its stack
-            is not a conda package (in a conda environment) or not a wheel named pillow (in a virtual one); or another
-            pin of Pillow exists.
+        RefusedError: 1. the environment is neither a conda nor a virtual environment; 2. it belongs to pixi, which
+            reads no pins; 3. it is a conda environment, and its stack is not a conda package or another pin of Pillow
+            exists; 4. it is a virtual environment, and its stack is not a fastinstall build named pillow.
     """
     prefix, conda = facts.environment.prefix, facts.conda
     if facts.environment.kind is EnvironmentKind.VENV:
-        # the constraint applies to the name pillow alone, and pip must find the wheel
+        # the constraint applies only to the name pillow, and pip must find the wheel
         owners = [owner.distribution for owner in facts.stack.owners]
         if len(owners) != 1 or owners[0].name != NAME or "+" not in owners[0].version:
             told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"
@@ -157,7 +161,7 @@ def refuse_unpinnable(facts: Facts) -> None:
 
 
 def is_of_pixi(prefix: PurePath) -> bool:
-    """Return whether pixi manages the environment and recreates it from its own files."""
+    """Return whether pixi manages the environment, which it recreates from pixi's own files."""
     return ".pixi" in prefix.parts
 
 

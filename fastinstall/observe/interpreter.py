@@ -1,7 +1,7 @@
-"""Ask an interpreter about itself, without running its `site`; find one that a wheel could be built with.
+"""Ask an interpreter about itself, without running its `site`; find an interpreter for building a wheel.
 
-Asking takes the longest, so the subprocess can be started before the rest of fastinstall is imported: doctor must feel
-instant. No third-party module is imported in the target.
+Asking takes longer than all other probes. Therefore the subprocess can be started before the rest of fastinstall is
+imported, so that doctor feels instant. No third-party module is imported in the target.
 """
 
 import os
@@ -31,14 +31,14 @@ _HINT = "name another interpreter with --python EXE, or another environment with
 
 
 def observe_interpreter(python: Path, variables: Mapping[str, str] | None = None) -> Interpreter:
-    """Return what the interpreter `python` says about itself (about 20 ms).
+    """Return the facts that an interpreter reports about itself; takes about 20 ms.
 
     Args:
         python: path of the interpreter; do not resolve a virtual environment's symbolic link.
-        variables: environment variables of the user's programs; None for those of this process.
+        variables: environment variables of the user's programs; None for the variables of this process.
 
     Raises:
-        UndeterminedError: it is missing, cannot be executed, is not a Python, is too old to answer,
+        UndeterminedError: the interpreter is missing, cannot be executed, is not a Python, is too old to answer,
             crashes, or does not answer within 20 seconds.
     """
     absent = explain_absence(python)
@@ -62,7 +62,7 @@ def _complete_shadows(interpreter: Interpreter) -> Interpreter:
 
 
 def explain_absence(python: Path) -> str:
-    """Explain why an interpreter cannot run here, from its file, or return "" if it can."""
+    """Return why an interpreter cannot be run, judged by its file, or "" if it can."""
     try:
         if python.is_dir():
             return "is a directory"
@@ -76,7 +76,13 @@ def explain_absence(python: Path) -> str:
 
 
 def _check_settings(python: Path) -> None:
-    """Require a readable pyvenv.cfg: without it, Python describes its base installation, or hangs (PEP 405)."""
+    """Require that pyvenv.cfg, if it exists, is readable: otherwise, Python describes its base installation or hangs.
+
+    Source: PEP 405.
+
+    Raises:
+        UndeterminedError: the file cannot be read.
+    """
     settings = python.parent.parent / "pyvenv.cfg"
     if os.path.lexists(settings):
         try:
@@ -87,7 +93,7 @@ def _check_settings(python: Path) -> None:
 
 
 def _format_hint(python: Path) -> str:
-    """Return the hint of an error; for an environment that fastinstall has changed, it offers a rollback."""
+    """Return the hint for an error message; if fastinstall has changed the environment, the hint offers a rollback."""
     prefix = python.parent.parent
     if not is_journaled(prefix):
         return _HINT
@@ -120,14 +126,14 @@ def _make_no_answer_error(python: Path, completed: Completed) -> UndeterminedErr
 
 
 def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]:
-    """Import and use the target's PIL in a subprocess, without waiting for it."""
+    """Start a subprocess that imports and uses the target's PIL, and return it without waiting for the result."""
     from fastinstall.observe.runtime import observe_programs_pil  # noqa: PLC0415 (a quick examination skips it)
 
     return RunningProbe(partial(observe_programs_pil, environment.python, session.variables))
 
 
 def ask_interpreter(session: Session, environment: Environment) -> RunningProbe[Interpreter]:
-    """Ask the target's interpreter about itself, without waiting for it."""
+    """Start a subprocess that asks the target's interpreter about itself; return it without waiting for the result."""
     return RunningProbe(partial(observe_interpreter, environment.python, session.variables))
 
 
@@ -137,14 +143,14 @@ _ELF = b"\x7fELF"
 def interpreter_with(
     abi: str, python: str, first: tuple[Path, ...], variables: Mapping[str, str]
 ) -> Interpreter | None:
-    """Find a CPython with this ABI, or return None. Root never runs another user's interpreter.
+    """Return a CPython with this ABI, or None if none is found. Root never runs another user's interpreter.
 
     Args:
-        abi: the ABI tag of its extension modules: "cp311".
-        python: its minor version: "3.11".
-        first: interpreters to ask before all others.
-        variables: environment variables: interpreters are searched on PATH, then among those of pyenv and uv
-            (PYENV_ROOT, XDG_DATA_HOME, HOME).
+        abi: the ABI tag of the interpreter's extension modules: "cp311".
+        python: the interpreter's minor version: "3.11".
+        first: interpreters to ask before all others; for these, owners are not checked.
+        variables: environment variables. Interpreters are searched on PATH, then among those that pyenv and uv
+            installed (PYENV_ROOT, XDG_DATA_HOME, HOME).
     """
     from fastinstall.core.foreign_code import find_stranger  # noqa: PLC0415 (only where a wheel is built)
 
@@ -165,7 +171,7 @@ def interpreter_with(
 
 
 def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
-    """Yield interpreters that are ELF files: scripts that start one, such as pyenv's shims, may refuse to."""
+    """Yield interpreters that are ELF files. Scripts, such as pyenv's shims, may refuse to start an interpreter."""
     home = Path(variables.get("HOME", "/"))
     candidates = [Path(place, name) for place in variables.get("PATH", "").split(os.pathsep) if place]
     versions = Path(variables.get("PYENV_ROOT") or home / ".pyenv", "versions")

@@ -1,7 +1,7 @@
 """Observe a target completely: run every probe.
 
-Probes that wait for a subprocess run in parallel with the others. The probes that read files are imported after the
-subprocesses have started: importing them takes as long as running them, and doctor runs often.
+Probes that wait for a subprocess run in parallel with the others. Probes that read files are imported only after the
+subprocesses have started, because importing them takes as long as running them, and doctor must be quick.
 """
 
 import os
@@ -41,7 +41,7 @@ from fastinstall.observe.session import Session
 
 
 class Binaries(Enum):
-    """How deeply to examine PIL's extension modules, beside the core itself."""
+    """How deeply to examine PIL's extension modules."""
 
     CORE = "the core alone"
     LINKED = "what a process would load, and what is known already of the code"
@@ -51,18 +51,19 @@ class Binaries(Enum):
 
 @immutable
 class ObservationRequest:
-    """What to observe.
+    """A request that says which facts to observe.
 
     Attributes:
-        recipe: names the distributions, symbols, flags and libraries to look for.
-        runtime: also import and use PIL, in a subprocess that runs the target's interpreter.
-        started: that subprocess, if it is already running.
+        recipe: the recipe, which names the distributions, symbols, flags and libraries to look for.
+        runtime: whether to import and use PIL, in a subprocess that runs the target's interpreter.
+        started: the subprocess that imports and uses PIL, if it is already running.
         binaries: how deeply to examine PIL's extension modules.
-        toolchain: also look for compiler, libraries and package manager.
-        interpreter: the target's Python, if already asked or being asked.
-        cpu: the processor, if already observed.
-        cpuid: also execute the CPUID instruction (60 ms).
-        thorough: read PIL's files; otherwise, files whose size and times have not changed count as recorded.
+        toolchain: whether to look for compiler, libraries and package manager.
+        interpreter: the facts about the target's Python, or the running subprocess that asks for them; None to ask.
+        cpu: the processor, if it was observed already.
+        cpuid: whether to execute the CPUID instruction too, which takes 60 ms.
+        thorough: whether to read all of PIL's files; if False, files whose size and times have not changed count as
+            unaltered.
     """
 
     recipe: Recipe
@@ -77,7 +78,7 @@ class ObservationRequest:
 
 
 def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
-    """Return all facts that decisions and checks may use; the results of decoding code are cached.
+    """Return all facts that decisions and checks may use; the results of decoding machine code are cached.
 
     Raises:
         UndeterminedError: the target's interpreter does not answer.
@@ -176,7 +177,7 @@ def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
 
 
 def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
-    """Find GPUs and their driver; NVML is asked only when the complete environment is observed."""
+    """Return GPUs and their driver; NVML is asked only in a thorough observation that examines more than the core."""
     from fastinstall.observe.gpu import observe_hardware
 
     asked = request.thorough and request.binaries is not Binaries.CORE
@@ -184,7 +185,7 @@ def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]
 
 
 def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
-    """List the names of all distributions that provide PIL, the recipe's own included, normalised."""
+    """List the normalised names of all distributions that provide PIL, including the recipe's own distribution."""
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
@@ -195,7 +196,7 @@ def _list_replaced_entries(stack: InstalledStack) -> tuple[str, ...]:
 
 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
-    """Return the subdirectories of glibc-hwcaps that the loader searches, the best first, without the baseline."""
+    """Return the subdirectories of glibc-hwcaps that the loader searches on this CPU, the highest level first."""
     from fastinstall.elf.cpu import knows_levels
     from fastinstall.elf.loader.process_settings import usable_hwcaps
 
@@ -203,17 +204,17 @@ def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
 
 
 def _is_writable(directory: Path) -> bool:
-    """Return whether this user may write to a directory, or to its nearest existing ancestor."""
+    """Return whether this user may write to a directory or, if it does not exist, to its nearest existing ancestor."""
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     return os.access(existing, os.W_OK | os.X_OK)
 
 
 SCANS = "isa"
-"""The cache's directory for instruction scans."""
+"""The directory in the cache for the results of `scan_isa`."""
 
 
 def recorded_facts(session: Session, environment: Environment, receipt: Receipt | None) -> Facts:
-    """Return all facts of an environment, observed with its receipt's recipe.
+    """Return all facts about an environment, observed with the recipe that its receipt names.
 
     Raises:
         UndeterminedError: the target's interpreter does not answer.
@@ -225,7 +226,7 @@ def recorded_facts(session: Session, environment: Environment, receipt: Receipt 
 
 
 def receipt_of(environment: Environment) -> Receipt | None:
-    """Return the receipt of an earlier setup, or None if there was none.
+    """Return the receipt of an environment's last setup, or None if there is no receipt.
 
     Raises:
         DocumentError: the receipt cannot be read.
@@ -234,7 +235,10 @@ def receipt_of(environment: Environment) -> Receipt | None:
 
 
 def read_earlier_receipt(environment: Environment) -> Receipt | None:
-    """Return the receipt of an earlier setup; None also if it cannot be read, which `Facts.history` reports."""
+    """Return the receipt of an environment's last setup, or None if it is missing or cannot be read.
+
+    `Facts.history` reports an unreadable receipt.
+    """
     try:
         return receipt_of(environment)
     except DocumentError:
@@ -242,7 +246,7 @@ def read_earlier_receipt(environment: Environment) -> Receipt | None:
 
 
 def observe_committed(seen: Facts) -> Facts:
-    """Return facts that were observed within a transaction, updated to the state after its end; only reads files."""
+    """Return facts that were observed within a transaction, with history and pins read again after its end."""
     prefix = seen.environment.prefix
     history = read_environment_history(prefix, sized=True)
     return replace(

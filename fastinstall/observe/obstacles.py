@@ -13,18 +13,18 @@ from fastinstall.model.facts import ObstacleKind, SetupObstacle
 
 _PACKAGE = "PIL"
 _GET_FLAGS = 0x80086601
-"""FS_IOC_GETFLAGS where a C `long` has 64 bits. Source: ioctl_iflags(2)."""
+"""FS_IOC_GETFLAGS, for machines on which a C `long` has 64 bits. Source: ioctl_iflags(2)."""
 _FIXED = 0x10 | 0x20
 """FS_IMMUTABLE_FL, FS_APPEND_FL."""
 
 
 def find_obstacles(prefix: Path, site_packages: Path, names: Iterable[str]) -> tuple[SetupObstacle, ...]:
-    """Find obstacles to a setup, except an unwritable site-packages, which `Facts.writable` reports.
+    """Return the obstacles to a setup, except an unwritable site-packages, which `Facts.writable` reports.
 
     Args:
         prefix: root of the environment.
-        site_packages: the directory that has or will have PIL.
-        names: entries of site-packages that a setup replaces.
+        site_packages: the directory that contains PIL, or will contain it.
+        names: the names of entries of site-packages that a setup replaces.
     """
     own = [prefix / path for path in (SHARE, ROOT, TRANSACTIONS)]
     entries = [path for path in dict.fromkeys(site_packages / name for name in names) if os.path.lexists(path)]
@@ -59,7 +59,10 @@ def _find_mounts(entries: Iterable[Path]) -> Iterator[SetupObstacle]:
 
 
 def _find_unwritable(own: Iterable[Path], entries: Iterable[Path]) -> Iterator[SetupObstacle]:
-    """Find directories of ours that cannot be created, and unwritable directories, which rename(2) cannot move."""
+    """Yield directories in which fastinstall's own cannot be created, and entries that rename(2) cannot move.
+
+    rename(2) cannot move a directory that this user may not write to.
+    """
     innermost = tuple(own)[-1]
     nearest = next(path for path in (innermost, *innermost.parents) if path.is_dir())
     directories = (path for path in entries if path.is_dir() and not path.is_symlink())
@@ -70,7 +73,7 @@ def _find_unwritable(own: Iterable[Path], entries: Iterable[Path]) -> Iterator[S
 
 def _find_fixed(paths: Iterable[Path]) -> Iterator[SetupObstacle]:
     for path in paths:
-        with suppress(OSError):  # a filesystem without flags
+        with suppress(OSError):  # the filesystem has no file flags
             status = path.lstat()
             if (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)) and _read_flags(path) & _FIXED:
                 yield SetupObstacle(kind=ObstacleKind.IMMUTABLE, place=path)

@@ -1,8 +1,8 @@
 """Detect changes to the files that a setup replaces.
 
-Files are compared by inode, size, time and mode. That is cheap, because no content is read, and exact, because
-installers never write into an existing file: pip and conda replace it, and uv links another. Content is checked
-by other modules.
+Files are compared by inode, size, modification time and mode. That is cheap, because no content is read. It is reliable
+because installers never write into an existing file: pip and conda replace files, and uv links others. Content is
+checked by other modules.
 """
 
 import os
@@ -15,7 +15,7 @@ from fastinstall.core import foreign
 from fastinstall.model.recipe import PROVIDERS
 
 _STACK = re.compile(rf"(?:{'|'.join(PROVIDERS).replace('-', '[-_.]')})(?:[-.].*)?|~.*", re.IGNORECASE)
-"""Names in site-packages of PIL and its distributions, and of directories that pip has moved aside."""
+"""Matches names in site-packages of PIL, of distributions that provide PIL, and of directories that pip moved aside."""
 
 
 _BYTECODE = (".pyc", ".pyo")
@@ -25,14 +25,16 @@ _RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
 
 
 PilSnapshot = dict[str, str]
-"""Inode, size, time and mode of each file as one text, by path relative to the prefix."""
+"""Inode, size, modification time and mode of each file, as one string, by path relative to the prefix."""
 
 
 def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> PilSnapshot:
-    """Return a snapshot of PIL's files in an environment, and of further entries of site-packages, without bytecode.
+    """Return a snapshot of an environment's files that belong to PIL, with conda's records, without bytecode.
 
     Args:
-        names: further entries to include; absent ones are left out.
+        prefix: the environment.
+        site_packages: the environment's site-packages.
+        names: further entries of site-packages to include, if they exist.
     """
     found = (name for name in foreign.list_names(site_packages) if name in names or _STACK.fullmatch(name))
     entries = [site_packages / name for name in found]
@@ -46,7 +48,7 @@ def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[st
 
 
 def installers(prefix: Path, paths: Collection[str]) -> tuple[str, ...]:
-    """Return the installers of the metadata directories among paths, from INSTALLER (PEP 376): "pip", "uv"."""
+    """Return the installers ("pip", "uv") of the `.dist-info` directories among `paths`, from INSTALLER (PEP 376)."""
     files = {f"{path.partition('.dist-info')[0]}.dist-info/INSTALLER" for path in paths if ".dist-info" in path}
     return tuple(sorted({foreign.text_or_empty(prefix / file).strip() for file in files} - {""}))
 

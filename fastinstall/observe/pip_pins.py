@@ -1,8 +1,8 @@
-"""The texts of a virtual environment's pin: files that make pip and uv keep the installed Pillow. Pure.
+"""Write and read the texts of pin files, which make pip and uv keep a virtual environment's installed Pillow. Pure.
 
-A constraint alone does harm: if a resolver does not find the wheel, it tries ever older versions of the packages that
-require Pillow, until it finds one that does not. So a pin always has both constraint and wheel. Source of the formats:
-pip's "Configuration" and "Constraints Files", uv's "Environment variables".
+A constraint alone does harm: if a resolver does not find the pinned wheel, it tries older and older versions of the
+packages that require Pillow, until it finds versions that do not. Therefore a pin always has both a constraint and the
+wheel. Sources of the formats: pip's "Configuration" and "Constraints Files", uv's "Environment variables".
 """
 
 import re
@@ -15,14 +15,14 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
 DIRECTORY = "share/fastinstall/pin"
-"""Directory of the pin's files except pip's configuration; relative to the prefix, like the names below."""
+"""Directory of all files of a pin except pip's configuration; relative to the prefix, as are the paths below."""
 
 WHEELS = f"{DIRECTORY}/wheels"
 CONSTRAINTS = f"{DIRECTORY}/constraints.txt"
 ENVIRONMENT = f"{DIRECTORY}/environment.sh"
 CONFIGURATION = "pip.conf"
 SECTION = "install"
-"""Section that only `pip install` reads: `pip download` and `pip wheel` fetch for other environments."""
+"""Section that only `pip install` reads. `pip download` and `pip wheel` do not: they may be for other environments."""
 
 LINKS, CONSTRAINT = "find-links", "constraint"
 
@@ -40,7 +40,7 @@ class Insertion:
     """Text to insert into a file that people edit.
 
     Attributes:
-        place: offset in the file, in bytes.
+        place: where to insert the text: an offset in the file, in bytes.
     """
 
     text: str
@@ -53,7 +53,7 @@ def requirement_of(distribution: str, version: str) -> str:
 
 
 def location(path: PurePath) -> str:
-    """Return a path as text for pip's and uv's lists, which are split at blanks; an unusual path becomes a URL."""
+    """Return a path as text for lists of pip and uv, which split at blanks; an unusual path is returned as a URL."""
     text = str(path)
     if _PLAIN.fullmatch(text):
         return text
@@ -64,7 +64,8 @@ def settings(prefix: PurePath, links: Sequence[str] = ()) -> dict[str, str]:
     """Return the pin's settings for pip's configuration, by key.
 
     Args:
-        links: other values of `find-links`, which the pin would otherwise hide.
+        prefix: the environment.
+        links: values of `find-links` in other files, which the pin would otherwise hide.
     """
     return {LINKS: " ".join((*links, location(prefix / WHEELS))), CONSTRAINT: location(prefix / CONSTRAINTS)}
 
@@ -72,9 +73,9 @@ def settings(prefix: PurePath, links: Sequence[str] = ()) -> dict[str, str]:
 def constraints_text(requirement: str, wheel: str) -> str:
     """Return the text of the constraints file.
 
-    The constraint has a marker for the wheel's platform, because uv also locks projects for other platforms. Where a
-    constraint cannot be met, uv picks ancient versions of packages that require Pillow (measured 2026-11-21 with uv
-    0.13.8).
+    The constraint has a marker for the wheel's platform, because uv also locks projects for other platforms. For a
+    platform on which a constraint cannot be met, uv picks ancient versions of packages that require Pillow (measured
+    2026-11-21 with uv 0.13.8).
 
     Args:
         requirement: the requirement for one build, as returned by `requirement_of`.
@@ -91,13 +92,16 @@ def constraints_text(requirement: str, wheel: str) -> str:
 
 
 def constraint_in(text: str) -> str:
-    """Return the requirement in the text of our constraints file, without its marker; empty if there is none."""
+    """Return the requirement in the text of a pin's constraints file, without its marker; empty if it has none."""
     lines = (line.strip() for line in text.splitlines())
     return next((line.partition(";")[0].strip() for line in lines if line and not line.startswith("#")), "")
 
 
 def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
-    """Return lines for a POSIX shell that add the pin to exported values; arguments are those of `settings`."""
+    """Return a POSIX shell script that adds the pin to pip's and uv's variables, after values already exported.
+
+    The arguments are described in `settings`.
+    """
     wheels, constraints = location(prefix / WHEELS), location(prefix / CONSTRAINTS)
     return "\n".join(
         (
@@ -114,25 +118,26 @@ def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
 
 
 def describe_pin_for_uv(prefix: PurePath) -> str:
-    """Return a sentence with the shell command that makes uv obey the pin; uv has no settings per environment."""
+    """Return a sentence with the shell command that makes uv obey the pin, as uv has no settings per environment."""
     return f"uv does not read pip.conf; before uv pip: . {quote(prefix / ENVIRONMENT)}"
 
 
 def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> Insertion:
-    """Return our lines for pip's configuration of an environment, and where they go.
+    """Return the pin's lines for an environment's `pip.conf`, and where to insert them.
 
     Args:
-        content: content of the file; empty if the file does not exist.
-        links: other values of `find-links`, as in `settings`.
+        content: content of `pip.conf`; empty if the file does not exist.
+        prefix: the environment.
+        links: values of `find-links` in other files; see `settings`.
 
     Raises:
-        RefusedError: pip cannot read the file, or our lines would change the meaning of its other lines.
+        RefusedError: pip cannot read the file, or the pin's lines would change the meaning of the file's other lines.
     """
     lines = [f"{key} = {value}" for key, value in settings(prefix, links).items()]
     header = re.search(rb"(?m)^\[install\][^\n]*(\n|\Z)", content)
     lines = [_OPENING, _TELLING, *([f"[{SECTION}]"] if header is None else []), *lines, _CLOSING]
     text, place = "\n".join((*lines, "")), header.end() if header is not None else 0
-    if header is not None and not header[1]:  # its last line has no line break, so ours gets none either
+    if header is not None and not header[1]:  # the header ends the file without a line break: move the line break
         text = "\n" + text.removesuffix("\n")
     made = Insertion(text=text, place=place)
     _refuse_misread(content, made, prefix)
@@ -140,19 +145,19 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
 
 
 def block_in(content: bytes) -> tuple[str, ...]:
-    """Return our lines in pip's configuration, with the comments that mark them; empty if absent."""
+    """Return the pin's lines in pip's configuration, including the comments that mark them; empty if there are none."""
     ours = b"".join(content[start:end] for start, end in _find_spans(content))
     return tuple(ours.decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
 
 
 def read_pinned_settings(content: bytes) -> dict[str, str]:
-    """Return the settings in our lines of pip's configuration, by key; empty if absent."""
+    """Return the settings in the pin's lines of pip's configuration, by key; empty if there are none."""
     pairs = (line.partition("=") for line in block_in(content) if not line.startswith(("#", "[")))
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool:
-    """Return whether `pip install` uses the pin's settings that a configuration file contains.
+    """Return whether a configuration file gives the pin's settings to `pip install`: in [install] or [global].
 
     Args:
         content: the content of pip's configuration file.
@@ -168,7 +173,7 @@ def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool
 
 
 def remove_pin_block(content: bytes) -> bytes:
-    """Return pip's configuration without our lines; our section header stays if other settings follow it."""
+    """Return pip's configuration without the pin's lines; a section header among them stays if settings follow it."""
     spans = _find_spans(content)
     end = max((end for _, end in spans), default=0)
     header, following = f"[{SECTION}]", (line.strip() for line in content[end:].split(b"\n"))
@@ -198,7 +203,11 @@ def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]
 
 
 def _find_spans(content: bytes) -> tuple[tuple[int, int], ...]:
-    """Return start and end of our block, or of each of our lines if `pip config set` has removed the comments."""
+    """Return the start and end of the pin's block in pip's configuration.
+
+    If `pip config set` has removed the comments that mark the block, return the start and end of each of the pin's
+    lines.
+    """
     opening = re.search(rb"(?m)^# >>> fastinstall pin", content)
     if opening is None:
         return tuple(line.span() for line in _BARE.finditer(content))
@@ -209,14 +218,14 @@ def _find_spans(content: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _export(name: str, value: str, separator: str) -> str:
-    """Return shell code that appends a value to a variable, unless it is already in it, and exports the variable."""
+    """Return shell code that appends a value to a variable, unless it contains the value, and exports the variable."""
     known = f'"{separator}${{{name}:-}}{separator}"'
     added = f'{name}="${{{name}:+${name}{separator}}}{value}"'
     return f"case {known} in *{quote(f'{separator}{value}{separator}')}*) ;; *) {added} ;; esac; export {name}"
 
 
 def _refuse_misread(content: bytes, made: Insertion, prefix: PurePath) -> None:
-    """Raise `RefusedError` if our lines would change the meaning of the file's other lines."""
+    """Raise `RefusedError` if the pin's lines would change the meaning of the file's other lines."""
     file = prefix / CONFIGURATION
     before = parse_pip_config(content, file)
     after = parse_pip_config(content[: made.place] + made.text.encode() + content[made.place :], file)

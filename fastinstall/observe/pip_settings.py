@@ -1,8 +1,8 @@
 """List pip's settings for a target with their origin, and find those that conflict with a pin. pip is not run.
 
-Source: pip's "Configuration". For one key in one section the last file wins: global, the user's, the environment's, the
-one that PIP_CONFIG_FILE names. For `pip install`, [install] outranks [global], and an environment variable outranks
-both.
+Several files may set the same key in the same section. The order of precedence, lowest first: 1. the global files; 2.
+the user's files; 3. the environment's file; 4. the file that PIP_CONFIG_FILE names. For `pip install`, the section
+[install] outranks [global], and environment variables outrank both. Source: pip's "Configuration".
 """
 
 import os
@@ -28,11 +28,11 @@ class PipSetting:
     """One setting of pip.
 
     Attributes:
-        origin: the file, or the name of the variable.
-        section: section in the file; ":env:" for a variable.
-        key: name as in a file ("find-links").
-        value: several values are separated by blanks.
-        later: whether it comes from the environment's own file, or from one that pip reads after that.
+        origin: the path of the file, or the name of the variable.
+        section: the section in the file; ":env:" for a variable.
+        key: the setting's name, as written in a file ("find-links").
+        value: the value; several values are separated by blanks.
+        later: True for settings in the environment's own file and in the file that PIP_CONFIG_FILE names.
     """
 
     origin: str
@@ -43,7 +43,7 @@ class PipSetting:
 
     @property
     def told(self) -> str:
-        """The setting as it appears in messages, without passwords."""
+        """The setting as text for messages, without passwords."""
         value = redact_text(self.value)
         if self.section == VARIABLES:
             return f"{self.origin}={quote(value)}"
@@ -56,10 +56,14 @@ _NAME = "pip.conf"
 
 
 def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
-    """Return the settings that affect a pin, in rising order of precedence.
+    """Return the settings that affect a pin, the lowest precedence first.
 
     Args:
+        prefix: the environment.
         variables: environment variables of the shell.
+
+    Raises:
+        RefusedError: pip cannot read one of its configuration files.
     """
     found = tuple(setting for setting in list_pip_settings(prefix, variables) if setting.key in _KEYS)
     if variables.get("PIP_CONFIG_FILE") == os.devnull:
@@ -68,10 +72,10 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
 
 
 def list_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
-    """Return all settings that `pip install` reads, in rising order of precedence.
+    """Return all settings that `pip install` reads, the lowest precedence first.
 
     Raises:
-        RefusedError: pip cannot read one of its files.
+        RefusedError: pip cannot read one of its configuration files.
     """
     named = variables.get("PIP_CONFIG_FILE", "")
     own = (prefix / _NAME, Path(named))
@@ -116,11 +120,14 @@ def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting
 def list_constraint_files(prefix: Path, variables: Mapping[str, str]) -> tuple[tuple[str, Path], ...]:
     """Return the constraints files that pip and uv obey in an environment.
 
-    Each is a pair: the variable or file that names the constraints file, and its path. The constraints file of our own
-    pin and remote URLs are left out.
+    Remote URLs and the constraints file of fastinstall's own pin are left out.
 
     Args:
-        variables: environment variables of the shell; UV_CONSTRAINT counts too.
+        prefix: the environment.
+        variables: environment variables of the shell, including UV_CONSTRAINT.
+
+    Returns:
+        Pairs: the variable or configuration file that names a constraints file, and the constraints file's path.
     """
     found: dict[Path, str] = {}
     try:
@@ -140,12 +147,13 @@ _TRUE = ("1", "true", "yes", "on", "y", "t")
 
 
 def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: bool = True) -> tuple[str, ...]:
-    """Return the values of `find-links` in other files. The pin must repeat them, because it would hide them.
+    """Return the values of `find-links` in pip's files, which the pin must repeat because its own setting hides them.
 
     Args:
-        found: pip's settings, in rising order of precedence, without the pin's own lines.
-        used_by_pip: whether pip installs into the environment. uv, poetry and pdm do not read pip's settings; for
-            them, only settings with `later` can conflict.
+        prefix: the environment.
+        found: pip's settings, the lowest precedence first, without the pin's own lines.
+        used_by_pip: whether pip installs into the environment. uv, poetry and pdm do not read pip's settings; if one of
+            them is used, only settings with `later` can conflict.
 
     Raises:
         RefusedError: a setting and the pin would hide each other, or a `find-links` contains a password, which must
@@ -164,7 +172,10 @@ def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: 
 
 
 def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return a sentence for each setting that pip uses instead of an installed pin; see `links_beside` for `found`."""
+    """Return a sentence for each setting that pip uses instead of an installed pin.
+
+    The argument `found` is described in `links_beside`.
+    """
     own = str(prefix / pip_pins.CONFIGURATION)
     return tuple(
         f"pip does not obey the pin in this shell, because of {setting.told}"
@@ -178,7 +189,7 @@ def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
     ours = {pip_pins.LINKS: pip_pins.WHEELS, pip_pins.CONSTRAINT: pip_pins.CONSTRAINTS}.get(setting.key)
     is_variable = setting.section == VARIABLES
-    if ours is not None and is_variable:  # environment.sh exports the variable with the pin in it
+    if ours is not None and is_variable:  # environment.sh exports the variable with the pin's path in its value
         return pip_pins.location(prefix / ours) not in setting.value.split()
     if setting.key == pip_pins.LINKS:
         return setting.section == pip_pins.SECTION and setting.later
@@ -209,7 +220,7 @@ _ON_PILLOW = re.compile(r"\s*pillow(?![\w.-])", re.IGNORECASE)
 
 
 def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
-    """Return the lines about Pillow in the local constraint files that a setting names."""
+    """Return the lines about Pillow in the local constraints files that a setting names."""
     if setting.key != pip_pins.CONSTRAINT:
         return ()
     files = (expand_home(word.removeprefix("file://")) for word in setting.value.split())

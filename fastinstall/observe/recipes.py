@@ -19,7 +19,7 @@ from fastinstall.observe.session import Session
 
 
 def recipe_named(session: Session, name: str) -> Recipe:
-    """Return the recipe of that name.
+    """Return the recipe with a name, from the session's recipe directories.
 
     Raises:
         UsageError: no recipe has this name.
@@ -29,7 +29,7 @@ def recipe_named(session: Session, name: str) -> Recipe:
 
 
 def read_recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
-    """Return the recipe that an environment's receipt names; the default one without a receipt.
+    """Return the recipe that an environment's receipt names, or the default recipe if there is no receipt.
 
     Raises:
         DocumentError: the receipt names a missing recipe, or the recipe is malformed.
@@ -43,20 +43,20 @@ def read_recorded_recipe(session: Session, environment: Environment, receipt: Re
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
-    """Return every recipe of the directories, by name.
+    """Return every recipe in some directories, by name.
 
     Args:
         directories: directories of `NAME.toml` files; for each name, the first directory that has it wins.
 
     Raises:
-        DocumentError: a malformed recipe.
-        UsageError: a directory or a file that cannot be read.
+        DocumentError: a recipe is malformed.
+        UsageError: a directory or a file cannot be read.
     """
     return {name: _read(file, directories) for name, file in sorted(_list_recipe_files(directories).items())}
 
 
 def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
-    """Return the recipe of that name; the others are not read.
+    """Return the recipe with a name; other recipes are not read.
 
     Raises:
         UsageError: no recipe has this name; the hint lists the known names.
@@ -75,7 +75,9 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
 
 
 def load_recipe_file(file: Path) -> Recipe:
-    """Return the recipe in a file, wherever it is. Shared advisories are searched beside the file, then among ours.
+    """Return the recipe in a file outside the recipe directories.
+
+    Shared advisories are searched beside the file, then in fastinstall's own recipe directory.
 
     Raises:
         UsageError: the file cannot be read.
@@ -95,7 +97,7 @@ def _list_recipe_files(directories: tuple[Path, ...]) -> dict[str, Path]:
     return found
 
 
-@cache  # a setup reads its recipe three times, 20 ms each
+@cache  # a setup reads its recipe three times, which takes 20 ms each time
 def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
     try:
         recipe = parse_recipe(_read_recipe_text(file), file)

@@ -1,8 +1,8 @@
-"""Find running programs that still use files of a replaced Pillow, and need a restart.
+"""Find running programs that still use files of a replaced Pillow and need a restart.
 
-A program that imported the earlier Pillow keeps its modules and libraries. Later imports come from the new Pillow, and
-may not fit them. The kernel lists the files that a process has mapped by their current names, which show that a file
-was moved aside or deleted (proc_pid_maps(5)).
+A program that imported the replaced Pillow keeps that Pillow's modules and libraries in memory. If it imports further
+modules, they come from the installed Pillow, and may not work with those in memory. The kernel lists the files that a
+process has mapped by their current paths, which show that a file was moved aside or deleted (proc_pid_maps(5)).
 """
 
 import os
@@ -21,12 +21,12 @@ _GONE = b" (deleted)"
 def find_outdated_programs(
     prefix: Path, processes: Path = PROCESSES, seconds: float = _SECONDS
 ) -> tuple[OutdatedProgram, ...]:
-    """Return the programs that have files of an earlier Pillow of an environment mapped, as far as this user may see.
+    """Return the programs that have mapped files of an environment's replaced Pillow, as far as this user may see them.
 
     Args:
         prefix: root of the environment.
         processes: the directory in which the kernel lists processes: /proc.
-        seconds: CPU time in seconds after which the search ends; the programs found until then are returned.
+        seconds: limit for the search, in seconds of CPU time; the programs found within the limit are returned.
     """
     within = os.fsencode(os.path.realpath(prefix)) + b"/"
     return tuple(sorted(_search(within, processes, time.thread_time() + seconds), key=lambda each: each.pid))
@@ -48,7 +48,7 @@ def _search(within: bytes, processes: Path, end: float) -> Iterator[OutdatedProg
 
 
 def _is_outdated(line: bytes, within: bytes) -> bool:
-    """Return whether a line of the map shows a file of Pillow that was moved into our directory, or deleted."""
+    """Return whether a line of /proc/PID/maps shows a file of Pillow that fastinstall moved aside, or a deleted one."""
     start = line.find(within)
     path = line[start + len(within) :] if start >= 0 else b""
     is_pillow = b"/PIL/" in path or b"illow.libs/" in path or b"illow_simd.libs/" in path

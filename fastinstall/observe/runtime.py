@@ -1,4 +1,4 @@
-"""Import and use PIL in a subprocess with the target's interpreter: a crash ends only that process, and is reported."""
+"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess, and is seen."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
@@ -27,10 +27,11 @@ def observe_runtime(
     """Import PIL and run real operations with the target's interpreter.
 
     Args:
-        stage: a directory with a PIL that is not installed yet, to search first.
-        pixels: a file for every operation's pixels, for `compare_pixels`.
+        python: the target's interpreter.
+        stage: a directory with a PIL that is not installed yet; it is searched first.
+        pixels: the file to write every operation's pixels to, for `compare_pixels`.
         environment: environment variables of the subprocess.
-        quick: run only a few operations, in about 100 ms.
+        quick: run only a few operations, which takes about 100 ms.
 
     Returns:
         The result, even after a crash, a hang or a failed import.
@@ -42,15 +43,17 @@ def observe_runtime(
 
 
 def observe_programs_pil(python: Path, variables: Mapping[str, str]) -> Runtime:
-    """Import PIL as a program would, and run a few operations; a PIL that hides the installed one is not imported.
+    """Import PIL as a user's program would, and run a few operations.
+
+    If a program would find another PIL than the one in site-packages, that other PIL is reported but not imported.
 
     Args:
         python: the target's interpreter.
         variables: environment variables of the user's programs.
 
     Returns:
-        As `observe_runtime`. The interpreter is isolated (`-I`) if root must not run the code that precedes
-        site-packages, or if Python fails to start as it does for a program.
+        The result, as from `observe_runtime`. The interpreter runs isolated (`-I`) if root must not run the code that
+        precedes site-packages, or if Python cannot start as it does for a program.
     """
     if may_start_as_program(variables):
         seen = _run((python, "-B", _OPERATIONS, "--quick"), variables, _QUICK_TIMEOUT)
@@ -68,7 +71,7 @@ def _run(argv: tuple[Path | str, ...], variables: Mapping[str, str], timeout: fl
 
 
 def _describe_exit(completed: Completed) -> str:
-    """Return why the subprocess did not finish; empty if it did."""
+    """Return why a subprocess failed; empty if it succeeded."""
     if completed.signal_name:
         return f"killed by {completed.signal_name}"
     last_line = completed.stderr.strip().rpartition("\n")[2]
@@ -104,7 +107,10 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
 
 
 def _make_shadow(located: Mapping[str, Any]) -> ShadowingPil:
-    """Return the PIL that a program finds, and the first start-up file with its path, which puts it in front."""
+    """Return the PIL that a program finds, with the start-up file that probably puts it before site-packages.
+
+    That is the first start-up file whose text contains the directory of the PIL.
+    """
     location = PurePath(located["location"])
     package = location.parent if location.name.startswith("__init__.") else location
     entry = str(package.parent)
@@ -116,7 +122,7 @@ def _make_shadow(located: Mapping[str, Any]) -> ShadowingPil:
 
 
 def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
-    """Yield the events that `_operations.py` printed; other output is skipped."""
+    """Yield the events that `_operations.py` printed; skip other output."""
     for line in stdout.splitlines():
         try:
             event = json_data(line)

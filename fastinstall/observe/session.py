@@ -1,4 +1,4 @@
-"""Everything that a command takes from the outside world, in one value."""
+"""The outside world as a command sees it, in one value: environment variables, directories, clock and output."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -47,14 +47,15 @@ class Session:
 
     @property
     def directories(self) -> Directories:
-        """Our directories of cache, state and settings, computed on demand: `doctor --quick` does not need them."""
+        """Fastinstall's cache, state and settings directories, computed on demand: `doctor --quick` needs none."""
         return user_directories(self.variables)
 
     def own_cache(self) -> Path:
-        """Return our cache directory, created if missing, after checking that it can be used.
+        """Return fastinstall's cache directory, after checking that it is safe; create it if it is missing.
 
         Raises:
-            RefusedError: other users could put files there that would be installed, or this user has no home directory.
+            RefusedError: other users could put files into the directory, which would be installed; or this user has no
+                home directory.
         """
         from fastinstall.core.cache_directory import open_cache  # noqa: PLC0415 (doctor needs no cache)
 
@@ -62,7 +63,7 @@ class Session:
         return open_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":
-        """Return the same session with another receiver of events."""
+        """Return this session with another receiver of events."""
         return replace(self, emit=emit)
 
 

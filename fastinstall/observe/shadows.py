@@ -1,6 +1,6 @@
-"""Examine a PIL that programs import instead of the one in site-packages: its version, and whether it may run here.
+"""Examine a PIL that programs import instead of the one in site-packages: its version, and whether it may be run.
 
-The target's interpreter has reported its location (`_inside.py`, `_operations.py`).
+The location of that PIL was reported by the target's interpreter (`_inside.py`, `_operations.py`).
 """
 
 import os
@@ -16,22 +16,23 @@ from fastinstall.observe.stack import list_distributions_with, read_pil_version
 
 
 def complete_shadow(shadow: ShadowingPil) -> ShadowingPil:
-    """Return the shadowing PIL with its version and distribution added, from the files beside it."""
+    """Return a shadowing PIL with its version and distribution added, which are read from files."""
     version, origin = read_pil_version(Path(shadow.package)) or "", Path(shadow.origin)
-    # A `.pth` file is listed in the RECORD of the distribution that is installed from a checkout.
+    # For an editable installation, the distribution is the one whose RECORD lists the `.pth` file.
     place, recorded = (origin.parent, origin.name) if shadow.origin else (Path(shadow.entry), "PIL/")
     names = list_distributions_with(place, recorded)
     return replace(shadow, version=version, distribution=next(iter(names), ""))
 
 
 def may_start_as_program(variables: Mapping[str, str]) -> bool:
-    """Return whether an interpreter may run the code that these variables put in front of site-packages.
+    """Return whether an interpreter may run the code that some environment variables put before site-packages.
 
-    The user's own programs run that code anyway. For root, all of it must belong to root: HOME may be another user's,
-    and PYTHONPATH may name a world-writable directory.
+    True for ordinary users, whose own programs run that code anyway. For root, true only if root owns the directories
+    with that code, their parents and their entries: HOME may be another user's, and PYTHONPATH may name a directory
+    that everybody can write to.
 
     Args:
-        variables: HOME, PYTHONUSERBASE and PYTHONPATH count.
+        variables: environment variables; only HOME, PYTHONUSERBASE, PYTHONNOUSERSITE and PYTHONPATH matter.
     """
     named = variables.get("PYTHONPATH", "")
     places = [Path(entry or os.curdir) for entry in named.split(os.pathsep)] if named else []

@@ -1,13 +1,13 @@
 """Observe PIL in site-packages, and the distributions around it, from files alone; nothing is imported or run.
 
-- Which distributions are installed, from the names of their `.dist-info` directories. The relevant installers neither
-  create nor remove older formats.
-- Which of them claim files of PIL, and whether those files still match their RECORD.
-- Which require a distribution that we would replace. A requirement is parsed only if its line starts with the name of
-  such a distribution. The `packaging` library is loaded only if that line has a marker: it would double doctor's time.
-- What an installed torch was built for: `torch/version.py` gives the versions of CUDA, ROCm and XPU, or None. If that
-  file is missing, the version's local label, the required `nvidia-cuda-runtime` and the build string of a conda package
-  are used instead.
+- Which distributions are installed, from the names of their `.dist-info` directories. Older formats are ignored: no
+  relevant installer creates or removes them.
+- Which distributions claim files of PIL, and whether these files still match the RECORD.
+- Which distributions require one that setup would replace. A requirement is parsed only if its line starts with the
+  name of such a distribution. The `packaging` library is imported only if the line has a marker, because importing it
+  would double doctor's time.
+- The version of CUDA, ROCm or XPU that an installed torch was built for, from `torch/version.py`. If that file does not
+  give it, the version's local label, the required `nvidia-cuda-runtime` or a conda package's build string is used.
 
 Sources: PyPA, "Recording installed projects"; PEP 376 for REQUESTED.
 """
@@ -60,11 +60,12 @@ def observe_stack(
     """Return everything that files show about PIL in the target's site-packages.
 
     Args:
+        interpreter: the target's Python.
         replaces: names of distributions that provide PIL, normalised.
         symbols: symbols to look for in the core; they identify SIMD kernels.
         distributions: every distribution in site-packages.
-        settings: inputs of the dynamic loader's search, with the interpreter as its program.
-        thorough: read every file; see `observe_owners`.
+        settings: inputs of the dynamic loader's search, with the interpreter as the program.
+        thorough: see `observe_owners`.
 
     Raises:
         UndeterminedError: this user has no permission to read the directory `PIL`.
@@ -82,7 +83,7 @@ def observe_stack(
         )
     version = read_pil_version(directory)
     cores = [name for name in foreign.list_names(directory) if _CORE.fullmatch(name)]
-    # the file that `import PIL._imaging` would load: the import system tries the suffixes in this order
+    # `core` is the file that `import PIL._imaging` would load: Python's import system tries suffixes in this order
     suffixes = (interpreter.extension_suffix, ".abi3.so", ".so")
     core = next((f"_imaging{suffix}" for suffix in suffixes if f"_imaging{suffix}" in cores), None)
     seen = None
@@ -111,16 +112,16 @@ def observe_stack(
 
 
 def read_pil_version(directory: Path) -> str | None:
-    """Return the version that PIL's directory states, or None if it states none."""
+    """Return the version in `_version.py` of PIL's directory, or None if the file is missing or has no version."""
     written = _VERSION.search(foreign.text_or_empty(directory / "_version.py"))
     return written[2] if written else None
 
 
 def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
-    """List what an interrupted pip leaves: renamed directories, and metadata directories without files.
+    """List directories that an interrupted pip leaves behind: renamed directories, and empty metadata directories.
 
-    pip moves a directory aside under its own name with the first letters replaced: "~IL", "~-llow.libs".
-    Source: pip's AdjacentTempDirectory.
+    pip moves a directory aside by replacing the first letters of its name: "~IL", "~-llow.libs". Source: pip's
+    AdjacentTempDirectory.
     """
     spellings = [(_PACKAGE, r"(?:-.*)?"), *((re.sub("[-_.]+", "_", name), r"(?:-.*|\.libs)?") for name in replaces)]
     alternatives = (
@@ -148,13 +149,14 @@ _WRITTEN_LAST = ("RECORD", "INSTALLER", "METADATA", "")
 def observe_owners(
     site_packages: Path, replaces: tuple[str, ...], distributions: tuple[Distribution, ...], *, thorough: bool = True
 ) -> tuple[Owner, ...]:
-    """Return the distributions named like one of `replaces`, or whose RECORD lists files below `PIL/`.
+    """Return the distributions that are named in `replaces`, or whose RECORD lists files below `PIL/`.
 
     Args:
+        site_packages: the directory that contains PIL.
         replaces: names of distributions that provide PIL, normalised.
         distributions: every distribution in site-packages.
-        thorough: read every file. Otherwise, a file counts as unaltered if it has the recorded size, and neither its
-            mtime nor its ctime is later than the mtime of its RECORD.
+        thorough: if True, read every file. Otherwise, a file counts as unaltered if it has the recorded size, and
+            neither its mtime nor its ctime is later than the mtime of the RECORD.
     """
     digests: dict[tuple[str, str], str] = {}
     return tuple(
@@ -167,12 +169,12 @@ def observe_owners(
 
 
 def _is_empty_metadata(metadata: Path) -> bool:
-    """Return whether a metadata directory is empty. An interrupted removal leaves one; installers do not list it."""
+    """Return whether a metadata directory is empty, as an interrupted removal leaves it; installers ignore it."""
     return not foreign.list_names(metadata) and os.access(metadata, os.R_OK)
 
 
 def _read_checkout(metadata: Path) -> PurePath | None:
-    """Return the source directory of an editable installation (PEP 610), or None for any other distribution."""
+    """Return the source directory of an editable installation (PEP 610), or None for other distributions."""
     text = foreign.text_or_empty(metadata / "direct_url.json")
     if '"editable"' not in text:
         return None
@@ -202,7 +204,7 @@ def _has_path(record: bytes, start: bytes) -> bool:
 
 
 def _list_unclaimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> tuple[str, ...]:
-    """List files below PIL/ that no RECORD of `owners` lists, relative to site-packages, without bytecode."""
+    """List the files below PIL/, without bytecode, that no RECORD of `owners` lists; relative to site-packages."""
     skipped = len(str(site_packages)) + 1
     records = (_read_record(site_packages, owner.distribution) for owner in owners)
     listed = {path for record in records if record is not None for path, _, _ in read_rows(record)}
@@ -212,7 +214,7 @@ def _list_unclaimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> tup
 
 
 def digest_file(path: str, algorithm: str) -> bytes:
-    """Hash a file: a small one in one read, which halves the time; a large one in pieces, to save memory."""
+    """Return a file's digest. Files up to 1 MiB are read at once, which halves the time; others in pieces."""
     with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, algorithm).digest()
@@ -228,7 +230,7 @@ def _read_record(site_packages: Path, distribution: Distribution) -> bytes | Non
 
 @lru_cache(maxsize=2)
 def read_rows(record: bytes) -> tuple[tuple[str, str, str], ...]:
-    """Return path, digest and size of each file in a RECORD, without bytecode, which is recreated when needed."""
+    """Return the path, digest and size of each file that a RECORD lists, without bytecode; empty if it is malformed."""
     text = record.decode("utf-8", "surrogateescape")
     try:
         lines = list(csv.reader(io.StringIO(text, newline="")))
@@ -272,13 +274,14 @@ def _make_owner(
 
 
 def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
-    """Return whether a file differs from its row in RECORD; an unreadable file counts as different.
+    """Return whether a file differs from its row in a RECORD; an unreadable file counts as different.
 
     Args:
         root: the path of site-packages.
         row: path, digest and size, from the RECORD.
-        since: a time in nanoseconds: a file of the recorded size that has not changed since then is not read.
-        digests: cache of digests by path and algorithm, so that a file in several RECORDs is read once.
+        since: a time in nanoseconds since the epoch. A file that has the recorded size, and whose times are not later,
+            counts as unaltered without being read.
+        digests: cache of digests, by path and algorithm, so that a file in several RECORDs is read once.
     """
     path, told, size = row
     algorithm, _, digest = told.partition("=")
@@ -291,12 +294,12 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
         if (path, algorithm) not in digests:
             digests[path, algorithm] = encode_digest(digest_file(f"{root}/{path}", algorithm))
         return digests[path, algorithm] != digest
-    except (OSError, ValueError, TypeError):  # TypeError: a hash algorithm without a fixed length
+    except (OSError, ValueError, TypeError):  # TypeError: the hash algorithm has no fixed length
         return True
 
 
 def decode_digest(recorded: str) -> str:
-    """Return the hexadecimal digits of a digest in RECORD ("sha256=..."); empty for other algorithms."""
+    """Return a SHA-256 digest in RECORD ("sha256=...") as hexadecimal digits; empty for other algorithms."""
     algorithm, _, encoded = recorded.partition("=")
     try:
         return base64.urlsafe_b64decode(f"{encoded}=").hex() if algorithm == "sha256" else ""
@@ -305,25 +308,28 @@ def decode_digest(recorded: str) -> str:
 
 
 def encode_digest(digest: bytes) -> str:
-    """Encode a digest as in RECORD: URL-safe base64 without padding."""
+    """Return a digest as RECORD contains it: in URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _read_installation_time(metadata: Path) -> str:
-    """Return when a distribution was installed, by the metadata file written last (ISO 8601, UTC); empty if unknown."""
+    """Return the installation time of a distribution (ISO 8601, UTC): the mtime of the first of `_WRITTEN_LAST`.
+
+    Empty if none of these files exists.
+    """
     path = next((metadata / name for name in _WRITTEN_LAST if (metadata / name).exists()), None)
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds") if path is not None else ""
 
 
 def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
-    """Return every distribution in site-packages, sorted by name (about 22 us each)."""
+    """Return every distribution in site-packages, sorted by name; takes about 22 us for each distribution."""
     names = (name for name in foreign.list_names(site_packages) if name.endswith(".dist-info"))
     found = (_parse_distribution(site_packages / name) for name in names if not name.startswith("~"))
     return tuple(sorted(found, key=lambda distribution: (distribution.name, distribution.version)))
 
 
 def read_head(metadata: Path) -> bytes:
-    """Return the headers of a METADATA file, without the description; empty if it cannot be read."""
+    """Return the headers in the METADATA of a `.dist-info` directory; empty if the file cannot be read."""
     content = foreign.bytes_or_empty(metadata / "METADATA")
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n")
@@ -331,7 +337,7 @@ def read_head(metadata: Path) -> bytes:
 
 
 def _parse_distribution(metadata: Path) -> Distribution:
-    """Describe a distribution from its metadata directory, in whose name installers escape hyphens (PyPA)."""
+    """Describe a distribution from its metadata directory, named NAME-VERSION.dist-info; NAME has no hyphens (PyPA)."""
     name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
     return Distribution(
         name=normalise_distribution_name(name or version),
@@ -348,10 +354,10 @@ _EXTRA_ONLY = re.compile(r"""\(?\s*extra\s*==\s*(['"])[^'"]*\1\s*\)?""")
 def observe_dependants(
     interpreter: Interpreter, replaces: tuple[str, ...], distributions: tuple[Distribution, ...]
 ) -> tuple[Dependant, ...]:
-    """Return the distributions that require one of `replaces` on this interpreter; requirements of extras do not count.
+    """Return the distributions that require one of `replaces` on this interpreter, except for an extra.
 
     Args:
-        interpreter: the target's Python, for the environment markers.
+        interpreter: the target's Python, for which environment markers are evaluated.
         replaces: names of distributions, normalised.
         distributions: every distribution in site-packages.
     """
@@ -375,10 +381,10 @@ def observe_constraints(
     """Return the constraints on any of `replaces`, from constraints files.
 
     Args:
-        interpreter: the target's Python, for the environment markers.
+        interpreter: the target's Python, for which environment markers are evaluated.
         replaces: names of distributions, normalised.
         files: pairs of an origin and a constraints file. The origin is the variable or file that names the constraints
-            file; it becomes the dependant's name.
+            file; it becomes `Dependant.name`.
     """
     found = []
     for origin, file in files:
@@ -394,7 +400,7 @@ def observe_constraints(
 
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
-    """Return whether a marker holds for the target; a malformed one counts as true, so as to hide no requirement."""
+    """Return whether a marker is true for the target; True for a malformed marker, so that no requirement is lost."""
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
 
     try:
@@ -412,9 +418,10 @@ _LARGEST_MODULE = 1 << 16
 def observe_frameworks(
     site_packages: Path, distributions: Sequence[Distribution], packages: Sequence[CondaPackage] = ()
 ) -> tuple[FrameworkBuild, ...]:
-    """Return the CUDA, ROCm or XPU version that an installed torch was built for; empty if torch is not installed.
+    """Return the installed torch, with the version of CUDA, ROCm or XPU that it was built for; empty without torch.
 
     Args:
+        site_packages: the directory that contains torch.
         distributions: every distribution in site-packages.
         packages: the installed conda packages; empty outside conda environments.
     """
@@ -445,7 +452,7 @@ def observe_frameworks(
 
 
 def _describe_conda_build(package: CondaPackage) -> FrameworkBuild:
-    """Describe conda's torch by its build string, such as "py3.11_cuda12.1_cudnn8.9.2_0" or "cuda126_generic_py311"."""
+    """Describe conda's torch from its build string: "py3.11_cuda12.1_cudnn8.9.2_0", "cuda126_generic_py311"."""
     found = _CUDA_BUILD.search(package.build)
     cuda = (f"{found[1]}.{found[2]}" if found[2] else _insert_dot(found[1])) if found else None
     known = cuda is not None or "cpu" in package.build
@@ -453,7 +460,7 @@ def _describe_conda_build(package: CondaPackage) -> FrameworkBuild:
 
 
 def _read_assigned_constants(path: Path) -> dict[str, str | None]:
-    """Return the strings and Nones that a module assigns at its top level, by name; empty if it cannot be parsed."""
+    """Return the variables to which a module assigns a literal string or None at top level; empty if unparsable."""
     try:
         with foreign.open_foreign_file(path) as stream, warnings.catch_warnings(action="ignore"):
             statements = ast.parse(stream.read(_LARGEST_MODULE)).body

@@ -1,4 +1,4 @@
-"""Observe who may read and replace PIL, compared with the rest of site-packages, from owners and permission bits."""
+"""Find entries of PIL that other users cannot read, or that the owner of site-packages cannot replace."""
 
 import os
 import stat
@@ -13,15 +13,17 @@ _OF_OTHERS = stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
 
 
 def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """Find entries of site-packages that other users may not read, although they may read the other packages.
+    """Return entries of site-packages that other users may not read, although they may read the other packages.
 
-    A file's group counts only if it is the group of site-packages. Members of other groups are not known.
+    Permissions for a file's group are compared only if it is the group of site-packages: who belongs to other groups is
+    not known. Nothing is returned if site-packages has a default access control list, which overrides permission bits.
 
     Args:
-        names: top-level entries of site-packages.
+        site_packages: the directory.
+        names: names of top-level entries of site-packages.
 
     Returns:
-        Those of `names` that are hidden, or contain something hidden.
+        Those of `names` that are hidden or contain hidden files.
     """
     chosen = dict.fromkeys(names)
     try:
@@ -35,10 +37,14 @@ def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str,
 
 
 def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """Find entries that the owner of site-packages cannot replace or remove, because they belong to another user.
+    """Return entries that the owner of site-packages cannot replace or remove, because another user owns parts of them.
 
     Args:
-        names: top-level entries of site-packages.
+        site_packages: the directory.
+        names: names of top-level entries of site-packages.
+
+    Returns:
+        Those of `names`; empty if root owns site-packages.
     """
     try:
         owner = site_packages.stat().st_uid
@@ -50,7 +56,10 @@ def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[s
 
 
 def _find_granted_elsewhere(site_packages: Path, names: frozenset[str]) -> int:
-    """Return the permission bits that some directory of another package has; all bits if there is no other package."""
+    """Return the permission bits that the directories of other packages have, combined by OR.
+
+    If there is no other package, return all bits of `_OF_OTHERS`.
+    """
     found = None
     for name in foreign.list_names(site_packages):
         if name in names or name == "__pycache__":
@@ -76,12 +85,12 @@ def _lacks(status: os.stat_result, granted: int, group: int) -> bool:
 
 
 def _find_owner(path: Path, owner: int) -> int:
-    """Return the first owner other than `owner` of a path or of anything below it; `owner` if there is none."""
+    """Return the first owner, other than `owner`, of a path or anything below it; `owner` if there is no other."""
     return next((status.st_uid for status in _walk(path) if status.st_uid != owner), owner)
 
 
 def _walk(path: Path) -> Iterator[os.stat_result]:
-    """Yield the status of a path and of everything below it, except symbolic links; nothing for a missing path."""
+    """Yield the `stat` results of a path and everything below it, except symbolic links; nothing for a missing path."""
     with suppress(OSError):
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):

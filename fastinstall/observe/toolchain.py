@@ -1,4 +1,4 @@
-"""Find what a build needs on this machine: compiler, libraries and their headers, package manager, conda's channels."""
+"""Find the means for a build on this machine: compiler, libraries and headers, package manager, conda's channels."""
 
 import importlib.util
 import os
@@ -19,17 +19,17 @@ from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
 DRIVEN_MANAGERS = ("apt", "dnf")
-"""Package managers that `--with-system-deps` can use."""
+"""Package managers with which `--with-system-deps` can install packages."""
 
 
 def observe_toolchain(
     recipe_libraries: Mapping[str, NativeRequirement], flags: Iterable[str], *, variables: Mapping[str, str]
 ) -> Toolchain:
-    """Find everything that a build needs (about 100 ms).
+    """Return the means for a build on this machine; takes about 100 ms.
 
     Args:
         recipe_libraries: the native libraries that the recipe names.
-        flags: compiler and linker flags to try, because a build might use them.
+        flags: compiler and linker flags to try on the compiler.
         variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
     """
     search = SearchPath.of_system()
@@ -47,7 +47,7 @@ def observe_toolchain(
 
 
 def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return conda's configured channels, with "defaults" resolved if configured."""
+    """Return conda's configured channels; "defaults" is replaced by the default channels if these are configured."""
     from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for a build)
 
     prefix = Path(variables.get("CONDA_PREFIX") or "/")
@@ -67,7 +67,7 @@ _IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
 
 @immutable
 class SearchPath:
-    """The directories that compiler and linker search, in their order.
+    """The directories that the compiler and the linker search, in order.
 
     Attributes:
         include: directories of headers.
@@ -89,16 +89,17 @@ class SearchPath:
 def observe_library(
     name: str, requirement: NativeRequirement, search: SearchPath, variables: Mapping[str, str]
 ) -> NativeLibrary:
-    """Look for one library, first in the directories of `search`, then where pkg-config points.
+    """Look for a library and its header, first in the directories of `search`, then in those that pkg-config names.
 
     Args:
-        name: the recipe's name for it.
-        requirement: how the recipe identifies it.
+        name: the recipe's name for the library.
+        requirement: how the recipe identifies the library.
+        search: the directories to search first.
         variables: environment variables: PATH, PKG_CONFIG_PATH.
     """
 
     def ask(question: str) -> str:
-        """Return what pkg-config prints for one option; empty if it is missing or does not know the library."""
+        """Return pkg-config's output for one option; empty if pkg-config is missing or does not know the library."""
         program = find_program("pkg-config", variables) if requirement.pkgconfig else None
         if program is None:
             return ""
@@ -127,7 +128,13 @@ def observe_library(
 
 
 def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
-    """Return the include directory that has a header; the pattern's parts up to its last wildcard are part of it."""
+    """Return the directory to pass to the compiler with `-I` for a header, or None if the header is not found.
+
+    Args:
+        header: the header's path, which may have wildcards in its directories. The directories up to the last wildcard
+            are part of the result.
+        directories: the directories to search.
+    """
     parts = PurePosixPath(header).parts
     inner = next((index for index in range(len(parts) - 2, -1, -1) if "*" in parts[index]), -1)
     for directory in directories:
@@ -138,12 +145,15 @@ def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
 
 
 def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | None:
-    """Return the shared library that `-lLINK` would use; dangling symlinks do not count."""
+    """Return the shared library that `-lLINK` would use, or None; dangling symbolic links do not count."""
     return next((path for each in directories if (path := each / f"lib{link}.so").is_file()), None)
 
 
 def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
-    """Return version and implementation, from the jconfig.h that jpeglib.h would include."""
+    """Return the version and the implementation of a libjpeg, from its headers; two empty texts if unknown.
+
+    Of several jconfig.h, the one that jpeglib.h would include is read.
+    """
     if include is None:
         return "", ""
     directories = (include, *search.include)
@@ -162,7 +172,7 @@ _MANAGERS = {
     "pacman": ("pacman",),
     "apk": ("apk",),
 }
-"""Programs by which each package manager is recognised: all of them must be on PATH."""
+"""By package manager: the programs by which it is recognised, all of which must be on PATH."""
 
 
 def find_package_manager(variables: Mapping[str, str]) -> str | None:

@@ -35,7 +35,7 @@ Request = dict[str, Any]
 
 
 async def preview_change(request: Request) -> Request:
-    """Return the packages that installing the specs would add and remove, with as few other changes as possible."""
+    """Return the packages to add and to remove to install the specs with as few other changes as possible."""
     present = _read_installed(request)
     found = await _solve_gently(request, present)
     before, after = (
@@ -56,10 +56,10 @@ def _make_document(record: RepoDataRecord) -> Request:
 
 
 async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[RepoDataRecord]:
-    """Return the solution with the fewest changes to other packages.
+    """Return the packages of the solution that changes the fewest other packages.
 
-    Three solves are tried: other packages stay as they are; they may change version; dependencies that nobody
-    requested may also be removed.
+    Three solves are tried in order: 1. other packages must stay as they are; 2. they may change version; 3. packages
+    that nobody requested and that others only needed as dependencies may also be removed.
 
     Raises:
         PinnedError: a solution exists only without the environment's pins.
@@ -141,7 +141,7 @@ async def create_environment(request: Request) -> Request:
 async def _solve(
     request: Request, specs: Iterable[str], *, locked: Sequence[PrefixRecord] = (), kept: Sequence[PrefixRecord] = ()
 ) -> list[RepoDataRecord]:
-    """Solve for specs; prefer the `locked` packages, and do not change the `kept` packages."""
+    """Return a solution for specs that prefers the `locked` packages and does not change the `kept` packages."""
     gateway = Gateway(
         cache_dir=_make_index_cache(request),
         default_config=SourceConfig(cache_action="force-cache-only" if request["offline"] else "cache-or-fetch"),
@@ -169,7 +169,7 @@ def _make_index_cache(request: Request) -> Path:
 
 
 def _list_channels(request: Request) -> list[Channel]:
-    """Return the offered and the requested channels.
+    """Return the channels to search: first the channel with offered packages, then the requested channels.
 
     Raises:
         ChannelNotAllowedError: conda's configuration does not allow a requested channel.
@@ -194,7 +194,7 @@ class ChannelNotAllowedError(Exception):
 
 
 def _read_pins(request: Request) -> list[str]:
-    """Return the specs in the environment's file `conda-meta/pinned`."""
+    """Return the specs in `conda-meta/pinned`; empty if the request says that pins do not count ("unpinned")."""
     if request.get("unpinned"):
         return []
     file = Path(request["prefix"], "conda-meta", "pinned")
@@ -217,7 +217,7 @@ class InvalidRecordError(Exception):
 
 
 async def _fetch_record(request: Request, package: Request) -> RepoDataRecord:
-    """Return the record of a package from its file, with the dependencies from the channel's index."""
+    """Return the record in a package's file, with dependencies, channel and URL from the request's package."""
     file = await _fetch_file(request, package)
     record = await RepoDataRecord.from_package_archive(file)
     record.md5 = hashlib.md5(file.read_bytes(), usedforsecurity=False).digest()
@@ -229,7 +229,7 @@ async def _fetch_record(request: Request, package: Request) -> RepoDataRecord:
 
 
 async def _fetch_file(request: Request, package: Request) -> Path:
-    """Return the path of a package on this machine; download it if it is not in the cache."""
+    """Return the path of a package's file on this machine; download the package if it is not in the cache."""
     url = str(package["url"])
     if url.startswith("file:"):
         return _verified(Path(unquote(urlsplit(url).path)), package)
@@ -261,7 +261,7 @@ def _verified(file: Path, package: Request) -> Path:
 
 
 class DownloadError(Exception):
-    """A package cannot be downloaded, or may not be because of --offline."""
+    """A package cannot be downloaded, or must not be because of --offline."""
 
 
 _OPERATIONS = {

@@ -17,7 +17,7 @@ def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTool
     Args:
         engine: CONDA or RATTLER.
         tool: the conda executable, or None if none was found.
-        means: variables, cache and settings for the engine.
+        means: the engine's inputs.
 
     Raises:
         RefusedError: the engine is not installed; the hint says how to install it.

@@ -31,7 +31,7 @@ _LINKING = 300.0  # seconds
 _CHANGING = 1800.0  # seconds; includes the download of packages
 
 _UNLISTED = {"CONDA_REGISTER_ENVS": "false"}
-"""A variable that keeps conda from adding a prefix to the user's list of environments."""
+"""Setting that stops conda from adding a prefix to the user's list of environments."""
 _RECORD = "info/repodata_record.json"
 
 Document = dict[str, Any]
@@ -42,7 +42,7 @@ class CondaCommand:
 
     Args:
         tool: the conda executable.
-        means: variables, cache and settings for the engine.
+        means: the engine's inputs.
     """
 
     name = CondaInstaller.CONDA
@@ -58,7 +58,10 @@ class CondaCommand:
         return f"conda{version}" + (f", {self._tool.solver} solver" if self._tool.solver else "")
 
     def preview(self, request: CondaRequest) -> CondaChange:
-        """Solve with a dry run. A channel that has only an index offers the packages that do not exist yet."""
+        """Return the changes that a dry run of conda reports.
+
+        Fastinstall's packages do not exist yet. A channel that consists only of an index offers them to the solver.
+        """
         prefix = Path(request.prefix)
         failures.refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
@@ -79,8 +82,8 @@ class CondaCommand:
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
         """Let conda create an environment in `scratch` from exactly these packages, with records for `prefix`.
 
-        The packages are unpacked in a temporary package cache beside `scratch`. In the user's package cache, offline
-        conda would confuse them with packages of the same name that were made for another environment.
+        The packages are unpacked in a temporary package cache beside `scratch`. In the user's package cache, conda
+        could confuse them with packages that have the same name but were made for another environment.
         """
         with _list_in_file(packages) as listing, temporary_directory("packages", within=scratch.parent) as cache:
             words = ("--no-default-packages", "--file", str(listing))
@@ -101,7 +104,7 @@ class CondaCommand:
         before = linked_records.read_linked_records(prefix)
         history = prefix / "conda-meta" / "history"
         said = foreign.text_or_empty(history, "surrogateescape")
-        # conda itself removes a package when it installs another build of it
+        # conda itself removes the old build when it installs another build of a package
         coming = {each.name: each.dist for each in change.linked}
         leaving = [
             each.name
@@ -120,7 +123,7 @@ class CondaCommand:
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """Return the paths of a package's files; download it into conda's package cache if it is not there."""
+        """Return the paths of a package's files; download the package if conda's package cache does not have it."""
         directory = self._find_extracted(package) or self._download_package(package)
         paths, link = (foreign.text_or_empty(directory / "info" / name) for name in ("paths.json", "link.json"))
         return resolve_linked_paths(paths, link, python)
@@ -131,13 +134,13 @@ class CondaCommand:
         return (*self._tool.command, verb, "--json", "-q", "-y", "-p", str(prefix), *network, *words)
 
     def _invoke(self, argv: tuple[str, ...], prefix: Path, *, seconds: float, **settings: str) -> tuple[Document, ...]:
-        """Run a conda command and wait for its end.
+        """Run a conda command and wait until it ends.
 
         Args:
             argv: the command.
             prefix: the environment whose settings apply, as if it were active.
-            seconds: the time after which the command is killed.
-            settings: environment variables to add to the user's.
+            seconds: the time limit in seconds, after which the command is killed.
+            settings: environment variables for conda, added to the user's variables.
 
         Returns:
             The JSON objects that the command printed.
@@ -155,14 +158,14 @@ class CondaCommand:
             raise failures.make_conda_failure(error, prefix)
         if completed.exit_code != 0:
             raise failures.make_wordless_failure(completed, "conda")
-        # The classic solver installs a package against a pin and only warns about it.
+        # The classic solver violates a pin that conflicts with a requested spec, and only warns.
         overridden = re.search(r"pinned spec .* conflicts with explicit specs", completed.stderr)
         if overridden:
             raise failures.make_failure("SpecsConfigurationConflictError", overridden[0], "conda", prefix)
         return documents
 
     def _complete_package(self, package: CondaPackage) -> CondaPackage:
-        """Complete a package that conda reports without URL because it is in the package cache already."""
+        """Add the URL to a package that conda reports without it, which it does for packages in its package cache."""
         if package.url:
             return package
         directory = self._find_extracted(package)
@@ -170,7 +173,10 @@ class CondaCommand:
         return package_from_record(document) if document else package
 
     def _find_extracted(self, package: CondaPackage) -> Path | None:
-        """Return a package's directory in conda's package caches, or None; the hash excludes namesakes."""
+        """Return the directory of an unpacked package in conda's package caches, or None if no cache has it.
+
+        A package of the same name with another hash does not count.
+        """
         for directory in (cache / package.dist for cache in self._caches):
             digest = package_from_record(linked_records.read_linked_record(directory / _RECORD)).sha256
             same = not package.sha256 or digest in ("", package.sha256)
@@ -193,7 +199,7 @@ class CondaCommand:
             try:
                 self._invoke(self._compose("create", nothing, words), nothing, seconds=_CHANGING, **_UNLISTED)
             except FastinstallError as error:
-                problem = error  # some versions complain, after the download, that the environment has no Python
+                problem = error  # some versions of conda fail after the download because the environment has no Python
         directory = self._find_extracted(package)
         if directory is None:
             raise problem or FailedError(f"{package.dist}: conda downloaded it, but no package cache has it")
@@ -202,7 +208,7 @@ class CondaCommand:
 
 @contextmanager
 def _list_in_file(packages: Sequence[CondaPackage]) -> Iterator[Path]:
-    """Write a temporary file that makes conda install exactly these packages."""
+    """Write an `@EXPLICIT` file, with which conda installs exactly these packages; delete it on exit."""
     with temporary_directory("conda") as directory:
         listing = directory / "packages.txt"
         lines = ("@EXPLICIT", *map(_format_package_line, packages), "")
@@ -222,16 +228,16 @@ def _format_package_line(package: CondaPackage) -> str:
         raise FailedError(f"{path}: cannot be read: {error.strerror}") from error
     if package.sha256 and hashlib.sha256(content).hexdigest() != package.sha256:
         raise FailedError(f"{path}: this is not the chosen file: its SHA-256 is not {package.sha256}")
-    # conda's cache goes by file names: the hash shows conda that a cached file of this name is another package
+    # conda looks up cached files by name; with the hash, it recognises a cached file of this name as another package
     return f"{package.url}#{hashlib.md5(content, usedforsecurity=False).hexdigest()}"
 
 
 _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
-        # variables of the shell's active environment, which may be another one
+        # variables of the shell's active environment, which may not be the command's environment
         *("CONDA_DEFAULT_ENV", "CONDA_PROMPT_MODIFIER", "CONDA_SHLVL"),
-        # settings of conda, as variables, that would change the command
+        # conda's settings, given as variables, that would change the command
         *("CONDA_CLOBBER", "CONDA_CREATE_DEFAULT_PACKAGES", "CONDA_DEBUG", "CONDA_DEPS_MODIFIER"),
         *("CONDA_DISALLOWED_PACKAGES", "CONDA_DOWNLOAD_ONLY", "CONDA_DRY_RUN", "CONDA_FORCE", "CONDA_FORCE_REINSTALL"),
         *("CONDA_FORCE_REMOVE", "CONDA_IGNORE_PINNED", "CONDA_JSON", "CONDA_QUIET", "CONDA_SUBDIR"),
@@ -251,7 +257,10 @@ _OURS = {
 
 
 def make_conda_variables(variables: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return environment variables for conda: the user's, without those that would change its commands, and `more`."""
+    """Return environment variables for conda: the user's variables and `more`.
+
+    Variables that would change what a command does are removed, and settings that keep conda quiet are added.
+    """
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     return {**kept, **_OURS, **more}
 
@@ -260,7 +269,7 @@ _DECODER = json.JSONDecoder()
 
 
 def parse_documents(text: str) -> tuple[Document, ...]:
-    """Return every JSON object in an output, ignoring any text around the objects.
+    """Return every JSON object in a command's output, ignoring other text around the objects.
 
     >>> parse_documents('warning {"success": true} done {"actions": {}}')
     ({'success': True}, {'actions': {}})
@@ -284,7 +293,7 @@ def find_error(documents: tuple[Document, ...]) -> Document | None:
 
 
 def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
-    """Parse the last reported transaction; removed packages have only name, version and build."""
+    """Return the change in the last document that has one; fields that conda does not report stay empty."""
     told: Document = next(
         (each["actions"] for each in reversed(documents) if isinstance(each.get("actions"), dict)), {}
     )

@@ -111,7 +111,7 @@ def refuse_protected(prefix: Path) -> None:
 
 
 def make_failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
-    """Return the error to raise for an error that an engine reports.
+    """Return the exception to raise for a failure that an engine reports.
 
     Args:
         name: the engine's name for the error.
@@ -131,14 +131,14 @@ def make_failure(name: str, text: str, engine: str, prefix: Path) -> Fastinstall
 
 
 def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
-    """Return the error for a failure that conda describes in JSON."""
+    """Return the exception to raise for a failure that conda reports in JSON."""
     several = [each for each in document.get("errors") or () if isinstance(each, dict)]
     told = several[0] if several else document
     text = str(told.get("message") or told.get("error") or "")
     cause = str(told.get("caused_by") or "")
     name = str(told.get("exception_name") or "error")
     if name in f"{_NO_SOLUTION.names} {_MISSING.names}".split():
-        # Some solvers mention the pin; others report a pinned package that no channel has as missing.
+        # Some solvers mention the pin. Others report the pinned package as missing.
         pinned = set(map(name_of_spec, read_pinned_specs(prefix / "conda-meta")))
         missing = {name_of_spec(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
         if pinned and (re.search(r"\bpin(ned|-\d)", text) or pinned & missing):
@@ -147,14 +147,14 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
 
 
 def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError:
-    """Return the error for an engine that failed without a reason in JSON."""
+    """Return the exception to raise for an engine that failed without giving a reason in JSON."""
     return CommandError(
         f"{engine} failed, exit code {completed.exit_code}", completed, hint=_suggest_other_engine(engine)
     )
 
 
 def _suggest_other_engine(engine: str) -> str:
-    """Return a hint for an unknown failure of an engine: check its settings, or use the other engine."""
+    """Return a hint for an unknown failure of an engine: check conda's settings (only for conda), or use the other."""
     if engine == "conda":
         return "check conda's settings: conda config --show-sources; or do without conda: --engine rattler"
     return "if conda is installed, use it: --engine conda"

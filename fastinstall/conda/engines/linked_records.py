@@ -1,4 +1,4 @@
-"""Read the records of installed packages in `conda-meta`, and correct records that an engine just wrote."""
+"""Read the records of installed packages in `conda-meta`, and correct records that an engine has just written."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from fastinstall.observe.conda.records import (
 
 
 def read_linked_records(prefix: Path) -> dict[str, Fields]:
-    """Return the records of an environment by package name, without unreadable ones."""
+    """Return the readable records of an environment, by package name."""
     documents = (read_linked_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
     return {str(document["name"]): document for document in documents if document.get("name")}
 
@@ -36,7 +36,7 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
         packages: the linked packages.
 
     Raises:
-        FailedError: a record is missing, or a linked file contains the path of the scratch directory.
+        FailedError: a record is missing or unreadable, or a linked file contains the path of the scratch directory.
     """
     for package in packages:
         path = scratch / "conda-meta" / package.record
@@ -48,7 +48,7 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
             if entry.get("prefix_placeholder") and bytes(scratch) in (scratch / entry["_path"]).read_bytes():
                 raise FailedError(f"{entry['_path']}: contains {scratch}, where it was linked temporarily")
         file = local_path(package.url)
-        if file is not None:  # the engine recorded its temporary package cache: record permanent paths
+        if file is not None:  # replace the paths in the engine's temporary package cache by permanent ones
             unpacked = str(file.with_name(package.dist))
             document["package_tarball_full_path"], document["extracted_package_dir"] = str(file), unpacked
             document["link"] = {"source": unpacked, "type": 1}  # hard-linked
@@ -59,7 +59,9 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
 
 
 def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Fields]) -> None:
-    """Check an engine's change of an environment, and restore in the records which packages the user had requested.
+    """Check that an engine made the planned change, and restore the user's requests in the new records.
+
+    Each new record gets the channel and URL of its planned package, and the `requested_specs` of the earlier record.
 
     Args:
         prefix: the environment, after the change.
@@ -88,8 +90,8 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
 def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[str, bytes]) -> None:
     """Give each file that two packages contain to the package that was installed later, as conda does.
 
-    py-rattler chooses by the packages' names, and puts the other file below `__clobbers__/PACKAGE/`. A package that is
-    reinstalled to restore such files would not restore them.
+    py-rattler decides by the packages' names, and moves the other package's file below `__clobbers__/PACKAGE/`. Without
+    this function, reinstalling a package with py-rattler might not restore the files that it shares.
 
     Args:
         prefix: the environment, after py-rattler's change.
@@ -99,7 +101,7 @@ def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[s
     records = prefix / "conda-meta"
     for name, text in before.items():
         if (records / name).is_file() and name not in linked:
-            # For a package that stays, delete files that were just put aside, and restore its record.
+            # For a package that was not changed, delete its files that were just moved aside, and restore its record.
             fresh = _find_asides(read_linked_record(records / name)).keys() - _find_asides(parse_fields(text)).keys()
             for aside in fresh:
                 discard(prefix / aside)
@@ -109,7 +111,7 @@ def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[s
         _take_places(prefix, records / name)
     directory = prefix / "__clobbers__"
     for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
-        with suppress(OSError):  # the directory has other files, or does not exist
+        with suppress(OSError):  # the directory contains other files, or does not exist
             each.rmdir()
 
 
@@ -129,7 +131,7 @@ def _take_places(prefix: Path, path: Path) -> None:
 
 
 def _find_asides(document: Fields) -> dict[str, str]:
-    """Return the paths of files that the engine put aside, each with its path in the package."""
+    """Return the files that the engine moved aside: their current paths, mapped to their paths in the package."""
     entries = document.get("paths_data", {}).get("paths", [])
     return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}
 
@@ -144,7 +146,7 @@ def hide_credentials(prefix: Path) -> None:
 
 
 def read_linked_record(path: Path) -> Fields:
-    """Read a record; return an empty one if it cannot be read."""
+    """Return the fields of a record; empty if the record cannot be read."""
     try:
         return read_all_fields(path)
     except UnreadableRecordError:
@@ -152,7 +154,7 @@ def read_linked_record(path: Path) -> Fields:
 
 
 def write_record(path: Path, document: Fields) -> None:
-    """Write a record as conda does."""
+    """Write a record in conda's format."""
     write_text(path, _format_record(document), durable=False)
 
 
@@ -161,12 +163,12 @@ def _format_record(document: Fields) -> str:
 
 
 def _make_origin(package: CondaPackage) -> Fields:
-    """Return the record's keys `channel` (with subdirectory, as conda writes it) and `url`, if known."""
+    """Return a record's fields `channel` (with the subdirectory, as conda writes it) and `url`, each only if known."""
     channel = {"channel": f"{package.channel.rstrip('/')}/{package.subdir}"} if package.channel else {}
     return {**channel, **({"url": package.url} if package.url else {})}
 
 
 def _set_requests(document: Fields, specs: list[str]) -> Fields:
-    """Return the record with these specs as the user's requests."""
+    """Return a record with `specs` as the user's requests; without requests if `specs` is empty."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others

@@ -24,7 +24,9 @@ class CondaTools:
     offline: bool = False
 
     def read_channel_settings(self, prefix: Path) -> ChannelSettings:
-        """Read the channel settings in conda's configuration, for an environment that exists or will be created.
+        """Read the channel settings in conda's configuration for an environment.
+
+        If the environment does not exist yet, read the settings for the active environment.
 
         Raises:
             DocumentError: a configuration file cannot be read.

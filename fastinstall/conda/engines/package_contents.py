@@ -1,4 +1,4 @@
-"""List the files that linking a conda package creates, from its `info` directory.
+"""List the files that linking a conda package creates, from the package's `info` directory.
 
 Source: CEP 34 (formerly conda-build's docs).
 """
@@ -38,7 +38,7 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
         found.append(place)
         directory, _, module = place.rpartition("/")
         if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles such modules
-            tag = python.replace(".", "").removesuffix("t")  # CPython's cache tag is the same for both builds
+            tag = python.replace(".", "").removesuffix("t")  # the free-threaded build uses the same cache tag
             compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
     points = (point.partition("=")[0].strip() for point in entry_points)
     return (*found, *(f"bin/{point}" for point in points), *compiled)

@@ -1,7 +1,7 @@
 """The embedded engine: py-rattler, run in a separate process.
 
-The process takes 0.1 s, and keeps py-rattler's import, event loop, threads and crashes out of fastinstall's process. On
-an interrupt, it is killed with its children.
+Starting the process takes 0.1 s. It keeps py-rattler's import, event loop, threads and crashes out of fastinstall's own
+process. If fastinstall is interrupted, the process is killed with its children.
 """
 
 import json
@@ -40,7 +40,7 @@ class Rattler:
     """The engine py-rattler.
 
     Args:
-        means: variables, cache and settings for the engine.
+        means: the engine's inputs.
     """
 
     name = CondaInstaller.RATTLER
@@ -54,7 +54,7 @@ class Rattler:
         return f"py-rattler {version('py-rattler')}"
 
     def preview(self, request: CondaRequest) -> CondaChange:
-        """Solve for the request, with as few changes to other packages as possible."""
+        """Return the changes that the request needs, with as few changes to other packages as possible."""
         prefix = Path(request.prefix)
         failures.refuse_frozen(prefix)
         ours = {each.dist: each for each in request.ours}
@@ -74,7 +74,7 @@ class Rattler:
         )
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
-        """Install packages into `scratch` as if it were `prefix`, with a temporary package cache beside it."""
+        """Install packages into `scratch` as if it were `prefix`, with a temporary package cache beside `scratch`."""
         with temporary_directory("packages", within=scratch.parent) as cache:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
             self._ask_worker("link", prefix, packages=self._list_packages(prefix, packages), **words)
@@ -93,7 +93,7 @@ class Rattler:
             discard(prefix / _TAG)
         linked_records.give_files_to_later(prefix, [each.record for each in change.linked], texts)
         linked_records.finalize_changed_records(prefix, change, before)
-        # py-rattler writes no history.
+        # Write the history, which py-rattler does not.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
         history = prefix / "conda-meta" / "history"
         at = datetime.now()  # noqa: DTZ005 (conda writes local time)
@@ -102,7 +102,7 @@ class Rattler:
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """Return the paths of a package's files; download it into fastinstall's cache if it is not there."""
+        """Return the paths of a package's files; download the package if fastinstall's cache does not have it."""
         answer = self._ask_worker("contents", Path(), packages=self._list_packages(Path(), [package]))
         return resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
@@ -123,7 +123,7 @@ class Rattler:
             raise
 
     def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
-        """Return the URLs of the named channels, and of those that conda's configuration allows and denies."""
+        """Return three lists of URLs: the named channels, and those that conda's configuration allows and denies."""
         settings = self._means.read_channel_settings(prefix)
         return {
             "channels": channel_urls(channels, settings),
@@ -132,16 +132,17 @@ class Rattler:
         }
 
     def _list_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
-        """Describe packages for the worker, each with its URL for downloading, to which credentials are added."""
+        """Describe packages for the worker; the key "fetch" has the URL for downloading, with credentials."""
         afar = any(not each.url.startswith("file:") for each in packages)
         settings = self._means.read_channel_settings(prefix) if afar else ChannelSettings()
         return [{**asdict(each), "fetch": add_credentials(each.url, settings)} for each in packages]
 
     def _ask_worker(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
-        """Let the worker perform an operation, and return its answer.
+        """Let the worker process perform an operation, and return the worker's answer.
 
         Raises:
-            FailedError: the operation failed, with py-rattler's message, or the worker crashed.
+            FailedError: the operation failed (the error has py-rattler's message), or the worker crashed.
+            RefusedError: the environment is frozen, locked, or not writable, or a channel is not allowed.
         """
         cache = str(self._means.cache)
         common = {"operation": operation, "prefix": str(prefix), "cache": cache, "offline": self._means.offline}

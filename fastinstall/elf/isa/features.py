@@ -1,4 +1,4 @@
-"""CPU features in the kernel's spelling: features of a level, features that compiler switches allow, and their order.
+"""List CPU features, as /proc/cpuinfo names them: those of a level, and those that compiler switches allow.
 
 Source: /proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
 """
@@ -51,8 +51,8 @@ def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
         lines: the distinct sets of switches that parts of a file were compiled with, one set per line.
 
     Returns:
-        The features, or None if they are unknown. This is so if the switches name no CPU, `-march=native` or a
-        CPU that is not in the tables, or if the sets differ, as in a file with a dispatcher.
+        The features. None if they are unknown: 1. the switches name neither a CPU nor a feature; 2. they name
+        `-march=native` or a CPU that is not in the tables; 3. the sets allow different features.
     """
     found = {_parse_switch_line(line) for line in lines}
     return found.pop() if len(found) == 1 else None
@@ -74,6 +74,6 @@ def _parse_switch_line(line: str) -> frozenset[str] | None:
 
 
 def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
-    """Sort features by their level; features that belong to no level come last, by name."""
+    """Sort features by the level that requires them; features that no level requires come last, by name."""
     order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
     return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))

@@ -1,7 +1,7 @@
 """Disassemble machine code with iced-x86: find the CPU features that instructions need, and addresses they refer to.
 
-This is the only module that imports iced-x86 (the extra `isa`), which all functions but `is_available` need. The names
-that iced-x86 gives features (`CpuidFeature`, after the manuals of Intel and AMD) are translated to the names in
+This is the only module that imports iced-x86 (the extra `isa`); all functions except `is_available` need it. iced-x86
+names features (`CpuidFeature`) after the manuals of Intel and AMD. This module translates these names to the names in
 /proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
 """
 
@@ -24,7 +24,7 @@ _IS_RELATIVE = attrgetter("is_ip_rel_memory_operand")
 
 
 class Style(Enum):
-    """The encoding of an instruction if it uses vector registers, or its kind if it does not."""
+    """The encoding of an instruction that uses vector registers, or the kind of another instruction."""
 
     LEGACY = "legacy SSE"
     WIDE = "VEX or EVEX"
@@ -35,13 +35,13 @@ class Style(Enum):
 
 @immutable
 class References:
-    """The addresses that a stretch of code refers to, apart from branches within itself.
+    """The addresses that a stretch of code refers to, except targets of branches within the stretch.
 
     Attributes:
-        branches: addresses that it calls or jumps to.
-        through: addresses of pointers that it calls or jumps through.
-        writes: addresses that it may write to.
-        data: other addresses, which it reads or passes on.
+        branches: addresses that the code calls or jumps to.
+        through: addresses of pointers that the code calls or jumps through.
+        writes: addresses that the code may write to.
+        data: other addresses, which the code reads or passes on.
     """
 
     branches: frozenset[int]
@@ -68,7 +68,7 @@ def count_instructions(content: bytes, address: int) -> Counter[int]:
 
 
 def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], References]:
-    """Count like `count_instructions`, and collect branch targets and RIP-relative addresses; takes twice as long."""
+    """Return the counts of `count_instructions`, and the addresses that the code refers to; takes twice as long."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     instructions = list(Decoder(64, content, ip=address))
@@ -91,15 +91,16 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 def demand_of(code: int) -> tuple[frozenset[str], Style]:
     """Return the CPU features that a kind of instruction (iced's `Code`) needs beyond x86-64-v1, and its style.
 
-    Features are in the kernel's spelling. They are empty for an instruction that does not prove a need.
+    Features are named as in /proc/cpuinfo. Instructions that also run on CPUs without a feature, or that only operating
+    systems or dispatchers use, have no features.
     """
     from iced_x86 import Code, CpuidFeature, EncodingKind, Instruction, OpCodeInfo  # noqa: PLC0415 (takes 11 ms)
 
     if code == Code.INVALID:
         return frozenset(), Style.NONE
     instruction = Instruction()
-    instruction.code = code  # type: ignore[assignment]  # iced's annotations take its integers for classes
-    description = OpCodeInfo(code)  # type: ignore[arg-type]  # iced's integers again
+    instruction.code = code  # type: ignore[assignment]  # iced annotates its integers as classes
+    description = OpCodeInfo(code)  # type: ignore[arg-type]  # iced annotates its integers as classes
     manuals = (_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
     features = frozenset(_KERNEL.get(name, name.lower()) for name in manuals if name not in _PASSED_OVER)
     style = Style.QUESTION if code in (Code.CPUID, Code.XGETBV) else Style.OTHER
@@ -115,7 +116,7 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
 
 
 def trampolines(content: bytes, address: int) -> dict[int, int]:
-    """Return the address of the pointer behind each entry of a procedure linkage table, by the entry's address."""
+    """Map the address of each entry of a procedure linkage table to the address of the pointer that the entry uses."""
     from iced_x86 import Code, Decoder  # noqa: PLC0415 (takes 11 ms)
 
     found = {}
@@ -133,7 +134,7 @@ def _list_names(enumeration: type) -> dict[int, str]:
 
 @cache
 def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-    """Return three sets of codes: branches that may leave a function, branches through pointers, and stores."""
+    """Return three sets of iced's `Code`: branches that may leave a function, branches through pointers, and stores."""
     from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
 
     names = _list_names(Code)
@@ -150,9 +151,9 @@ _WITHOUT_PROOF = {
     # every x86-64 CPU has these (x86-64 psABI, "Micro-architecture levels")
     "baseline": "INTEL8086 INTEL8086_ONLY INTEL186 INTEL286 INTEL286_ONLY INTEL386 INTEL386_ONLY INTEL486 X64 FPU "
     "FPU287 FPU387 CMOV CX8 MMX FXSR SSE SSE2 SYSCALL TSC CLFSH SEP CPUID",
-    # encoded as hints or no-operations: CPUs without the feature ignore these instructions
+    # encoded as hints or no-operations, which CPUs without the feature ignore
     "harmless": "CET_IBT CET_SS MULTIBYTENOP PAUSE PREFETCHW PREFETCHWT1 PREFETCHITI CLDEMOTE MPX HLE UDBG",
-    # used by operating systems, or by code that asks the CPU first: XGETBV and XTEST themselves ask it
+    # used by operating systems, or by code that checks the CPU first (XGETBV and XTEST are such checks)
     "system": "MSR SMM SMX SVM VMX SKINIT SKINIT_OR_SVM INVEPT INVPCID INVVPID MONITOR RDPMC SMAP PKU RTM WBNOINVD "
     "XSAVE XSAVES RDTSCP HLE_OR_RTM",
 }
@@ -170,4 +171,4 @@ _KERNEL = {
     "SHA": "sha_ni",
     "SSE3": "pni",
 }
-"""The kernel's names of features where these are not the manuals' names in lower case."""
+"""The kernel's names of features, if they differ from iced-x86's names in lower case."""

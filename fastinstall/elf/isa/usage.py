@@ -1,13 +1,14 @@
 """Find the CPU features that each function of a file uses, and the functions that run without a check of the CPU.
 
-The second result is an estimate from references between functions. A function that asks the CPU (with CPUID,
-`__cpu_model` or as an IFUNC's resolver) is a dispatcher, and so are its callers and the functions that read the
-variables it sets. A function that only dispatchers refer to counts as chosen by them; any other function that can be
-reached from outside runs "unasked", without a check of the CPU. A dispatcher that receives the CPU's answer as an
-argument is not recognised, so the functions that it chooses count as unasked. Sources for entries from outside: x86-64
-psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
+The second result is an estimate from references between functions. Dispatchers are functions that ask the CPU for its
+features (with CPUID, with `__cpu_model` or as an IFUNC's resolver), their callers and the callers of these, and
+functions that read a variable with the CPU's answer. A function that only dispatchers refer to counts as chosen by
+them. Any other function that can be reached from outside the file runs "unasked", that is, without a check of the CPU.
+A dispatcher that receives the CPU's answer as an argument is not recognised, so the functions that it chooses count as
+unasked.
 
-Source: Linux Standard Base, core specification, chapter 10.6, ".eh_frame_hdr".
+Sources: Linux Standard Base, core specification, chapter 10.6, ".eh_frame_hdr"; x86-64 psABI, chapter 4.4,
+"Relocation"; generic ABI, "RELR Relative Relocations".
 """
 
 import struct
@@ -34,7 +35,7 @@ _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 
 _EH_FRAME = 0x6474E550
 
-_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; relative pointer, plain count, entries relative to the table
+_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; encodings: relative pointer, plain count, table-relative entries
 
 _UNWIND_HEADER = 12
 
@@ -70,7 +71,8 @@ class CodeMap:
 
     Attributes:
         pieces: all code in address order, except the trampolines to other libraries (.plt).
-        trampolines: maps each address at which a trampoline may be entered to the address of the pointer it uses.
+        trampolines: maps each address at which a trampoline may be entered to the address of the pointer that the
+            trampoline jumps through.
         bounded: whether the file's symbols or unwind table give the bounds of its functions.
     """
 
@@ -103,14 +105,18 @@ def map_code(image: ElfImage) -> CodeMap:
 
 
 def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
-    """Cut a piece at the addresses `starts`, where other code enters it; they must be sorted."""
+    """Cut a piece at the addresses `starts`, which must be sorted and inside the piece."""
     for start, end in pairwise([piece.start, *starts, piece.end]):
         content = piece.content[start - piece.start : end - piece.start]
         yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
 
 
 def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
-    """Refuse overlapping sections, with which a small file could cause a lot of work."""
+    """Refuse overlapping sections, because they could make a small file cause a lot of work.
+
+    Raises:
+        ElfError: the regions are together larger than the file, or extend beyond the last address.
+    """
     if sum(len(content) for _, content in regions) > image.size:
         raise ElfError(image.path, "malformed: more code than the file has bytes")
     if any(address + len(content) > _ADDRESSES for address, content in regions):
@@ -118,9 +124,10 @@ def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
 
 
 def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
-    """Yield address and content of code regions in a file without section headers.
+    """Yield the address and the content of each region of code in a file without section headers.
 
-    An executable segment may hold data, so only the range that the unwind table covers is used, if there is one.
+    An executable segment may also contain data. If `bounds` has functions in the segment, only the range from the
+    first to the last of these functions is yielded.
     """
     for segment in image.of_kind(LOAD):
         if segment.flags & EXECUTABLE:
@@ -141,14 +148,14 @@ def _map_section(image: ElfImage, section: Section) -> int:
 
 
 def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
-    """Cut a region into functions and the gaps between them; short gaps are padding of the function before."""
+    """Cut a region into functions and the gaps between functions; a short gap counts as part of the function before."""
     limit = address + len(content)
     starts = sorted(start for start in bounds if address <= start < limit)
     cuts = {address: False, **dict.fromkeys(starts, True)}
     for start, following in pairwise([*starts, limit]):
         end = bounds[start]
         if start < end <= following - _SHORTEST_GAP:
-            # code begins at multiples of 16; padding before it belongs to the function before
+            # the gap's code begins at a multiple of 16; the padding before it counts as part of the function
             cuts[min(-(-end // 16) * 16, following - 1)] = False
     places = sorted(cuts)
     for start, end in pairwise([*places, limit]):
@@ -156,7 +163,7 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
 
 
 def _find_function_bounds(image: ElfImage) -> dict[int, int]:
-    """Return the end address of each function by its start address; an unknown end equals the start."""
+    """Map the start address of each function to its end address, which equals the start if it is unknown."""
     bounds = dict(_list_unwind_bounds(image))
     for table in (symbol_entries(image), read_static_table(image)[0]):
         for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
@@ -173,7 +180,7 @@ def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
         (count,) = struct.unpack_from("<I", content, 8)
         size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
         for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
-            # a frame description holds start and length, both 32 bits wide in files with such a table
+            # a frame description contains start and length, which both have 32 bits in files with this kind of table
             length = int.from_bytes(image.read_at(segment.address + description + 12, 4), "little")
             yield segment.address + start, segment.address + start + length
 
@@ -188,14 +195,14 @@ _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_
 
 @immutable
 class Links:
-    """Entries from outside into a file's code.
+    """A file's links to outside: entries into its code, relocated pointers, and symbols that report CPU features.
 
     Attributes:
         pointers: maps the address of each relocated pointer to its target in this file.
         exported: addresses of functions that other files may call, including initialisers.
-        asking: addresses of pointers to symbols of other files that report CPU features (`__cpu_model`, `getauxval`).
+        asking: addresses of pointers to other files' symbols that report CPU features (`__cpu_model`, `getauxval`).
         resolvers: addresses of functions that the loader calls to choose an implementation (IRELATIVE).
-        constant: address ranges that are not writable and so hold no variables.
+        constant: address ranges that are not writable and therefore contain no variables.
     """
 
     pointers: dict[int, int]
@@ -206,14 +213,14 @@ class Links:
 
 
 def read_links(image: ElfImage) -> Links:
-    """Read the entries into a file's code from its relocations and dynamic symbols.
+    """Read the links of a file from its relocations and dynamic symbols.
 
     Raises:
         ElfError: the relocations or symbols are malformed.
     """
     values = image.tags
     symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
-    # Symbols of other files that report the CPU's features.
+    # Indices of imported symbols that report the CPU's features.
     imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
     wanted = {index for index, name in imported if image.strings.text(name) in _ASKING}
     pointers = dict(_read_packed_relocations(image))
@@ -242,9 +249,10 @@ def read_links(image: ElfImage) -> Links:
 
 
 def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
-    """Yield the address and value of each pointer that DT_RELR relocates.
+    """Yield the address and the value of each pointer that DT_RELR relocates.
 
-    An even word of the table is an address. An odd word is a bitmap of the next 63 words after the last address.
+    An even word in the table is the address of a pointer. An odd word is a bitmap: it marks pointers among the next 63
+    words after those that the table has covered so far.
     """
     size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
     table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
@@ -269,7 +277,7 @@ class Function:
     Attributes:
         address: the address of its first instruction.
         instructions: number of instructions.
-        features: number of instructions that need each CPU feature.
+        features: maps each CPU feature that is used to the number of instructions that need it.
         legacy: number of vector instructions in the SSE encoding.
         wide: number of vector instructions in the AVX and AVX-512 encodings.
         wrong: number of invalid instructions.
@@ -286,7 +294,7 @@ class Function:
 
     @property
     def is_code(self) -> bool:
-        """Whether nearly all of the stretch decodes to valid instructions; constants in the code section do not."""
+        """Whether nearly all of the stretch decodes to valid instructions; False for constants in a code section."""
         return self.wrong <= 1 or self.wrong < _DATA * self.instructions
 
 
@@ -297,7 +305,7 @@ class Usage:
     Attributes:
         functions: every stretch of code in the file, in address order.
         asks: addresses of the functions that ask the CPU or act on its answer.
-        bounded: whether the bounds of functions are known, and with them which function calls which.
+        bounded: whether the bounds of functions are known; without them, callers cannot be determined.
     """
 
     functions: tuple[Function, ...]
@@ -319,7 +327,7 @@ def read_usage(image: ElfImage) -> Usage:
 
 
 def features_of(functions: Iterable[Function]) -> Counter[str]:
-    """Count the instructions that need each feature."""
+    """Count, for each feature, the instructions that need it."""
     found: Counter[str] = Counter()
     for function in functions:
         found.update(function.features)
@@ -345,7 +353,7 @@ def _select_usage(code: CodeMap, links: Links) -> Usage:
 
 
 def _divide_gaps(code: CodeMap, references: list[References], links: Links) -> CodeMap:
-    """Cut the gaps between known functions (mostly assembler code) at every target of a branch or pointer."""
+    """Cut the gaps between known functions at every target of a branch or pointer; most gaps are assembler code."""
     if all(piece.known for piece in code.pieces):
         return code
     targets = set(links.pointers.values()).union(*(each.branches | each.data for each in references))
@@ -375,7 +383,10 @@ def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
 
 
 class _Graph:
-    """References from functions to functions (indices of pieces) and to variables (addresses)."""
+    """The graph of references from functions to functions and variables.
+
+    Functions are given by the indices of their pieces, variables by their addresses.
+    """
 
     def __init__(self, code: CodeMap, references: Sequence[References], links: Links) -> None:
         self._code = code
@@ -398,13 +409,14 @@ class _Graph:
                 self._users[target].add(index)
 
     def find_choosing(self, asking: set[int]) -> tuple[set[int], set[int]]:
-        """Return two sets of functions, by index.
-
-        The first has the functions that ask the CPU or act on its answer. The second, a subset, has the functions
-        that read the answer from a variable.
+        """Find the dispatchers.
 
         Args:
-            asking: the functions that contain an instruction which asks the CPU.
+            asking: indices of the functions that contain an instruction which asks the CPU.
+
+        Returns:
+            1. The indices of functions that ask the CPU or act on its answer. 2. A subset of these: the functions that
+            only read the answer from a variable.
         """
         probes = asking | self._find_owners(self._links.resolvers) | self._find_reading(self._links.asking)
         callers = self._find_callers(probes)
@@ -413,14 +425,14 @@ class _Graph:
         return calling | reading, reading
 
     def find_unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
-        """Return the functions that can be reached from outside without a check of the CPU, by index.
+        """Return the indices of functions that can be reached from outside the file without a check of the CPU.
 
-        A table of pointers may list implementations for a dispatcher. A function in such a table counts as reached
-        only if it needs no features beyond those of the other reached functions.
+        A table of pointers may list implementations for a dispatcher. Therefore a function that is in a table counts
+        as reached only if it needs no features beyond those of the other reached functions.
 
         Args:
             choosing: indices of the functions that ask the CPU or act on its answer.
-            needs: the features that each function uses.
+            needs: the features that each function uses, by the function's index.
         """
         tables = self._find_owners(target for place, target in self._links.pointers.items() if place not in self._named)
         chosen = set().union(*(self._targets[index] for index in choosing)) - choosing
@@ -430,7 +442,7 @@ class _Graph:
         return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
 
     def _find_owners(self, addresses: Iterable[int]) -> set[int]:
-        """Return the functions, by index, whose code contains any of the addresses."""
+        """Return the indices of functions whose code contains any of the addresses."""
         found = set()
         for address in addresses:
             index = self._by_start.get(address, bisect_right(self._starts, address) - 1)
@@ -439,18 +451,22 @@ class _Graph:
         return found
 
     def _find_callers(self, functions: set[int]) -> set[int]:
-        """Return the functions that refer to any of the given functions."""
+        """Return the indices of functions that refer to any of the given functions."""
         return set().union(*(self._users[index] for index in functions))
 
     def _find_reading(self, addresses: frozenset[int]) -> set[int]:
-        """Return the functions that refer to a variable, or call through a pointer, at any of the addresses."""
+        """Return the indices of functions that refer to a variable or call through a pointer at any of `addresses`."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
-        """Return the addresses of variables that may hold the CPU's features, and of pointers to them or to probes.
+        """Return addresses of variables that may hold the CPU's features, and of pointers to these or to probes.
 
-        These variables are the ones that the probes and their callers refer to. Pointers that code is called through
-        are not variables.
+        A variable may hold the features if a probe, or a caller of a probe, refers to it. Pointers through which code
+        is called do not count as variables.
+
+        Args:
+            probes: indices of the functions that ask the CPU.
+            callers: indices of the probes' callers.
         """
         named = (self._references[index] for index in probes | callers)
         plain = {address for each in named for address in each.writes | each.data if self._is_variable(address)}

@@ -1,6 +1,6 @@
 """Find the CPU features that a file's machine code requires, by decoding its instructions without running them.
 
-Without the extra `isa`, only the file's ISA note and its recorded compiler switches are read for x86-64.
+Decoding x86-64 code needs the extra `isa`. Without it, only the ISA note and recorded compiler switches are read.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
 ALGORITHM = 1
-"""Increase this number with every change to results: cached scans with another number are ignored."""
+"""Increase this number with every change that affects results: cached scans with another number are ignored."""
 
 _BY_ENCODINGS = {AARCH64.machine: arm_verdict.complete_scan}
 """Machines whose code is scanned by this package's tables of encodings, without iced-x86."""
@@ -30,14 +30,14 @@ _SHOWN = 4
 
 
 def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
-    """Return the CPU features that a file requires, and those that it uses only behind its own dispatcher.
+    """Return the CPU features that a file requires, and those that it uses only after a check by its own dispatcher.
 
-    If the file cannot be read, or is for an unknown architecture, the scan has a `problem`; nothing is raised.
+    If the file cannot be read or is for an unknown architecture, the scan's `problem` says so; nothing is raised.
 
     Args:
         path: an extension module, library or program.
         sha256: hash of the file, if already known.
-        decode: False reads only the file's ISA note and compiler switches, as if the extra "isa" were not installed.
+        decode: if False, decode no code, and read only an x86-64 file's ISA note and recorded compiler switches.
     """
     seen = IsaScan(path=path, sha256=sha256, confidence=Confidence.UNVERIFIED, shares={})
     try:
@@ -93,8 +93,9 @@ def _decode_code(scan: IsaScan) -> IsaScan:
 def _collect_required_features(usage: Usage) -> set[str]:
     """Return the features that the file cannot run without.
 
-    These are the features of functions that run unasked. If nearly all vector instructions are AVX or later, the file
-    leaves older CPUs hardly any code to run, and the features that most functions use are required too.
+    These are the features of functions that run without a check of the CPU. If nearly all vector instructions are in
+    the AVX or AVX-512 encodings, the file has hardly any code for older CPUs. Then the features that most functions use
+    are required too.
     """
     sound = [function for function in usage.functions if function.is_code]
     if not usage.asks:
@@ -129,7 +130,7 @@ def _describe_dispatcher(usage: Usage) -> Iterator[str]:
 
 
 def _describe_places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
-    """Yield, for each required feature, the function that uses it most."""
+    """Yield, for each required feature, text with the function that uses the feature most; skip unused features."""
     unasked = [function for function in usage.functions if function.unasked and function.features]
     for feature in features:
         held = [(function.features.get(feature, 0), function.address) for function in unasked]

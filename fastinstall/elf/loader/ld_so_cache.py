@@ -1,6 +1,7 @@
 """Read the dynamic loader's cache, /etc/ld.so.cache; a damaged cache counts as empty.
 
-Sources: glibc, sysdeps/generic/dl-cache.h; elf/dl-cache.c of glibc 2.36 for the older subdirectories.
+Besides glibc-hwcaps, the cache may have entries for the "older subdirectories" ("tls", "haswell") that loaders search
+before glibc 2.37. Sources: glibc's sysdeps/generic/dl-cache.h; for the older subdirectories, elf/dl-cache.c of 2.36.
 """
 
 import os
@@ -21,7 +22,7 @@ _HWCAP_EXTENSION = 1 << 62
 _ENTRY = struct.Struct("<iIIIQ")
 
 
-_ALWAYS = 1 << 63  # "tls"
+_ALWAYS = 1 << 63  # the capability "tls", which every CPU has
 
 
 @immutable
@@ -30,9 +31,9 @@ class CacheEntry:
 
     Attributes:
         flags: bits for the ABI and the C library that the file is for.
-        hwcaps: the subdirectory of glibc-hwcaps that it is in, "" for none.
-        capabilities: bits for the older subdirectories that it is in ("haswell", "tls").
-        path: offset of its path in `LoaderCache.content`.
+        hwcaps: the subdirectory of glibc-hwcaps that contains the file; "" if it is in none.
+        capabilities: bits for the older subdirectories that contain the file ("haswell", "tls").
+        path: offset of the file's path in `LoaderCache.content`.
     """
 
     flags: int
@@ -46,7 +47,7 @@ class LoaderCache:
     """The libraries that `ldconfig` found.
 
     Attributes:
-        content: the cache file, from the start of the part in the current format.
+        content: the bytes of the cache file, from the start of the part in the current format.
         entries: the entries of each soname, in the order of the cache.
     """
 
@@ -56,14 +57,14 @@ class LoaderCache:
     def find(
         self, soname: str, machine: str, hwcaps: tuple[str, ...], older: Collection[str] | None = None
     ) -> str | None:
-        """Return the path of the best file for a soname, or None if the cache has none for this CPU.
+        """Return the path of the best file with a soname, or None if the cache has no such file for this CPU.
 
         Args:
             soname: the name to look up.
             machine: the architecture of the process.
             hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
-            older: the CPU's capabilities and platform, which name older subdirectories; None for a loader that
-                ignores files in such subdirectories, as glibc does since 2.37.
+            older: the CPU's platform and capabilities, which are the names of older subdirectories; None for loaders
+                since glibc 2.37, which ignore files in such subdirectories.
         """
         architecture = architecture_of(machine)
         held = _ALWAYS | sum(1 << bit for bit, name in architecture.capability_bits if name in (older or ()))

@@ -1,4 +1,4 @@
-"""The inputs that decide which files a process loads: program, environment variables, and the CPU's names."""
+"""The inputs that decide which files a process loads: program, environment variables, glibc's names for the CPU."""
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -10,7 +10,7 @@ from fastinstall.elf.cpu import Cpu, find_offered_level
 
 
 def usable_hwcaps(level: str | None) -> tuple[str, ...]:
-    """Return the glibc-hwcaps subdirectories that a CPU of a level uses, best first.
+    """Return the subdirectories of glibc-hwcaps that the loader searches on a CPU of a level, best first.
 
     >>> usable_hwcaps("x86-64-v3"), usable_hwcaps(None)
     (('x86-64-v3', 'x86-64-v2'), ())
@@ -24,17 +24,17 @@ class ProcessSettings:
     """The inputs that decide which files a process maps.
 
     Attributes:
-        program: the executable's path in the target, None if unknown; symbolic links are followed.
-        library_path: the variable LD_LIBRARY_PATH, as written.
-        preload: the variable LD_PRELOAD, as written.
+        program: the executable's path in the target; None if unknown. Symbolic links are followed.
+        library_path: the value of LD_LIBRARY_PATH.
+        preload: the value of LD_PRELOAD.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
         root: the target's root directory on this machine.
         working_directory: the process's working directory in the target, for relative paths.
-        level: the CPU's feature level, above which glibc refuses files; None for the best of `hwcaps`. If `hwcaps` is
-            also empty, no file is refused.
-        platform: the value of $PLATFORM, "haswell" on Intel CPUs with AVX2; empty for the architecture's name.
-        capabilities: the other subdirectories that loaders before glibc 2.37 search, in their order ("avx512_1",
-            "x86_64"; "atomics"); None for those that they search on every CPU of the architecture.
+        level: the CPU's level; glibc refuses files that require a higher one. If None, the first of `hwcaps` is the
+            level; if `hwcaps` is also empty, no file is refused.
+        platform: the value of $PLATFORM ("haswell" on Intel CPUs with AVX2); if empty, the architecture's name is used.
+        capabilities: further subdirectories that loaders before glibc 2.37 search, in the loaders' order ("avx512_1",
+            "x86_64"; "atomics"). If None, those that they search on every CPU of the architecture are used.
         page_size: the kernel's page size in bytes, 0 if unknown; files linked for smaller pages are refused.
     """
 
@@ -53,9 +53,14 @@ class ProcessSettings:
 def settings_for(
     program: Path, cpu: Cpu, variables: Mapping[str, str], *, hwcaps: tuple[str, ...], page_size: int
 ) -> ProcessSettings:
-    """Return the settings of a process that starts with some environment variables on a CPU.
+    """Return the settings of a process on a CPU.
 
-    The arguments `program`, `hwcaps` and `page_size` are described in `ProcessSettings`.
+    Args:
+        program: see `ProcessSettings`.
+        cpu: the processor.
+        variables: the environment variables that the process starts with.
+        hwcaps: see `ProcessSettings`.
+        page_size: see `ProcessSettings`.
     """
     platform, capabilities = platform_of(cpu, variables.get("GLIBC_TUNABLES", ""))
     return ProcessSettings(
@@ -81,18 +86,18 @@ _ARM_ASKED = frozenset({"atomics"})
 
 
 def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
-    """Return glibc's names for a CPU: $PLATFORM, and the capabilities that loaders before glibc 2.37 search by.
+    """Return glibc's names for a CPU: the value of $PLATFORM, and `ProcessSettings.capabilities`.
 
     Args:
         cpu: the processor; only its architecture, vendor and features matter.
-        tunables: the variable GLIBC_TUNABLES, with feature names as in glibc 2.32 and later.
+        tunables: the value of GLIBC_TUNABLES, with feature names as in glibc 2.32 and later.
     """
     name = _NAMINGS.get(cpu.architecture)
     return name(cpu, tunables) if name is not None else (architecture_of(cpu.architecture).platform, ())
 
 
 def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
-    """Return the platform and the capability names of an x86-64 CPU; glibc gives special names only to Intel's.
+    """Return the platform and the capability names of an x86-64 CPU; only Intel's CPUs get special names from glibc.
 
     Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
     """
@@ -133,7 +138,15 @@ def _read_mask(settings: Mapping[str, str]) -> int | None:
 
 
 def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
-    """Return the features that the setting does not hide; some need an operating system that saves their registers."""
+    """Return the CPU features that programs can use.
+
+    Left out are features that the setting hides. If XSAVE is missing or the setting hides OSXSAVE, features whose
+    registers the operating system must save are also left out.
+
+    Args:
+        flags: the CPU's features.
+        setting: the value of the tunable `glibc.cpu.hwcaps`.
+    """
     words = setting.split(",")
     usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
     if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):

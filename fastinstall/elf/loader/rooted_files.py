@@ -1,4 +1,4 @@
-"""Read files below a directory that is the root of a target; find out for each whether the loader would take it."""
+"""Read the files of a target below its root directory, and find out whether the loader would take each file."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ Identity = tuple[int, int]
 
 
 class UnloadableFileError(Exception):
-    """The search ends at a file that the loader cannot load."""
+    """The loader finds a file that it cannot load, and ends its search with an error."""
 
 
 @immutable
@@ -28,7 +28,7 @@ class ReadFile:
 
     Attributes:
         place: the file's path on this machine.
-        file: the dynamic section and headers that the loader reads.
+        file: the content of the dynamic section and the notes.
         identity: device and inode, by which the loader recognises a file.
     """
 
@@ -40,10 +40,11 @@ class ReadFile:
 class RootedFiles:
     """Files below the root directory of a target; each path is read once.
 
-    Symbolic links are resolved by this machine's kernel, so absolute links leave the root directory.
+    Symbolic links are resolved by this machine's kernel, so absolute links lead out of the root directory.
 
     Attributes:
-        machine: the architecture of the process, by default that of the first file; files for others are skipped.
+        machine: the architecture of the process; by default the architecture of the first file that is read. Files for
+            other architectures are skipped.
     """
 
     def __init__(self, settings: ProcessSettings, machine: str = "") -> None:
@@ -55,7 +56,7 @@ class RootedFiles:
         self._directories: dict[str, bool] = {}
 
     def place(self, path: str) -> Path:
-        """Return the path on this machine for a path in the target, whether or not it exists."""
+        """Translate a path in the target to a path on this machine, whether or not the file exists."""
         return Path(self._prefix + self.absolute(path))
 
     def absolute(self, path: str) -> str:
@@ -67,7 +68,7 @@ class RootedFiles:
         return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
 
     def tidy(self, path: str) -> PurePosixPath:
-        """Return a path in the target as an absolute path, without `..` if that leads to the same file."""
+        """Return a path in the target as an absolute path; remove `..` if the shorter path leads to the same file."""
         absolute = self.absolute(path)
         shorter = os.path.normpath(absolute)
         with suppress(OSError):
@@ -82,11 +83,13 @@ class RootedFiles:
         return self._directories[path]
 
     def read(self, path: str) -> ReadFile | None:
-        """Return the file at a path, or None if the loader continues its search: no file, or one for another machine.
+        """Return the file at a path, or None if the file is missing or for another machine.
+
+        In both cases of None, the loader continues its search.
 
         Raises:
             UnloadableFileError: the file is invalid, and the loader ends its search with an error.
-            OSError: the path cannot be opened. The loader then skips the rest of its current list of directories.
+            OSError: the file cannot be opened. The loader then skips the rest of its current list of directories.
         """
         if path not in self._read:
             try:
@@ -101,9 +104,13 @@ class RootedFiles:
         return result
 
     def _verify_file(self, place: Path) -> ReadFile | None:
-        """Return a file, or None for another class (32-bit) or machine; another byte order is an error.
+        """Return the file, or None if it is for a 32-bit machine or another architecture.
 
         Source: `open_verify` in glibc's elf/dl-load.c.
+
+        Raises:
+            ElfError: the file is malformed, for a big-endian machine, or linked for smaller pages.
+            OSError: the file cannot be opened.
         """
         try:
             file = read_dynamic(place)

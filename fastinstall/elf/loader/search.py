@@ -1,11 +1,9 @@
 """Search for a library as glibc's loader does, search path by search path and directory by directory.
 
-The order: if the requester has no DT_RUNPATH, DT_RPATH of the requester, of the files that led to it, and of the
-program; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's cache; the default directories. Sources:
-ld.so(8); glibc's elf/dl-load.c.
-
-Below each directory, the loader first searches the subdirectories of glibc-hwcaps for the CPU's levels. Sources:
-glibc's elf/dl-hwcaps.c; ld.so(8), "Hardware capabilities".
+The order: 1. if the file that needs the library has no DT_RUNPATH: DT_RPATH of this file, of the files through which it
+was loaded, and of the program; 2. LD_LIBRARY_PATH; 3. DT_RUNPATH of the file that needs the library; 4. the loader's
+cache; 5. the default directories. In each directory, the subdirectories of glibc-hwcaps for the CPU's levels are
+searched first. Sources: ld.so(8); glibc's elf/dl-load.c and elf/dl-hwcaps.c.
 """
 
 import os
@@ -41,9 +39,9 @@ class LoaderBuild:
     """The build-time settings of one glibc loader.
 
     Attributes:
-        directories: the default directories, searched last, each with a final slash.
+        directories: the default directories, which are searched last; each ends with a slash.
         library: the value of $LIB: "lib/x86_64-linux-gnu", "lib64".
-        version: glibc's version; before 2.33 the loader does not contain it, and 2.32 is assumed.
+        version: glibc's version; (2, 32) for loaders before 2.33, which do not contain their version.
         cache: the cache file that `ldconfig` writes.
         preload: the file that lists libraries to preload into every process.
     """
@@ -66,7 +64,7 @@ class LoaderBuild:
 
 
 def read_build(loader: Path, machine: str) -> LoaderBuild:
-    """Read the settings of a glibc loader; if it cannot be read, return those of Debian's current loader.
+    """Read the build-time settings of a glibc loader; if they cannot be read, return those of Debian's current loader.
 
     Args:
         loader: the loader's file, as a program names it in PT_INTERP.
@@ -98,7 +96,7 @@ Directories = tuple[str, ...]
 
 
 PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
-"""Why a file is mapped that no search path led to; see `LoadedFile`."""
+"""Values of `LoadedFile.reason` for files that were not found through a search path."""
 
 
 @immutable
@@ -108,7 +106,7 @@ class ResolvedDependency:
     Attributes:
         name: the name in the entry.
         file: the file that it resolves to, or None if the loader would fail.
-        problem: why `file` is None, else empty.
+        problem: why `file` is None; empty if the entry was resolved.
     """
 
     name: str
@@ -123,15 +121,16 @@ class MappedFile:
     Attributes:
         path: the path in the target's filesystem, as the loader would report it.
         place: the file's path on this machine.
-        file: the dynamic section and headers that the loader reads.
+        file: the content of the dynamic section and the notes.
         identity: device and inode, by which the loader recognises a file.
-        origin: the value of $ORIGIN in the file.
+        origin: the value of $ORIGIN in the file's search paths.
         name: the first name that the file was requested by; the path if it was opened by path.
-        names: every name that the file was requested by; grows.
+        names: every name that the file was requested by so far.
         reason: why the file is mapped: see `LoadedFile`.
-        requester: the file whose search path it inherits; None for the program and for opened libraries.
-        needed_by: the first file that requested it; None for the program, preloaded and opened libraries.
-        requests: its resolved DT_NEEDED entries; None until they are resolved.
+        requester: the file whose DT_RPATH is searched after this file's own; None for the program and for opened
+            libraries.
+        needed_by: the first file that requested this file; None for the program, preloaded and opened libraries.
+        requests: the file's DT_NEEDED entries, resolved; None until they are resolved.
     """
 
     path: str
@@ -147,12 +146,12 @@ class MappedFile:
     requests: tuple[ResolvedDependency, ...] | None = None
 
     def answers_to(self, name: str) -> bool:
-        """Return whether the file was requested by this name before, or has it as DT_SONAME."""
+        """Return whether the file was requested by this name before, or has the name as its DT_SONAME."""
         return name in self.names or name == self.file.soname
 
     @property
     def needs(self) -> "list[MappedFile]":
-        """The files that its DT_NEEDED entries resolve to, in order."""
+        """The files that this file's DT_NEEDED entries resolve to, in order."""
         return [request.file for request in self.requests or () if request.file is not None]
 
 
@@ -164,7 +163,7 @@ class GlibcSearch:
         settings: the environment variables and CPU features that the search depends on.
         files: reads the candidate files.
         interpreter: the loader's path; empty for the architecture's usual loader.
-        main: the program, whose DT_RPATH counts for all its libraries; None until it is mapped.
+        main: the program, whose DT_RPATH is searched for all libraries; None until the program is mapped.
     """
 
     settings: ProcessSettings
@@ -184,14 +183,14 @@ class GlibcSearch:
         return read_loader_cache(self.files.place(self.build.cache))
 
     def preloads(self) -> Iterator[tuple[str, str]]:
-        """Yield each name in LD_PRELOAD and in the system's preload file, with its source."""
+        """Yield (name, source) for each library in LD_PRELOAD and in the system's preload file."""
         yield from ((name, PRELOADED) for name in re.split("[ :]", self.settings.preload) if name)
         content = foreign.text_or_empty(self.files.place(self.build.preload), errors="surrogateescape")
         names = re.split("[ \t\n:]", re.sub("#.*", "", content))
         yield from ((name, self.build.preload) for name in names if name)
 
     def expand(self, text: str, user: MappedFile | None) -> str:
-        """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces."""
+        """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces, by their values for the file `user`."""
         if "$" not in text or user is None:
             return text
         platform = self.settings.platform or user.file.machine
@@ -213,7 +212,7 @@ class GlibcSearch:
         return None
 
     def map(self, path: str, read: ReadFile, reason: str, *, name: str = "") -> MappedFile:
-        """Return a mapped file for a file that was read. Its $ORIGIN is the absolute directory of `path`."""
+        """Return a `MappedFile` for a file that was read. $ORIGIN is the directory of `path`, as an absolute path."""
         return MappedFile(
             path=path,
             place=read.place,
@@ -228,7 +227,12 @@ class GlibcSearch:
     def _list_fitting_files(
         self, name: str, requester: MappedFile | None
     ) -> Iterator[tuple[str, ReadFile, str, MappedFile | None]]:
-        """Yield each matching file in search order: path, content, reason, and the file whose search path led to it."""
+        """Yield each matching file in search order.
+
+        Yields:
+            The path, the file that was read, the reason (see `LoadedFile`), and the file whose search path led to it;
+            the last is None for a path that does not come from a file.
+        """
         if "/" in name:
             path = self.expand(name, requester)
             yield from ((path, read, "path in DT_NEEDED", requester) for read in self._read(path))
@@ -250,9 +254,9 @@ class GlibcSearch:
                 yield read
 
     def _read_first(self, directories: Directories, name: str) -> Iterator[tuple[str, ReadFile]]:
-        """Yield path and content of the matching files in a list of directories.
+        """Yield the path and the file for each matching file in a list of directories.
 
-        An error on a path ends the list, unless the path is in one of `_subdirectories`.
+        If a file cannot be opened, the rest of the list is skipped, except after an error in one of `_subdirectories`.
         """
         for directory in directories:
             if directory.startswith("/") and not self.files.has_directory(directory):
@@ -276,7 +280,10 @@ class GlibcSearch:
 
     @cached_property
     def _older(self) -> Directories | None:
-        """$PLATFORM and the CPU's capabilities, which loaders before glibc 2.37 search by; None for later loaders."""
+        """Names of the subdirectories (platform, then capabilities) that loaders before glibc 2.37 also search.
+
+        None for later loaders.
+        """
         settings, machine = self.settings, self.files.machine
         usual = architecture_of(machine).capabilities
         capabilities = settings.capabilities if settings.capabilities is not None else usual
@@ -284,7 +291,7 @@ class GlibcSearch:
 
     @cached_property
     def _subdirectories(self) -> Directories:
-        """Subdirectories to search below each directory, in order, each with a final slash; the last is "".
+        """Subdirectories to search in each directory, in order; each ends with a slash. The last, "", is the directory.
 
         Loaders before glibc 2.37 also search every combination of "tls", $PLATFORM and the capabilities.
         """
@@ -309,11 +316,11 @@ class GlibcSearch:
             yield "DT_RUNPATH", requester, self._split_search_path(requester, requester.file.runpath)
 
     def _split_rpath(self, user: MappedFile) -> Directories:
-        """Return the directories of DT_RPATH, which the loader ignores in a file with DT_RUNPATH."""
+        """Return the directories in a file's DT_RPATH; empty if the file has DT_RUNPATH: then DT_RPATH is ignored."""
         return self._split_search_path(user, user.file.rpath) if user.file.runpath is None else ()
 
     def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:
-        """Return the directories of a search path, each with a final slash; "" is the working directory."""
+        """Return the directories in a search path; each ends with a slash, except "", the working directory."""
         if not search:
             return ()
         parts = ((part, self.expand(part, user)) for part in search.split(":"))

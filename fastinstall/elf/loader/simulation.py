@@ -1,16 +1,16 @@
-"""Simulate which files the dynamic loader maps for a program and the libraries that it opens.
+"""Simulate which files the dynamic loader maps for a program and for the libraries that the program opens.
 
-It models glibc's loader for a fresh process, from files alone. `start_process` maps the program, its loader, preloaded
-libraries, and everything that these need. The simulated process then opens libraries one after the other, and reports
-which files are mapped, why, and which definitions symbols are bound to.
+The simulation models glibc's loader for a fresh process, from files alone. `start_process` maps the program, its
+loader, preloaded libraries, and everything that these need. The simulated process then opens libraries one after the
+other, and reports which files are mapped, why, and which definitions symbols are bound to.
 
-- A reference is bound to the first matching definition in the scope, file by file. Sources: glibc's elf/dl-lookup.c.
-- When all files are mapped, glibc's loader verifies symbol versions and the CPU's level. Sources: glibc's
+- A reference is bound to the first matching definition in the scope, file by file. Source: glibc's elf/dl-lookup.c.
+- When all files are mapped, the loader verifies symbol versions and the CPU's level. Sources: glibc's
   elf/dl-version.c, sysdeps/x86/dl-prop.h.
 
-Not simulated: musl's loader, which is only recognised; libraries that other packages have loaded before or that a
-library's own code opens; DT_AUXILIARY and DT_FILTER, auditing, separate namespaces; the refusal of files with undefined
-symbols; STB_GNU_UNIQUE, where the first definition in the process wins, and RTLD_DEEPBIND.
+Not simulated: musl's loader, which is only recognised; libraries that other packages loaded before or that a library's
+own code opens; DT_AUXILIARY and DT_FILTER; auditing; separate namespaces; the refusal of files with undefined symbols;
+STB_GNU_UNIQUE, which binds references to the first definition in the process; RTLD_DEEPBIND.
 
 Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c.
 """
@@ -49,7 +49,7 @@ class ResolvedLibrary:
         soname: the name in the DT_NEEDED entry.
         path: the file, or None if the loader would fail.
         needed_by: the first file with this entry.
-        problem: why `path` is None, else empty.
+        problem: why `path` is None; empty if the file was found.
     """
 
     soname: str
@@ -69,8 +69,8 @@ def resolve_libraries(
     """Resolve everything that a library needs, directly or through other libraries, in the loader's order.
 
     Args:
-        path: the library that is opened at run time, such as an extension module.
-        main: the program that opens it; ignored unless it is an ELF file.
+        path: the library, which a program opens at run time; for example, an extension module.
+        main: the program that opens the library; ignored unless it is an ELF file.
         library_path: the directories of LD_LIBRARY_PATH.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
         cache: the loader cache to use instead of this machine's.
@@ -110,8 +110,8 @@ def resolve_libraries(
 def start_process(settings: ProcessSettings) -> "SimulatedProcess":
     """Simulate the start of a process.
 
-    If the program cannot be started, the attribute `problem` says why, and the process still opens libraries by
-    glibc's rules. Check `is_simulated` first: it is False if the program uses musl's loader.
+    If the program cannot be started, `SimulatedProcess.problem` says why. The returned process then still opens
+    libraries by glibc's rules; the results are valid only if `is_simulated` is True.
     """
     process = SimulatedProcess(settings)
     process.missing += process.find_failures(process.files)
@@ -119,7 +119,12 @@ def start_process(settings: ProcessSettings) -> "SimulatedProcess":
 
 
 def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFile | None, str]:
-    """Return the program's real path, which the kernel uses, its file if readable, and why it cannot run."""
+    """Find a program in the target.
+
+    Returns:
+        1. The program's path with symbolic links resolved, as the kernel uses it; empty if unknown. 2. The program's
+        file, or None if it cannot be loaded. 3. Why the program cannot start; empty if it can.
+    """
     if program is None:
         return "", None, "no program is known"
     try:
@@ -142,10 +147,10 @@ class Opened:
     """The result of opening a library at run time.
 
     Attributes:
-        file: the library, or None if the loader refuses it and unmaps it again.
-        scope: the library and everything it needs, breadth-first; its references are looked up here after the
-            global scope.
-        missing: the reasons for a refusal; the loader would report the first.
+        file: the library, or None if the loader refuses the library and unmaps it again.
+        scope: the library and everything it needs, breadth-first. The references of these files are looked up in the
+            global scope first, then in this scope.
+        missing: the reasons for a refusal, of which the loader would report the first; empty if the library was opened.
     """
 
     file: MappedFile | None
@@ -154,17 +159,17 @@ class Opened:
 
 
 class SimulatedProcess:
-    """A simulated process. Create it with `start_process`, which also checks versions and levels of the files.
+    """A simulated process. Create it with `start_process`, which also checks the files' symbol versions and levels.
 
     Attributes:
         search: the search for libraries by name.
-        level: the CPU's level, above which the loader refuses files, or None if it refuses none or the level is
-            unknown.
+        level: the CPU's level; the loader refuses files that require a higher one. None if the loader does not check
+            levels (glibc before 2.33) or the level is unknown.
         files: the mapped files, in load order.
         scope: the global scope: the program, preloaded libraries and everything these need, breadth-first; then
             libraries opened with RTLD_GLOBAL.
-        missing: libraries that were not found or were refused, at the start and by every `open` since.
-        problem: why the program cannot start (no program, a script, a static program), else empty.
+        missing: libraries that were not found or were refused, at the start and in every call of `open` since.
+        problem: why the program cannot start (no program, a script, a static program); empty if it can.
         is_simulated: whether the program uses glibc's loader; False for musl's.
     """
 
@@ -191,7 +196,7 @@ class SimulatedProcess:
         if program.file.interpreter is not None:
             self._map_interpreter(program.file.interpreter)
         roots = [self.search.main]
-        for name, reason in self.search.preloads():  # the loader ignores what it cannot preload
+        for name, reason in self.search.preloads():  # the loader ignores names that it cannot preload
             count = len(self.files)
             file = self.load(name, self.main).file
             if file is not None and len(self.files) > count:
@@ -224,13 +229,14 @@ class SimulatedProcess:
         return self.search.main
 
     def open(self, name: str | Path, *, caller: MappedFile | None = None, everywhere: bool = False) -> Opened:
-        """Open a library by path or by name, as dlopen(3) does; a library that is already mapped is used again.
+        """Open a library by path or by name, as dlopen(3) does; if the library is already mapped, return it.
 
-        After a failure, files that stay mapped keep the names they got before it, as in the loader.
+        If opening fails, the newly mapped files are unmapped. As in the loader, the other files keep the names by which
+        they were requested before the failure.
 
         Args:
             name: a path, or a name without a slash to search for.
-            caller: the file whose search path is used for a name; by default libpython if it is mapped, else the
+            caller: the file whose search path is used to find a name; by default libpython if it is mapped, else the
                 program.
             everywhere: offer the library's symbols to libraries that are opened later (RTLD_GLOBAL).
         """
@@ -245,7 +251,7 @@ class SimulatedProcess:
             file.requester, file.needed_by = None, None  # an opened library inherits no search path
             file.reason = OPENED if "/" in opened.name else file.reason
         for requester, request in self.bring_in([file] if file is not None else []):
-            if request.file is None:  # the loader stops at the first failure; keep the names it knew until then
+            if request.file is None:  # keep the names known at the first failure, where the loader stops
                 names = names or {each: set(each.names) for each in self.files[:before]}
                 failures.append(self._describe_missing(requester, request))
         failures += self.find_failures(self.files[before:])
@@ -261,10 +267,10 @@ class SimulatedProcess:
         return Opened(file=file, scope=scope)
 
     def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
-        """Return the mapped file with this name, else search for the name and map the result after the others.
+        """Return the mapped file that has this name; if there is none, search for the name and map the file found.
 
-        The loader recognises a file that is already mapped by its inode, except files that the kernel mapped: the
-        program and the loader.
+        A found file with the inode of a mapped file is not mapped again, as in the loader. There are two exceptions,
+        which the kernel mapped: the loader itself is mapped again, and the program is refused as a library.
         """
         file = next((each for each in self.files if each.answers_to(name)), None)
         if file is None:
@@ -285,7 +291,7 @@ class SimulatedProcess:
         return ResolvedDependency(name=name, file=file)
 
     def bring_in(self, roots: Iterable[MappedFile]) -> Iterator[tuple[MappedFile, ResolvedDependency]]:
-        """Map everything that the roots need, breadth-first; yield each requester with its resolved entry."""
+        """Map everything that the roots need, breadth-first; yield (file, resolved entry) for each DT_NEEDED entry."""
         queue = list(roots)
         seen = set(queue)
         for requester in queue:
@@ -300,7 +306,10 @@ class SimulatedProcess:
         return MissingLibrary(name=request.name, needed_by=self.tidy(requester), problem=request.problem)
 
     def find_failures(self, added: Sequence[MappedFile]) -> list[MissingLibrary]:
-        """Return why the loader refuses newly mapped files: undefined versions first, then levels."""
+        """Return the reasons why the loader refuses newly mapped files: undefined symbol versions first, then levels.
+
+        The list is empty if the loader refuses none.
+        """
         failures = [failure for file in added for failure in self._find_undefined_versions(file)]
         for file in added:
             if self.level is not None and rank(file.file.isa_needed) > rank(self.level):
@@ -317,14 +326,14 @@ class SimulatedProcess:
 
         Args:
             user: the file with the references.
-            references: the references to look up; each file in the scope is read once for all of them.
-            scope: the scope of the `Opened` that mapped the user; empty if it was mapped at the start.
+            references: the references to look up; each file in the scope is read once for all references.
+            scope: `Opened.scope` of the call that mapped the user; empty if the user was mapped at the start.
         """
         own = (user,) if user.file.symbolic and user is not self.main else ()
         return self.bind(references, dict.fromkeys((*own, *self.scope, *scope)))
 
     def bind(self, references: Iterable[Reference], scope: Iterable[MappedFile]) -> dict[Reference, MappedFile | None]:
-        """Return the first file in a scope that defines each reference, or None if it stays undefined."""
+        """Return, for each reference, the first file in `scope` that defines the symbol, or None if no file does."""
         bound: dict[Reference, MappedFile | None] = dict.fromkeys(references)
         for file in scope:
             left = [reference for reference, found in bound.items() if found is None]
@@ -359,7 +368,7 @@ class SimulatedProcess:
         return next(libraries, self.main)
 
     def _explain_absence(self, name: str) -> str:
-        """Return why no file was found for a name; a path may lead to a file for another machine."""
+        """Return why no file was found for a name: "not found", or that its file is for another machine."""
         if "/" not in name:
             return _ABSENT
         try:
@@ -381,7 +390,10 @@ class SimulatedProcess:
         requester.requests = tuple(requests)
 
     def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
-        """Yield the versions that a file needs and that the library, though it defines versions, does not define."""
+        """Yield the versions that a file needs from a library and that the library does not define.
+
+        Libraries that define no versions at all are accepted, as in the loader.
+        """
         for needed, names in self._read_versions(file).needed.items():
             library = next((each for each in self.files if each.answers_to(needed)), file)
             defined = self._read_versions(library).defined if library is not file else ()
@@ -400,7 +412,7 @@ class SimulatedProcess:
     def _read_definitions(
         self, file: MappedFile, names: Iterable[str]
     ) -> Mapping[tuple[Identity, str], tuple[Definition, ...]]:
-        """Read the definitions of a file under some names, and return all definitions read so far."""
+        """Read a file's definitions of some names; return all definitions read so far, by file identity and name."""
         unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
         found: dict[str, tuple[Definition, ...]] = dict.fromkeys(unknown, ())
         with suppress(OSError, ElfError):

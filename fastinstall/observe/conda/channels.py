@@ -1,13 +1,13 @@
 """Read which channels conda is configured to use, and resolve channel names to addresses, from files and variables.
 
-A bare name that exists on a private server must never be looked up on a public one, where anybody may have registered
-it. These settings give names an address: `channel_alias`, `custom_channels`, `custom_multichannels`,
-`default_channels`, and mamba's `mirrored_channels`. Any other name belongs to the public host, as in conda.
+The name of a channel on a private server must never be looked up on a public server, where anybody may have registered
+the same name. These settings give names an address: `channel_alias`, `custom_channels`, `custom_multichannels`,
+`default_channels`, and mamba's `mirrored_channels`. Any other name is looked up on the public host, as in conda.
 
-conda is not run: that would take longer than everything else together. Flags in comments of its files ("#!final",
-"#!top") are ignored. A key with an unexpected value counts as missing; conda itself reports it.
+conda is not run: that would take longer than all other probes together. Flags in comments of conda's files ("#!final",
+"#!top") are ignored. A key with an unexpected value counts as missing; conda itself reports such values.
 
-Sources: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its `common/configuration.py`;
+Sources: `SEARCH_PATH` in conda's `base/constants.py`, `Configuration` in its `common/configuration.py`;
 `models/channel.py` and `base/context.py` of conda 24.7.1, with which the tests compare.
 """
 
@@ -37,14 +37,14 @@ class CondaSettings:
     """The values of a few keys in conda's configuration files, merged as conda does.
 
     Args:
-        files: in rising order of rank.
+        files: the configuration files, the lowest rank first.
         names: the keys that will be read; a file that contains none of them is not parsed.
         variables: environment variables that values may refer to ("$NAME").
-        overrides: environment variables; one named after a key ("CONDA_CHANNELS") outranks all files.
-        strict: whether an unreadable file is an error; otherwise it counts as empty.
+        overrides: environment variables; a variable named after a key ("CONDA_CHANNELS") outranks all files.
+        strict: if True, an unreadable file is an error; otherwise, it counts as empty.
 
     Raises:
-        DocumentError: a file cannot be read, or is not YAML.
+        DocumentError: with `strict`, a file cannot be read, or is not YAML.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class CondaSettings:
                 self._files += [data] if isinstance(data, dict) else []
 
     def read_word(self, *names: str) -> str:
-        """Return the value of a key that holds one string; empty if it is not set."""
+        """Return the value of a key that has one string; empty if the key is not set. `names`: the key, its aliases."""
         words = [words[0] for value in self._find(names, str) if (words := self._read_words(value))]
         return self._get_override(names) or (words[0] if words else "")
 
     def read_list(self, *names: str) -> tuple[str, ...]:
-        """Return the values of a key that holds a list, the highest rank first; empty if it is not set."""
+        """Return the values of a key that has a list, the highest rank first; empty if the key is not set."""
         override = [word.strip() for word in self._get_override(names).split(",") if word.strip()]
         lists = (self._read_words(value) for value in self._find(names, list))
         return tuple(dict.fromkeys(chain(override, *lists)))
 
     def read_table(self, *names: str) -> dict[str, tuple[str, ...]]:
-        """Return the values of a key that holds a mapping, by name, the highest rank first."""
+        """Return the values of a key that has a mapping, by name; for each name, the highest rank first."""
         found: dict[str, tuple[str, ...]] = {}
         for table in self._find(names, dict):
             for name, value in table.items():
@@ -94,7 +94,7 @@ class CondaSettings:
         return next((value for name in names if (value := self._overrides.get(f"CONDA_{name.upper()}"))), "")
 
     def _find(self, names: tuple[str, ...], kind: type) -> list[Any]:
-        """Return a key's values of type `kind`, one per file, highest rank first; `names`: the key and its aliases."""
+        """Return a key's values of type `kind`, one per file that sets the key, the highest rank first."""
         values = (next((data[name] for name in names if name in data), None) for data in reversed(self._files))
         return [value for value in values if isinstance(value, kind)]
 
@@ -108,7 +108,7 @@ class CondaSettings:
 
 
 def _load(text: str) -> object:
-    """Parse YAML, and keep every scalar as text.
+    """Parse YAML; numbers, booleans and null are kept as text.
 
     Raises:
         ValueError: the text is not YAML.
@@ -124,7 +124,9 @@ def _load(text: str) -> object:
 def read_settings(
     names: tuple[str, ...], variables: Mapping[str, str], prefix: Path, root: Path | None, *, strict: bool = False
 ) -> CondaSettings:
-    """Read the keys `names` for an environment; variables outrank files. `search_path` describes the other arguments.
+    """Return the settings of the keys `names` for an environment; variables outrank files.
+
+    The arguments `variables`, `prefix` and `root` are described in `search_path`.
 
     Raises:
         DocumentError: with `strict`, a file cannot be read, or is not YAML.
@@ -133,10 +135,11 @@ def read_settings(
 
 
 def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[Path, ...]:
-    """Return the configuration files that conda would read for an environment, in rising order of rank.
+    """Return the configuration files that conda would read for an environment, the lowest rank first.
 
     Args:
         variables: the shell's environment variables.
+        prefix: the environment.
         root: the prefix that conda itself is installed in, or None if unknown.
     """
     home, settings = variables.get("HOME"), variables.get("XDG_CONFIG_HOME")
@@ -152,14 +155,14 @@ def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -
 
 
 def environment_files(directory: Path) -> tuple[Path, ...]:
-    """Return the configuration files of one directory, such as an environment's, in rising order of rank."""
+    """Return the configuration files in a directory, such as an environment's prefix, the lowest rank first."""
     names = foreign.list_names(directory / _DIRECTORY)
     parts = (directory / _DIRECTORY / name for name in names if name.endswith(_SUFFIXES))
     return (*(path for name in _NAMES if (path := directory / name).is_file()), *parts)
 
 
 DEFAULTS, NO_DEFAULTS, LOCAL = "defaults", "nodefaults", "local"
-"""Special channel names: conda's built-in channels; their exclusion; the packages that conda-build has built here."""
+"""Special channel names: conda's default channels; no default channels; packages that conda-build built locally."""
 
 
 _BUILT_IN = "pkgs/"
@@ -170,15 +173,15 @@ _SUBDIR = re.compile(r"/(?:noarch|(?:linux|osx|win|freebsd|zos|emscripten|wasi)-
 
 @immutable
 class ChannelSettings:
-    """Conda's configuration of channels, with its credentials: never stored, never shown.
+    """Conda's configuration of channels, with credentials; never stored and never shown.
 
     Attributes:
-        alias: base address of bare names; empty for conda's own.
-        custom: base address of each custom channel, by name.
-        multiple: channels of each multichannel, by name.
-        default: the channels that "defaults" stands for, or None if not configured.
-        mirrored: address of a mirror, by channel name.
-        allowed: the only channels that may be used; empty for all.
+        alias: base address of bare names; empty for conda's default alias.
+        custom: base address of each custom channel, by the channel's name.
+        multiple: channels of each multichannel, by the multichannel's name.
+        default: the channels that "defaults" stands for; None if not configured.
+        mirrored: address of a mirror, by the channel's name.
+        allowed: the only channels that may be used; empty if all may be used.
         denied: channels that must not be used.
         configured: the channels in use, as written.
     """
@@ -194,25 +197,26 @@ class ChannelSettings:
 
 
 def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[str, ...]:
-    """Return the addresses of channels, in their order, each once.
+    """Return the addresses of channels, in order, without duplicates.
 
     Args:
         channels: names, addresses and paths, as a person or a plan gives them, without credentials.
+        settings: conda's configuration of channels.
 
     Returns:
         Addresses with the configured credentials, paths, and bare names of channels on the public host.
 
     Raises:
-        RefusedError: a name that only conda can resolve.
+        RefusedError: only conda can resolve one of the names.
     """
     return tuple(dict.fromkeys(url for channel in channels for url in _resolve_urls(channel, settings)))
 
 
 def add_credentials(url: str, settings: ChannelSettings) -> str:
-    """Return the address of a channel or of a file in one, with the credentials configured for that place.
+    """Return the address of a channel, or of a file in a channel, with the credentials configured for that channel.
 
-    An address that already has credentials is returned unchanged. None are added if the configured address has another
-    scheme.
+    An address is returned unchanged if it already has credentials, or if none are configured for it. Credentials are
+    configured for one scheme: those for an https address are not added to an http address.
     """
     if public_text(url) != url:
         return url
@@ -245,7 +249,7 @@ def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
 
 
 def _find_address(name: str, settings: ChannelSettings) -> str:
-    """Return the address of a channel name; empty if only conda can resolve it."""
+    """Return the address of a channel from its name; empty if only conda can resolve the name."""
     if name in settings.mirrored:
         return settings.mirrored[name].rstrip("/")
     members = {_get_member_name(each, settings): _resolve_member(each, settings) for each in _list_members(settings)}
@@ -265,19 +269,19 @@ def _list_members(settings: ChannelSettings) -> tuple[str, ...]:
 
 
 def _resolve_member(channel: str, settings: ChannelSettings) -> str:
-    """Resolve a member of a multichannel: an address, or a name below the alias."""
+    """Return the address of a member of a multichannel, which is written as an address or as a name below the alias."""
     return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
 
 
 def _get_member_name(channel: str, settings: ChannelSettings) -> str:
-    """Return the name by which a multichannel's member can also be used alone: its path below the alias or the host."""
+    """Return the name of a multichannel's member when used alone: the path of its address below the alias or host."""
     alias, public = public_text(settings.alias).rstrip("/"), public_text(_resolve_member(channel, settings))
     below = public.removeprefix(f"{alias}/") if alias else public
     return below.partition("://")[2].partition("/")[2] if "://" in below else below
 
 
 def _join_below(address: str, name: str) -> str:
-    """Join an address and a channel name; the address's token goes before the name."""
+    """Join an address and a channel name; a token in the address is moved to just before the name."""
     if not address:
         return name
     found = _TOKEN.search(address)
@@ -286,7 +290,7 @@ def _join_below(address: str, name: str) -> str:
 
 
 def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
-    """Yield each address that is configured with credentials, as a pair: without them and with them."""
+    """Yield each address that is configured with credentials as a pair: without and with the credentials."""
     whole = (*settings.configured, *_list_members(settings), *settings.mirrored.values())
     named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):
@@ -305,14 +309,12 @@ _ALL = (*_CHANNELS, *_DEFAULT, _ALIAS, _CUSTOM, _MULTIPLE, _MIRRORED, _DENIED, *
 
 
 def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """Return the channels that conda would use for an environment, the highest first.
+    """Return the channels that conda would use for an environment, the highest priority first.
 
-    Args:
-        variables: the shell's environment variables.
-        root: the prefix that conda itself is installed in, or None if unknown.
+    The arguments are described in `search_path`.
 
     Returns:
-        Names and URLs, without credentials; empty if nothing is configured and conda's defaults apply.
+        Names and URLs, without credentials; empty if no channels are configured, so that conda's defaults apply.
     """
     return _publish(read_settings(_CHANNELS, variables, prefix, root).read_list(*_CHANNELS))
 
@@ -328,9 +330,9 @@ def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple
 
 
 def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """Return the channels that conda uses for every environment, from its configuration files, the highest first.
+    """Return the channels that conda's configuration files name for every environment, the highest priority first.
 
-    A channel whose address contains credentials is left out completely.
+    The environment's own files are not read. Channels whose addresses contain credentials are left out.
     """
     own = environment_files(prefix)
     files = [file for file in search_path(variables, prefix, root) if file not in own]
@@ -339,14 +341,12 @@ def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None
 
 
 def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | None) -> ChannelSettings:
-    """Return conda's configuration of channel names, with its credentials; never stored.
+    """Return conda's configuration of channels, with credentials; never store the result.
 
-    Args:
-        variables: the shell's environment variables.
-        root: the prefix that conda itself is installed in, or None if unknown.
+    The arguments are described in `search_path`.
 
     Raises:
-        DocumentError: a file cannot be read; it might assign a name to a private channel.
+        DocumentError: a file cannot be read. It is not skipped, because it might assign a name to a private channel.
     """
     try:
         settings = read_settings(_ALL, variables, prefix, root, strict=True)

@@ -1,4 +1,4 @@
-"""Find which packages claim PIL's files in a conda environment, and which claimant a shared file comes from.
+"""Find which packages claim PIL's files in a conda environment, and from which of them a shared file comes.
 
 Claims come from the records of conda packages and from the RECORD of pip's distributions (source: PyPA, "Recording
 installed projects"). Files are compared by size, by hash, and by the targets of symbolic links.
@@ -31,11 +31,12 @@ class ClaimedFile:
     """A file that a package claims, as recorded.
 
     Attributes:
-        path: its path, relative to the prefix.
-        wanted: the path in the package; differs from `path` if py-rattler moved the file aside for another package's.
-        size: in bytes; None if unknown, or if conda wrote the prefix into the file.
-        sha256: SHA-256 of its content, hexadecimal; empty if unknown.
-        link: whether it is a symbolic link.
+        path: the file's path, relative to the prefix.
+        wanted: the file's path in the package. It differs from `path` if py-rattler moved the file aside because
+            another package contains the same path.
+        size: the file's size in bytes; None if unknown, for a link, and if conda wrote the prefix into the file.
+        sha256: SHA-256 of the file's content, hexadecimal; empty if unknown.
+        link: whether the file is a symbolic link.
         link_sha256: SHA-256 of the link's text, if py-rattler recorded it; else empty.
     """
 
@@ -52,8 +53,10 @@ def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[
 
     Args:
         record: all fields of the record, parsed.
-        site: the environment's site-packages, relative to the prefix; records of noarch packages do not name it.
-        everything: list all files; otherwise, only those that are relevant to PIL or show a distribution's installer.
+        site: the environment's site-packages, relative to the prefix; needed because paths of noarch packages begin
+            with plain "site-packages/".
+        everything: if True, list all files; otherwise, only those that are relevant to PIL or show who installed a
+            distribution (`TELLING`).
     """
 
     def counts(path: str) -> bool:
@@ -73,12 +76,12 @@ def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[
 
 
 def _is_inside(path: str) -> bool:
-    """Return whether a path stays within the environment; a record may contain arbitrary paths."""
+    """Return whether a relative path stays within the environment; records may contain paths that lead out of it."""
     return not path.startswith("/") and ".." not in path.split("/")
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
-    """Return the path of a noarch package's file below the prefix; conda records its path within the package."""
+    """Return a file's path relative to the prefix; for a noarch package, conda records the path in the package."""
     for place, target in (("site-packages/", f"{site}/"), ("python-scripts/", "bin/")):
         if path.startswith(place):
             return target + path.removeprefix(place)
@@ -102,18 +105,19 @@ def _make_claimed_file(each: dict[str, Any], path: str) -> ClaimedFile:
 
 
 class FilesOfPrefix:
-    """The files of an environment; each is read once, however many packages claim it."""
+    """The files of an environment; each file is read once, however many packages claim it."""
 
     def __init__(self, prefix: Path) -> None:
         self._prefix = prefix
         self._digests: dict[str, str] = {}
 
     def is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Return whether the file at `path` is the one that an entry records; an unreadable file is not.
+        """Return whether the file at `path` is as an entry records it; False for an unreadable file.
 
         Args:
+            entry: the record's entry.
             path: path of the file, relative to the prefix.
-            own: paths of all files that the package claims.
+            own: paths of all files that the entry's package claims.
         """
         place = f"{self._prefix}/{path}"
         try:
@@ -127,7 +131,7 @@ class FilesOfPrefix:
             return False
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Return whether a symbolic link is the recorded one, judged by its text, its target or the target's hash."""
+        """Return whether a symbolic link is as recorded, judged by the link's text, its target or the target's hash."""
         target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (a Path object would take longer)
         if entry.link_sha256:
             return hashlib.sha256(os.fsencode(target)).hexdigest() == entry.link_sha256
@@ -148,7 +152,7 @@ class Claims:
     """The result of `observe_claims`.
 
     Attributes:
-        claims: one for each package with relevant files, sorted by `dist`.
+        claims: the claim of each package that has relevant files, sorted by `dist`.
         clashes: files that several packages claim, sorted by path.
         unreadable: the problem of each record that cannot be read, by file name.
     """
@@ -160,13 +164,13 @@ class Claims:
 
 @dataclass(frozen=True, kw_only=True)
 class _Claimant:
-    """A package or a pip distribution, and its claims.
+    """A conda package, or a distribution that pip installed, and the files it claims.
 
     Attributes:
-        name: name in reports of clashes.
-        entries: its claimed files that are relevant to PIL.
-        telling: its claimed files that show who installed a distribution, if it contains one.
-        since: when its record was written, in nanoseconds since the epoch.
+        name: the claimant's name in reports of clashes.
+        entries: the claimed files that are relevant to PIL.
+        telling: the claimed files that show who installed a distribution (`TELLING`).
+        since: when the package's record was written, in nanoseconds since the epoch; 0 for a distribution.
     """
 
     name: str
@@ -192,12 +196,13 @@ def observe_claims(
     """Compare the claimed files that are relevant to PIL with the records that claim them.
 
     Args:
+        prefix: the environment.
         records: the packages of the environment.
         replaced: names of packages that provide PIL.
         site: the environment's site-packages, relative to the prefix.
-        distributions: the distributions that claim files of PIL, from any installer.
-        thorough: read every file. Otherwise, a file with one claimant that has not changed since its record was
-            written counts as recorded.
+        distributions: the distributions that claim files of PIL, whoever installed them.
+        thorough: if True, read every relevant file. Otherwise, a file that only one package claims counts as unaltered
+            if its times show no change since the package's record was written.
     """
     files = FilesOfPrefix(prefix)
     packages, unreadable = _read_claimants(prefix, records, replaced, site)
@@ -223,10 +228,13 @@ def observe_claims(
 
 
 def _make_claim(package: _Claimant, prefix: Path, files: FilesOfPrefix, compared: Collection[str]) -> CondaClaim:
-    """Return a package's claim: its relevant files, and which of them are missing or altered.
+    """Return a package's claim: its relevant files, and which of these are missing or altered.
 
     Args:
-        compared: paths to compare even if they have not changed since the record was written.
+        package: the package.
+        prefix: the environment.
+        files: the environment's files.
+        compared: paths to compare even if their times show no change since the record was written.
     """
     missing, altered = [], []
     for entry in package.entries:
@@ -247,7 +255,7 @@ def _make_claim(package: _Claimant, prefix: Path, files: FilesOfPrefix, compared
 def _read_claimants(
     prefix: Path, records: CondaRecords, replaced: tuple[str, ...], site: str
 ) -> tuple[list[_Claimant], dict[str, str]]:
-    """Return the packages with relevant files, sorted by name, and the problems of unreadable records by file name."""
+    """Return the packages with relevant files, sorted by name, and each unreadable record's problem by file name."""
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
     for package in records.packages:
@@ -269,7 +277,7 @@ def _read_claimants(
 
 
 def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
-    """Return the claimants of each path with their entries, in the order of `claimants`."""
+    """Return, for each claimed path, (claimant, entry) of each claimant, in the order of `claimants`."""
     found: dict[str, list[tuple[_Claimant, ClaimedFile]]] = {}
     for claimant in claimants:
         for entry in claimant.entries:
@@ -278,13 +286,16 @@ def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Clai
 
 
 def _is_owner_of_metadata(package: _Claimant, metadata: str, files: FilesOfPrefix) -> bool:
-    """Return whether a conda package installed this metadata directory: it claims the files, and all are unaltered."""
+    """Return whether a conda package installed a metadata directory.
+
+    This is so if the package claims some of the directory's `TELLING` files and these are as recorded.
+    """
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     return bool(telling) and all(files.is_as_recorded(entry, entry.path, package.own) for entry in telling)
 
 
 def _read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
-    """List the files of a RECORD without bytecode, relative to the prefix; empty if RECORD cannot be read."""
+    """List the files in a RECORD, without bytecode, with paths relative to the prefix; empty if it cannot be read."""
     found = []
     for path, digest, size in read_rows(foreign.bytes_or_empty(record)):
         place = os.path.normpath(f"{site_packages}/{path}")

@@ -1,4 +1,4 @@
-"""Find the user's conda, its version and its solver, without running it: that would take longer than all the rest."""
+"""Find the user's conda, its version and its solver. conda is not run: that would take longer than all other probes."""
 
 import os
 import re
@@ -39,14 +39,14 @@ _SUGGESTED = "environment"
 
 
 def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool | None:
-    """Find the user's conda: CONDA_EXE, CONDA_PYTHON_EXE or PATH, else the one that created an environment.
+    """Find the user's conda: from CONDA_EXE, CONDA_PYTHON_EXE or PATH, else the conda that created an environment.
 
     Args:
         variables: the shell's environment variables.
         prefix: the environment, or None if it does not exist yet.
 
     Returns:
-        None if no conda can be started; mamba and micromamba do not count.
+        The first conda that can be started, or None; mamba and micromamba do not count.
 
     Raises:
         RefusedError: a variable or PATH names a conda that another user could have put there.
@@ -57,7 +57,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
         except RefusedError:
             if found_by != _SUGGESTED:
                 raise
-            continue  # the user did not choose this path, so try the next one
+            continue  # the user did not choose this path: try the next candidate
         root = _find_root(command, variables)
         version = _find_conda_version(root)
         solver = read_settings(_SOLVER, variables, prefix or root, root).read_word(*_SOLVER)
@@ -83,7 +83,11 @@ def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) ->
 
 
 def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
-    """Yield paths of condas that may have created a prefix: above `envs`, from the prefix's history, in the prefix."""
+    """Yield paths of conda executables that may have created a prefix.
+
+    These are: 1. if the prefix is in a directory `envs`, the one beside that directory; 2. those in the prefix's
+    history; 3. the one in the prefix.
+    """
     if prefix.parent.name == "envs":
         yield prefix.parent.parent / "bin/conda"
     history = foreign.text_or_empty(prefix / "conda-meta/history")
@@ -95,7 +99,7 @@ def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
 
 
 def _is_conda(path: str) -> bool:
-    """Return whether a file is an executable named conda, and its script's interpreter exists."""
+    """Return whether a path leads to an executable other than mamba; if it is a script, its interpreter must exist."""
     resolved = Path(os.path.realpath(path))
     if not path or "mamba" in resolved.name or not resolved.is_file():
         return False
@@ -114,7 +118,7 @@ def _read_shebang(script: Path) -> str | None:
 
 
 def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
-    """Return the prefix that conda is installed in: that of its Python, else that of its executable."""
+    """Return the prefix that conda is installed in: the prefix of conda's Python, else of its executable."""
     script = Path(os.path.realpath(command[0]))
     pythons = (command[0] if len(command) > 1 else _read_shebang(script), variables.get("CONDA_PYTHON_EXE"))
     for python in pythons:
@@ -124,7 +128,7 @@ def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
 
 
 def _find_conda_module(root: Path) -> Path | None:
-    """Return the package `conda` in a prefix."""
+    """Return the directory of the Python package `conda` in a prefix, or None if it is not there."""
     return next((path for path in sorted(root.glob("lib/python3*/site-packages/conda")) if path.is_dir()), None)
 
 

@@ -1,8 +1,8 @@
 """Observe a conda environment from its files alone: its packages, claims, history, pins and leftovers.
 
-conda is neither run nor imported. This module is imported for conda environments only. Malformed lines of
-`conda-meta/history` and `conda-meta/pinned` are skipped, because both files only serve as hints here. Source: conda's
-`History` and `get_pinned_specs`.
+conda is neither run nor imported. This module is imported only for conda environments. Malformed lines of
+`conda-meta/history` are skipped, because this module uses the history only as a hint. Source: conda's `History` and
+`get_pinned_specs`.
 """
 
 import os
@@ -35,8 +35,8 @@ def observe_conda(
         replaced: names of distributions that provide PIL, normalised.
         variables: the shell's environment variables.
         distributions: the distributions that claim files of PIL.
-        thorough: read every relevant file. Otherwise, a file with one claimant that has not changed since its
-            record was written, judged by its times, counts as recorded.
+        thorough: if True, read every relevant file. Otherwise, a file that only one package claims counts as unaltered
+            if its times show no change since the package's record was written.
     """
     conda_meta, site = prefix / "conda-meta", _relativize(interpreter.site_packages, prefix)
     records = read_records(conda_meta)
@@ -75,7 +75,7 @@ _PLACES = ("", "conda-meta", "bin", "lib", "include")
 
 
 def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
-    """Return the `site-packages` of other Python versions that still contain distributions, relative to the prefix.
+    """Return the `site-packages` of other Python versions that still contain distributions, as relative paths.
 
     Args:
         site: the environment's site-packages, relative to the prefix.
@@ -90,10 +90,11 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
 
 
 def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the files that a killed transaction left beside PIL, records and libraries, relative to the prefix.
+    """Return files that killed or failed removals left behind, relative to the prefix.
 
-    Until a transaction ends, conda keeps each removed file as "NAME.c~". A file that cannot be removed becomes
-    "NAME.conda_trash"; py-rattler moves it into ".trash". Source: conda's `UnlinkPathAction` and
+    The prefix, its `conda-meta`, `bin`, `lib`, `include` and site-packages, and directories of PIL are searched. Until
+    a transaction ends, conda keeps each removed file as "NAME.c~". conda renames a file that cannot be removed to
+    "NAME.conda_trash"; py-rattler moves such a file into ".trash". Source: conda's `UnlinkPathAction` and
     `unlink_or_rename_to_trash`.
 
     Args:
@@ -112,7 +113,7 @@ def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[
 
 
 def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
-    """Return whether a directory in site-packages holds metadata or libraries of a distribution that provides PIL."""
+    """Return whether a name in site-packages is of metadata or libraries of a distribution that provides PIL."""
     stem = name.partition("-")[0].removesuffix(".libs")
     return stem.replace("_", "-").lower() in replaced and not name.endswith(".py")
 
@@ -128,11 +129,11 @@ def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[Cond
 
     Args:
         conda_meta: the directory with the history.
-        replaced: names of packages that provide PIL; other relevant names are built in.
+        replaced: names of packages that provide PIL. The packages in `_BESIDE_PIL` are also relevant.
     """
     names = _BESIDE_PIL.union(replaced)
     lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "history").splitlines())
-    blocks: list[list[str]] = []  # each heading with the lines below it; lines before the first are ignored
+    blocks: list[list[str]] = []  # each heading with the lines below it; lines before the first heading are ignored
     for line in lines:
         if _HEADING.match(line):
             blocks.append([])
@@ -143,7 +144,7 @@ def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[Cond
 
 
 def read_pinned_specs(conda_meta: Path) -> tuple[str, ...]:
-    """Return the match specs of `pinned`, without comments."""
+    """Return the match specs in the file `conda-meta/pinned`, without comments."""
     lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "pinned").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 

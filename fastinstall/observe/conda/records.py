@@ -1,13 +1,12 @@
-"""The packages of a conda environment, from their records in `conda-meta`.
+"""Read the packages of a conda environment from their records in `conda-meta`.
 
-A record that conda could not use is reported with its problem; the others are still read. URLs are kept without
-passwords and tokens, so that they can be shown and stored. A search of the bytes also finds the packages that claim
-files relevant to PIL: its own, libjpeg's and libtiff's.
+Unreadable records are reported with their problem; the other records are still read. Passwords and tokens are removed
+from URLs, so that URLs can be shown and stored. A search of the bytes also finds the packages that may claim files
+relevant to PIL: files of PIL, libjpeg and libtiff.
 
-Only the description of the package is parsed. Nine tenths of a large record are files and hashes, which are skipped.
-This works because conda, mamba and py-rattler all indent their output. A line that starts with the first key's
-indentation and a quote therefore holds a key of the outermost object, whatever the strings contain. The skipped part of
-a record is not validated. A record in another form is parsed completely.
+Only the description of the package is parsed. Nine tenths of a large record are files and hashes, which are skipped and
+not validated. This works because conda, mamba and py-rattler all indent their output: a line that starts with the first
+key's indentation and a quote always has a key of the outermost object. A record in another form is parsed completely.
 """
 
 import re
@@ -42,13 +41,13 @@ _MATTERING = re.compile(
 _TELLING = (
     *(b"packages/PIL/", b'"lib/libjpeg', b'"lib/libturbojpeg', b'"lib/libtiff', b'"include/jpeglib.h'),
     *(b'"include/jconfig.h', b'"include/jmorecfg.h', b'"include/jerror.h', b'"include/tiff'),
-    b'"__clobbers__/',  # py-rattler moves files here if another package has the same path
+    b'"__clobbers__/',  # py-rattler moves a file below this directory if another package contains the same path
 )
-"""A record that lists a relevant file contains one of these; occasionally, another record does too."""
+"""Every record that lists a relevant file contains one of these; a few other records do too."""
 
 
 class UnreadableRecordError(ValueError):
-    """A record that cannot be read; the message gives the reason."""
+    """A record cannot be read; the message gives the reason."""
 
 
 @immutable
@@ -56,9 +55,9 @@ class CondaRecords:
     """The contents of `conda-meta`.
 
     Attributes:
-        packages: one for every readable record, sorted by the record's file name.
-        unreadable: the problem of each other record, by file name.
-        claiming: `dist` of the packages that may claim files relevant to PIL.
+        packages: the package of each readable record, sorted by the record's file name.
+        unreadable: the problem of each unreadable record, by file name.
+        claiming: `CondaPackage.dist` of each package that may claim files relevant to PIL.
     """
 
     packages: tuple[CondaPackage, ...]
@@ -67,10 +66,10 @@ class CondaRecords:
 
 
 def read_records(conda_meta: Path) -> CondaRecords:
-    """Read all records (about 50 us each, however many files a package has).
+    """Read all records of an environment: about 50 us each, however many files a package has.
 
     Args:
-        conda_meta: the directory; a missing one counts as empty.
+        conda_meta: the directory with the records; a missing directory counts as empty.
     """
     packages: list[CondaPackage] = []
     unreadable: dict[str, str] = {}
@@ -93,13 +92,17 @@ def read_all_fields(path: Path) -> Fields:
     """Return every field of a record.
 
     Raises:
-        UnreadableRecordError: the file holds no JSON object, or cannot be read.
+        UnreadableRecordError: the file does not contain a JSON object, or cannot be read.
     """
     return parse_fields(_read_content(path))
 
 
 def parse_fields(content: bytes) -> Fields:
-    """Parse the content of a record; raises `UnreadableRecordError` like `read_all_fields`."""
+    """Return every field of a record from its content.
+
+    Raises:
+        UnreadableRecordError: the content is not a JSON object.
+    """
     try:
         document = json_data(content, any_text=True)
     except ValueError as error:
@@ -113,7 +116,7 @@ def parse_fields(content: bytes) -> Fields:
 
 
 def package_from_record(fields: Fields) -> CondaPackage:
-    """Return the package of a record, or of an entry in a channel's index; a missing field counts as empty."""
+    """Return the package that a record, or an entry in a channel's index, describes; missing fields count as empty."""
     number, subdir = str(fields.get("build_number")), _get_text(fields, "subdir")
     return CondaPackage(
         name=_get_text(fields, "name").lower(),
@@ -130,12 +133,12 @@ def package_from_record(fields: Fields) -> CondaPackage:
 
 
 def matters(path: str) -> bool:
-    """Return whether a path in the prefix is below `PIL/`, or a library or header of libjpeg or libtiff."""
+    """Return whether a path in the prefix is below `PIL/`, or is a library or header of libjpeg or libtiff."""
     return _MATTERING.fullmatch(path) is not None
 
 
 def public_channel(text: str, subdir: str = "") -> str:
-    """Return a channel's name or URL, without passwords, tokens and the platform that conda's records append."""
+    """Return a channel's name or URL without passwords and tokens, and without `subdir` at its end if that is given."""
     channel = public_text(text).rstrip("/")
     return channel.removesuffix(f"/{subdir}") if subdir else channel
 
@@ -161,7 +164,7 @@ def _read_content(path: Path) -> bytes:
 
 
 def _parse_in_pieces(content: bytes) -> tuple[Fields, bytes] | None:
-    """Return the package's fields and the part that lists its files; None if the record has another layout."""
+    """Return the package's fields and the part of the record that lists files; None if the layout is another."""
     opening = _OPENING.match(content)
     if opening is None:
         return None
@@ -195,6 +198,6 @@ def _get_text(fields: Fields, key: str) -> str:
 
 
 def _make_printable(value: object) -> str:
-    """Return the text without lone surrogates, which JSON can escape but nothing can write."""
+    """Return a value as text, without lone surrogates: JSON can contain them as escapes, but UTF-8 cannot."""
     text = str(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
