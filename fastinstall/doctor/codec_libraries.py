@@ -158,8 +158,8 @@ def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
 def show_lacking(context: CheckContext, need: MissingLibrary) -> str:
     """Return a command that shows why a library is missing.
 
-    For an extension module, the command imports it. For a library, it traces the loader's search. If the loader stops at
-    another missing library first, the command shows which file needs this one.
+    For an extension module, the command imports the module. For a library, it traces the loader's search. If the loader
+    stops at another missing library first, the command shows the needs of the file that needs this library.
     """
     directory, missing = context.facts.stack.directory, list_missing(context)
     if "/" in need.name:

@@ -60,7 +60,7 @@ def explain_no_core(facts: Facts) -> str:
 
 
 def explain_conflict(stack: InstalledStack) -> str:
-    """Return how the versions of the core and of `PIL/_version.py` differ; empty if they are equal or one is unknown."""
+    """Return how the versions of the core and `PIL/_version.py` differ; empty if they are equal or one is unknown."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
         return ""

@@ -206,8 +206,8 @@ def find_library_versions(context: CheckContext) -> dict[str, str]:
     """Return the known versions of libraries, by name.
 
     The version that a library itself reports to `PIL.features` is preferred to the version found in the library's file.
-    For libjpeg the file is preferred, since `PIL.features` reports the version of the headers that the core was compiled
-    with. The version of the headers is used only if no libjpeg was found, so that one may be linked into the core.
+    For libjpeg the file is preferred, since `PIL.features` reports the version of the headers that the core was
+    compiled with. The version of the headers is used only if no libjpeg was found: one may be linked into the core.
     """
     features, found = list_features(context), {JPEG: _find_jpeg_version(context)}
     for name, feature in FEATURES.items():

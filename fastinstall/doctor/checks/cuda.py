@@ -36,8 +36,8 @@ _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-
 _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 
 # Verified on 2026-11-22 against copies of NVIDIA's release notes for CUDA 13.2 Update 2 (table 3) and of "Minor Version
-# Compatibility" (the branches 450, 525 and 580). Not verified, because no copy was available: that the branches begin at
-# exactly 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
+# Compatibility" (the branches 450, 525 and 580). Not verified, because no copy was available: that the branches begin
+# at exactly 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
 _MINIMUM_DRIVERS = {11: "450.80.02", 12: "525.60.13", 13: "580.65.06"}
 """The oldest Linux driver for all minor versions of a CUDA major version ("minor version compatibility").
 
@@ -86,9 +86,9 @@ def find_required_driver(cuda: str) -> str:
 def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
     """Return whether the driver is new enough for a CUDA version, or None if that is unknown.
 
-    The highest CUDA version that NVML reports is compared first, then the driver's version. Under WSL the driver is that
-    of Windows, so only its branch (the first number) is compared. A Tegra's driver versions are not comparable. If a
-    package for forward compatibility is installed, its version counts if it is later.
+    The highest CUDA version that NVML reports is compared first, then the driver's version. Under WSL the driver is
+    that of Windows, so only its branch (the first number) is compared. A Tegra's driver versions are not comparable. If
+    a package for forward compatibility is installed and has a later version, that version counts as the driver's.
     """
     if gpu.tegra or not cuda:
         return None

@@ -6,8 +6,8 @@
 - warning: two libjpegs are loaded without harm. Each file is bound to the libjpeg that it requires, or to one with the
   same interface.
 
-A libjpeg that is linked into a module with hidden symbols does not conflict with others. Nor does a libjpeg with another
-name in another package (`cv2`, `torchvision`). The check is skipped if Python runs on musl, whose loader is not
+A libjpeg that is linked into a module with hidden symbols does not conflict with others. Nor does a libjpeg with
+another name in another package (`cv2`, `torchvision`). The check is skipped if Python runs on musl, whose loader is not
 simulated.
 
 Why it matters:

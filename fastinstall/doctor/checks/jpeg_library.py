@@ -4,7 +4,7 @@
   fails. Or the setup had JPEG support, and it is gone.
 - warning: the library is not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or it lacks SIMD. Or it
   is not the file that the setup recorded, or there is no JPEG at all.
-- hint: the core has JPEG without loading a libjpeg. The libjpeg is linked statically, and its implementation is unknown.
+- hint: the core has JPEG without loading a libjpeg. A libjpeg is linked statically, and its implementation is unknown.
 - unknown: the library could not be identified.
 
 A libjpeg that is linked into the core is judged like a libjpeg in a separate file. A copied file with the same contents
@@ -13,8 +13,9 @@ counts as the recorded file. The check is skipped if Python runs on musl, whose 
 Why it matters:
 With its SIMD code, libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg. An environment
 with the wrong library works, or seems to work, but is slow. `PIL.features` does not show that, because it reports the
-library that the core was compiled with. It says "libjpeg_turbo True" even if the IJG's library is loaded and no JPEG can
-be written. Stock Pillow uses libjpeg-turbo too: a fast stack does not decode JPEG faster than Pillow's own wheels.
+library that the core was compiled with. It says "libjpeg_turbo True" even if the IJG's library is loaded and JPEG files
+cannot be written. Stock Pillow uses libjpeg-turbo too: a fast stack does not decode JPEG faster than Pillow's own
+wheels.
 
 How to fix it:
 If fastinstall has set up the stack, `fastinstall doctor --fix` restores its library. Otherwise a setup installs its own

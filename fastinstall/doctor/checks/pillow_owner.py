@@ -174,7 +174,7 @@ def _report_constraints(context: CheckContext) -> Iterator[Finding]:
 
 
 def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
-    """Return evidence on a claimant: name, installation, altered or missing files, and whether it installed the core."""
+    """Return evidence on a claimant: name, arrival, altered or missing files, and whether it installed the core."""
     told = [claimant.description]
     if claimant.package is not None:
         told[0] += owners.describe_arrival(context.facts, claimant.package.dist)

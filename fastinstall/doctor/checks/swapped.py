@@ -76,7 +76,7 @@ def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator
 
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Yield why the replacement was installed, and which missing protection would have kept conda from installing it."""
+    """Yield why the replacement was installed, and which missing protections would have prevented it."""
     from fastinstall.doctor.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
 
     intent = intent_of(facts, receipt)

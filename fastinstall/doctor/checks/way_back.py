@@ -14,8 +14,8 @@ forgotten automatically.
 How to fix it:
 `fastinstall rollback --list` shows which changes can be undone, their disk space, and which cannot be read.
 `fastinstall rollback --forget` deletes the kept files of all changes before the last setup, and says what it frees.
-With the ID of an unreadable transaction, it moves the transaction to `share/fastinstall/kept/`, and deletes nothing. You can
-rename a damaged receipt and set up again; undoing a setup needs only its journal. See [undo a
+With the ID of an unreadable transaction, it moves the transaction to `share/fastinstall/kept/`, and deletes nothing.
+You can rename a damaged receipt and set up again; undoing a setup needs only its journal. See [undo a
 setup](../how-to/undo.md).
 """
 
