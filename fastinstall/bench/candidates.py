@@ -1,4 +1,4 @@
-"""Choose the candidates to measure on a machine, the candidates' environment variables, and the order of measurement."""
+"""Choose the candidates to measure on a machine, their environment variables, and the order of measurement."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
 
 
 def control_of(baseline: Candidate) -> Candidate:
-    """Return a copy of the baseline, to be measured in another process; the result shows how much the machine varies."""
+    """Return a copy of the baseline to measure in another process; the result shows how much the machine varies."""
     return replace(baseline, name="control", title="the same again", kind=CandidateKind.CONTROL)
 
 

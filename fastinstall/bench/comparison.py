@@ -1,4 +1,4 @@
-"""Measure one workload: each candidate in turn with a running baseline (A B A B), then the best candidates with workers.
+"""Measure one workload: each candidate in turn with a running baseline (A B A B), then the best ones with workers.
 
 If a candidate fails, crashes or hangs, that is the candidate's outcome; only a failure of the baseline is an error.
 """

@@ -85,7 +85,7 @@ class Gain:
 
     Attributes:
         ratio: median over the rounds; above 1 is faster.
-        low: the lowest ratio of a round; for every six rounds, the lowest and the highest ratio are left out as outliers.
+        low: the lowest ratio of a round; for every six rounds, the lowest and the highest ratio are omitted as outliers.
         high: the highest ratio of a round, without these outliers.
         rounds: number of rounds.
     """
@@ -110,7 +110,7 @@ class Candidate:
         variables: additional environment variables of the process.
         storage: "files", or the name of the store that holds the images.
         aliased: whether the resize is known to alias, which is faster but gives another picture.
-        outcome: whether the candidate was measured, or why not; "missing" and "unsuited" are set before the measurement.
+        outcome: whether the candidate was measured, or why not; "missing" and "unsuited" are known before measuring.
         reason: why the candidate was not measured, in words: what to install, or how the process died.
         versions: versions of the packages involved, by name.
         stages: for the baseline: milliseconds per image of each stage, in order of loading.

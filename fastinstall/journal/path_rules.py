@@ -133,7 +133,7 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
     for entry in log.entries:
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
-                continue  # files inside a moved tree are only read; their directory may have been a link before
+                continue  # undo only reads these files, and their directory may be a link that the move replaced
             whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, MovingTree)
             yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):

@@ -18,8 +18,8 @@ The file's name, with hyphens, is the adapter's name; a leading underscore marks
   gets the same code that was measured. At import it loads no image and starts no thread, because a pool may fork later;
 - in `LOADER`, if it loads whole batches: `batches(lists, threads, size, ahead)`, which yields the pictures of each list
   of at most `size` paths, in order. It uses `threads` threads of its own, and loads ahead if `ahead` is true;
-- in `LOADER`, if its stages can be timed separately: `decode` (of a file's bytes), `convert`, `resize`, `crop`. Each takes the
-  result of the previous one, and `load` calls them;
+- in `LOADER`, if its stages can be timed separately: `decode` (of a file's bytes), `convert`, `resize`, `crop`. Each
+  takes the result of the previous one, and `load` calls them;
 - `versions()`, if `MODULES` does not suffice: names and versions of the packages involved;
 - `trouble()`, optional: returns why the adapter cannot run although its modules are installed ("no NVIDIA GPU"); empty
   if it can.
