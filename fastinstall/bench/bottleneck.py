@@ -56,7 +56,7 @@ def verdict_of(
         images_per_second=baseline.images_per_second,
         first_batch_seconds=0.0,
     )
-    if is_from_disk and baseline.cold_read_ms is not None:  # workers read at the same time, so each waits only for its own reads
+    if is_from_disk and baseline.cold_read_ms is not None:  # workers wait for their reads at the same time
         longer = max(0.0, baseline.cold_read_ms - baseline.stages["read"])
         processes = max(1, best.workers) * 1000
         best = replace(best, images_per_second=processes / (processes / best.images_per_second + longer))

@@ -85,8 +85,9 @@ class Gain:
 
     Attributes:
         ratio: median over the rounds; above 1 is faster.
-        low: the lowest ratio of a round; for every six rounds, the lowest and the highest ratio are omitted as outliers.
-        high: the highest ratio of a round, without these outliers.
+        low: the lowest ratio of a round, without outliers: for every six rounds, the lowest and the highest are left
+            out.
+        high: the highest ratio of a round, without outliers.
         rounds: number of rounds.
     """
 

@@ -67,4 +67,4 @@ def _read_fields(number: int, processes: Path) -> tuple[str, ...]:
         text = (processes / str(number) / "stat").read_text("utf-8", "replace")
     except OSError:
         return ()
-    return tuple(text.rpartition(")")[2].split())  # the program's name comes before, and may contain blanks and parentheses
+    return tuple(text.rpartition(")")[2].split())  # the program's name may contain blanks and parentheses

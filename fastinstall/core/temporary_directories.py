@@ -38,7 +38,7 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     within.mkdir(parents=True, exist_ok=True)
     mark = _mark_of_this_boot()
     _discard_abandoned(within, mark)
-    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # the directory is removed before its lock is released
+    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # `held` is closed first
         while True:
             made = tempfile.TemporaryDirectory(
                 prefix=f"fastinstall-{prefix}-", suffix=mark, dir=within, ignore_cleanup_errors=True
@@ -84,7 +84,7 @@ def _discard_abandoned(within: Path, mark: str) -> None:
 
 
 def _discard_unlocked(directory: Path) -> None:
-    with contextlib.suppress(OSError), _locked_abandoned(directory):  # the directory is in use, or another process is removing it
+    with contextlib.suppress(OSError), _locked_abandoned(directory):  # in use, or being removed by another process
         discard(directory)
 
 
@@ -104,7 +104,7 @@ def _locked_abandoned(directory: Path) -> Iterator[None]:
 
 
 def list_abandoned(within: Path) -> tuple[Path, ...]:
-    """List the unlocked temporary directories that were created since this boot or were last changed a day ago."""
+    """List unlocked temporary directories: those created since this boot, and others last changed over a day ago."""
     mark, found = _mark_of_this_boot(), list[Path]()
     for directory in sorted(within.glob("fastinstall-*")):
         with contextlib.suppress(OSError), _locked_abandoned(directory):

@@ -205,7 +205,7 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Undo the transaction, unless the block has committed or undone it without an error."""
+        """Undo the transaction, unless it is undone already, or is committed and the block ended without an error."""
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return

@@ -1,8 +1,8 @@
 """Make and remove the directories of a transaction, so that a kill at any moment leaves nothing behind.
 
 While directories are made or removed, the journal is loose: it is named `.fastinstall-<id>.jsonl`, in a directory that
-is not removed with them. A transaction with a loose journal does not count as one. If it was interrupted,
-`clean_up_transaction_directories` removes the directories that the journal's first line lists.
+is not removed with them. A transaction does not count as one while its journal is loose. If it was interrupted in that
+state, `clean_up_transaction_directories` removes the directories that the journal's first line lists.
 """
 
 import errno

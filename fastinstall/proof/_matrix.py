@@ -256,7 +256,7 @@ def paste(image: Any, kind: str) -> Any:
     """Paste a colour, the image itself, or another picture.
 
     `kind` is one of: "colour" or "colour-MODE", to paste a colour through a mask; "itself", to paste the image into
-    itself; "outside", to paste a picture partly outside the image; MODE, to paste a picture through a mask of that mode.
+    itself; "outside", to paste a picture partly outside the image; MODE, to paste one through a mask of that mode.
     """
     made = image.copy()
     if kind == "colour":

@@ -277,7 +277,7 @@ KNOWN_DIFFERENCES: Mapping[str, Mapping[str, float]] = MappingProxyType(
         AARCH64.machine: {"resize/I/35x13/box,3x131": 1}
     }
 )
-"""By architecture and name of the case: how far the result may differ from the official wheel's, in steps of the mode."""
+"""By architecture and case: how far the result may differ from the official wheel's, in steps of the mode."""
 
 
 def exclude_known(found: Iterable[CaseDifference], known: Mapping[str, float]) -> tuple[CaseDifference, ...]:

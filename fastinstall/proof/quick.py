@@ -149,7 +149,7 @@ class QuickProof:
         subject: the wheel and the circumstances, for the record.
         levels: one stack for each CPU level of the wheel that this host can run, the baseline first.
         reference: the official wheel of the same version, or None if there is none.
-        exact: whether pixels have to equal those of the reference; False for a fork, whose pixels only have to be close.
+        exact: whether pixels have to equal those of the reference; for a fork False, since its pixels may differ a bit.
         known: exceptions from `exact`: allowed differences in steps of the mode, by name of the case.
         emit: receives the progress events.
     """
@@ -185,7 +185,7 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with runs.Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-            results.start(runs.fill_fresh_memory(stack), work)  # these runs start first, because the first checks need them
+            results.start(runs.fill_fresh_memory(stack), work)  # first, because the first checks need these
         for stack in trial.levels:
             results.start(runs.disturb_memory(stack), work)
         decoders = RunningProbe(lambda: _check_decoders(trial, depth, results))
@@ -248,7 +248,7 @@ def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results)
     if reference is None:
         return skip_proof_check("decoders", _NO_REFERENCE)
     mine, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (ours, reference))
-    if theirs and not mine & theirs:  # a reference without bundled libraries uses the same ones as our stack
+    if theirs and not mine & theirs:  # if the reference bundles no libraries, the comparison is made
         return skip_proof_check("decoders", _OTHER_LIBRARIES)
     begun = time.monotonic()
     with generate_damaged_files(reference, depth) as work:

@@ -168,7 +168,7 @@ def _open(
 def _time_operations(
     workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
 ) -> Iterator[tuple[SpeedRow, float]]:
-    """Yield the row of each operation that both stacks can run, and the difference between the first stack's processes."""
+    """Yield the row of each operation that both stacks run, and the difference between the first stack's processes."""
     names = effort.operations
     if not names:
         known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)

@@ -106,7 +106,7 @@ def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
     named = ((_name_build(build), f" for {_name_kind(build)}" if build.known else "") for build in gpu.frameworks)
     builds = ", ".join(map("".join, named))
-    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # in a container, /proc shows the host's devices, which the container may not have
+    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # a container sees its host's /proc
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
         return Finding.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
@@ -179,7 +179,7 @@ def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Findin
 def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[Finding]:
     if is_new_enough(gpu, cuda) is False:
         least = find_required_driver(cuda)
-        least = least.partition(".")[0] if gpu.wsl else least  # driver versions of Windows and Linux agree only before the dot
+        least = least.partition(".")[0] if gpu.wsl else least  # Windows and Linux drivers agree only before the dot
         hosts = "the host's driver" if gpu.container else "the driver"
         where = "Windows's driver" if gpu.wsl else hosts
         needs = f"for CUDA {cuda}, which needs a driver >= {least}"
