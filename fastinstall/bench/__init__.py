@@ -1,1 +1,1 @@
-"""Measure how fast images load in the target, what limits it, and what would help."""
+"""Measure how fast images load in the target, what limits the speed, and which changes would raise it."""

@@ -2,12 +2,12 @@
 
     python -I -B _loading.py [SITE...]
 
-Each directory SITE is put at the front of `sys.path`. Each line on stdin is a request in JSON; it names a function in a
-file of this directory, and its arguments: `{"do": "MODULE.FUNCTION", "arguments": {...}}`. The response is one line of
-JSON: `{"answer": RESULT}`, or on failure `{"missing": MODULE}`, `{"unsuited": REASON}` or `{"error": TEXT}`. `-I` keeps
-this directory off `sys.path`, so its files are imported as a package with the name `PACKAGE`.
+Each directory SITE is put at the front of `sys.path`. Each line on stdin is a request in JSON, which names a function
+in a file of this directory, with arguments: `{"do": "MODULE.FUNCTION", "arguments": {...}}`. The response is one line
+of JSON: `{"answer": RESULT}`, or on failure `{"missing": MODULE}`, `{"unsuited": REASON}` or `{"error": TEXT}`. `-I`
+keeps this directory off `sys.path`, so its files are imported as a package with the name `PACKAGE`.
 
-`start` takes a job, on which all later requests work:
+`start` receives a job, to which all later requests refer:
 
     {"adapter": NAME, "loader": "FILE:FUNCTION" or "", "images": [PATH...], "store": [KIND, PATH] or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
@@ -27,7 +27,7 @@ from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 PACKAGE = "fastinstall_bench"
 MOST_TEXT = 400
-"""Maximum length of an error text, in characters: some libraries put the bytes of the image into the message."""
+"""Maximum length of an error text, in characters: some libraries put the bytes of an image into error messages."""
 BATCH = 32
 OWN_LOADERS_PACKAGES = ("PIL", "cv2", "numpy", "torch", "torchvision", "albumentations", "skimage", "tensorflow")
 """Packages whose versions are reported if the user's loader has imported them."""
@@ -35,7 +35,7 @@ Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
 class Refused(Exception):
-    """Raised if this way of loading cannot run here; `answer` is the response, which gives the reason."""
+    """Raised if this way of loading cannot run in this process; `answer` is the response, with the reason."""
 
     def __init__(self, **answer: str) -> None:
         super().__init__(str(answer))
@@ -45,7 +45,8 @@ class Refused(Exception):
 def serve() -> None:
     """Answer requests until stdin ends. Libraries get an empty stdin, and their output goes to stderr.
 
-    Forked children close the response pipe, so the parent notices the end of this process even if they outlive it.
+    Forked children close the pipe for responses. So the process that sends requests notices the end of this process,
+    even if a child outlives it.
     """
     sys.path[:0] = sys.argv[1:]
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -58,7 +59,7 @@ def serve() -> None:
 
 
 def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
-    """Carry out a request; return its result, or the reason why it failed."""
+    """Carry out a request; return the response: its result, or the reason why it failed."""
     module, _, name = request["do"].partition(".")
     try:
         return {"answer": getattr(import_beside(module), name)(**request["arguments"])}
@@ -81,7 +82,7 @@ def import_beside(name: str) -> Any:
 
 
 def import_equipped(name: str) -> Any:
-    """Import an adapter or a store. Raises Refused if a package that it needs is missing."""
+    """Import an adapter or a store; raise Refused if a module that it needs is missing."""
     module = import_beside(name)
     for needed in getattr(module, "MODULES", ()):
         if not exists(needed):
@@ -131,7 +132,7 @@ class Files:
 
 
 class Pipeline:
-    """The images of a job, and the stages that load each of them; every worker creates its own from the job."""
+    """The images of a job, and the stages that load an image; every worker creates its own pipeline from the job."""
 
     def __init__(self, job: Dict[str, Any]) -> None:
         self.job, self.wanted = job, job["wanted"]
@@ -173,7 +174,7 @@ class Pipeline:
         return value
 
     def timed(self, index: int) -> List[float]:
-        """Load one image; return the seconds of each stage."""
+        """Load one image, and return the seconds that each stage took."""
         value, times = index, []
         for _, function in self.stages:
             start = perf_counter()
@@ -186,11 +187,15 @@ class Pipeline:
         for index in indexes:
             if not self.batches and self.source.suffix(index) not in self._warm:
                 self._warm.add(self.source.suffix(index))
-                with contextlib.suppress(Exception):  # the timed pass reports the failure
+                with contextlib.suppress(Exception):  # the failure is reported in the timed pass
                     self.load(index)
 
     def timed_pass(self, indexes: List[int], failed: Dict[str, str]) -> Iterator[Tuple[int, List[float]]]:
-        """Load each image once; yield its index and the seconds of its stages, and add failed images to `failed`."""
+        """Load each image once, and yield its index and the seconds of each stage.
+
+        Error texts of failed images are added to `failed`, by index. If whole batches are loaded, there is one stage,
+        with the mean time per image.
+        """
         if self.batches:
             good, flow = self._start_endless(indexes, failed)
             start = perf_counter()
@@ -207,7 +212,7 @@ class Pipeline:
                     failed[str(index)] = text_of(error)
 
     def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = BATCH) -> Iterator[List[Any]]:
-        """Yield one list of pictures per list of indexes; by default on one thread, and without loading ahead."""
+        """Yield a list of pictures for each list of indexes; by default on one thread, and without loading ahead."""
         paths = ([self.source.path(index) for index in indexes] for indexes in lists)
         finish = self.values.to_tensor() if self.makes_tensors else lambda picture: picture
         for pictures in self.batches(paths, max(1, threads), size, threads > 0):
@@ -216,8 +221,8 @@ class Pipeline:
     def _start_endless(self, indexes: List[int], failed: Dict[str, str]) -> Tuple[List[int], Any]:
         """Return the indexes of the images that load, and an endless iterator over their batches.
 
-        The iterator is kept for later requests about the same images. This pins the process to one CPU, because the
-        baseline uses one too. If a batch fails, each image is tried alone, to find those that fail.
+        The iterator is kept for later requests about the same images. The process is pinned to one CPU, because the
+        baseline uses only one too. If a batch fails, each image is loaded alone, to find those that fail.
         """
         if self._endless[0] != indexes:
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -248,8 +253,9 @@ def parts(indexes: List[int]) -> Iterator[List[int]]:
 def own_loader(where: str) -> Callable[[str], Any]:
     """Import the user's file and return its function, given as FILE:FUNCTION.
 
-    The file's directory and PYTHONPATH are added to `sys.path`, which lacks both because of `-I`, so the file's imports
-    work as in normal use. Raises Refused if the import fails; the reason includes the failing line of the file.
+    The file's directory and PYTHONPATH, which `-I` keeps off `sys.path`, are added to it, so that the file's imports
+    work as in normal use. Raise Refused if the import fails, with the number of the line that failed, or if the file
+    has no such function.
     """
     import traceback
 

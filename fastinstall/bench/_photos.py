@@ -2,10 +2,10 @@
 
 The same PIL generates the same pictures from the same arguments every time.
 
-The distribution of detail over scales determines how hard a picture is to decode. In photos every octave adds about the
-same contrast (Field, Relations between the statistics of natural images, 1987). These pictures therefore contain noise
-of every octave, with less of the finest. They consist of two fields with sharp edges between them, and their colour
-varies more slowly than their brightness.
+How hard a picture is to decode depends on how its detail is distributed over scales. In photos every octave adds about
+the same contrast (Field, Relations between the statistics of natural images, 1987). The generated pictures therefore
+contain noise of every octave, with less of the finest. A picture consists of two fields with sharp edges between them,
+and its colour varies more slowly than its brightness.
 """
 
 import os
@@ -37,7 +37,10 @@ def write(name: str, directory: str, count: int) -> List[str]:
 
 
 def pictures(name: str, count: int) -> Iterator[Any]:
-    """Yield pictures. Every fourth "500px" one is upright; three of four "12mp" ones are mirrored copies."""
+    """Yield pictures of a kind.
+
+    Of "500px", every fourth picture is upright. Of "12mp", three of four are mirrored copies of the one before them.
+    """
     _, seed, size, detail, _, _ = KINDS[name]
     numbers = random.Random(seed)
     drawing: Any = None
@@ -102,7 +105,7 @@ def noise(numbers: random.Random, size: Size) -> Any:
 
 
 def outline(numbers: random.Random, size: Size) -> Any:
-    """Return polygons, white and black in turn; the first covers about half of the picture, the others are smaller."""
+    """Return a mask of polygons that are white and black in turn; the first is the largest, the others get smaller."""
     from PIL import Image, ImageDraw
 
     mask = Image.new("L", size)

@@ -4,9 +4,9 @@ Four engines load batches: "torch" (its DataLoader, if the pipeline makes tensor
 threads), "threads" of one process, and "own" (worker processes like a DataLoader's). Each worker prepares up to two
 batches ahead, and batches are consumed in order.
 
-The process that serves requests imports what the pipeline needs, like a training script, but never loads an image
-itself. Loading one starts threads in some libraries (OpenCV, libvips, OpenMP), which may then block forever in forked
-children. Each request is carried out in a new child, so all measurements start in the same state.
+The process that serves requests imports the packages of the pipeline, like a training script, but never loads an image
+itself. Loading an image starts threads in some libraries (OpenCV, libvips, OpenMP); after a fork, such a library may
+block forever in the child. Each request is carried out in a new child, so all measurements start in the same state.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Batch = Tuple[int, Dict[int, str]]  # number of loaded images; error texts of fa
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 FORK: Any = multiprocessing.get_context("fork")
 AHEAD = 2
-"""Batches that each worker prepares ahead, as in a DataLoader."""
+"""Number of batches that each worker prepares ahead, as in a DataLoader."""
 ROOM = "workers need a /dev/shm that can be written and holds their batches (docker run --shm-size=1g)"
 OWN = threading.local()
 """The job and the pipeline of this worker process or thread."""
 
 
 def rate(limit: float, **request: Any) -> Dict[str, Any]:
-    """Run `count` in a child and return its result. Raises Refused if the child dies or exceeds `limit` seconds."""
+    """Run `count` in a child and return its result. Raise Refused if it fails, dies or exceeds `limit` seconds."""
     end_with(os.getppid())
     receiver, sender = FORK.Pipe(duplex=False)
     child = FORK.Process(target=_send_count, args=(os.getpid(), sender, request))
@@ -76,7 +76,10 @@ def refusal(text: str) -> Exception:
 
 
 def end_with(parent: int, _worker: int = 0) -> None:
-    """Let the kernel kill this process when its parent dies. Source: prctl(2)."""
+    """Have the kernel kill this process when its parent dies. Source: prctl(2).
+
+    `_worker` is ignored: torch calls this function with the number of the worker.
+    """
     with contextlib.suppress(OSError, AttributeError):  # without prctl, workers end when their pipe closes
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
@@ -91,9 +94,9 @@ def ending(exit_code: Optional[int]) -> str:
 
 
 def count(workers: int, threads: bool, seconds: float, batch: int, images: List[int]) -> Dict[str, Any]:  # noqa: FBT001
-    """Measure for `seconds`, in complete rounds after the first; return the rate and the peak memory.
+    """Measure the rate for `seconds`; return the rate, the peak memory and the failed images.
 
-    A round is one batch from every worker: batches arrive in bunches.
+    Only complete rounds after the first count. A round is one batch from every worker: batches arrive in bunches.
     """
     (pipeline,) = _loading.RUNNING
     lists = batches_of(images or list(range(len(pipeline.source))), batch)
@@ -154,9 +157,9 @@ def batches_of(images: List[int], size: int) -> Iterator[List[int]]:
 def peak_bytes() -> int:
     """Estimate the peak memory of this process and its workers, in bytes.
 
-    For each process this adds its current share (PSS: a page shared by four processes counts a quarter for each) and
-    the excess of its peak over its current memory, assumed to be unshared. Call it after measuring: it takes
-    milliseconds.
+    The estimate adds for each process: 1. its share of the current memory (PSS: a page that four processes share counts
+    a quarter for each); 2. the excess of its peak memory over its current memory, which is assumed to be unshared. Call
+    this after measuring: it takes milliseconds.
     """
     total = 0
     for process in [os.getpid(), *(child.pid for child in multiprocessing.active_children())]:
@@ -194,14 +197,14 @@ def executor_batches(
 
 
 def begin(job: Dict[str, Any], parent: int = 0) -> None:
-    """Initialise a worker. `parent` is the process id of a worker process's parent; 0 in a thread."""
+    """Initialise a worker. `parent` is the ID of the parent process if the worker is a process; 0 for a thread."""
     if parent:
         end_with(parent)
     OWN.job, OWN.pipeline = job, None
 
 
 def make_batch(indexes: List[int]) -> Batch:
-    """Load images and copy them into one block; return the number of loaded ones, and the errors of the others.
+    """Load images and copy them into one block; return the number of loaded images, and the errors of the others.
 
     Each worker creates its own pipeline, because decoder objects may not be thread-safe.
     """
@@ -223,13 +226,13 @@ def load_batch(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, 
 
 
 def death_of(children: List[Any]) -> str:
-    """Return how the first dead worker died; empty if none did. Exit code 0 and our own SIGTERM do not count."""
+    """Return how the first dead worker died; empty if none died. Exit code 0 and our own SIGTERM do not count."""
     codes = [child.exitcode for child in children if child.exitcode not in (None, 0, -signal.SIGTERM)]
     return "a worker %s%s" % (ending(codes[0]), "; " + ROOM if codes[0] == -signal.SIGBUS else "") if codes else ""
 
 
 def buffers_of(value: Any) -> List[memoryview]:
-    """Return the memory blocks of a loader's result: an image, (image, label), or {"image": ...}."""
+    """Return the memory blocks of a loader's result, which may be an image, (image, label), or {"image": ...}."""
     value = list(value.values()) if isinstance(value, dict) else value
     if isinstance(value, (tuple, list)):
         return [buffer for each in value for buffer in buffers_of(each)]

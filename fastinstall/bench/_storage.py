@@ -12,7 +12,7 @@ from typing import Any, Dict, List
 from . import _loading
 
 KEEP_FREE = 1 << 30
-"""Bytes of disk space to leave free; on a small disk, half of the free space."""
+"""Bytes of disk space to leave free; if less than twice as much is free, half of the free space."""
 DIGITS = 8
 """Number of digits of the index at the beginning of a name."""
 
@@ -36,7 +36,7 @@ class Store:
         return str(self.reader.path(self.positions[index]))
 
     def suffix(self, index: int) -> str:
-        """Return the extension of an image's name, in lower case: formats are decoded by different code."""
+        """Return the extension of an image's name, in lower case."""
         return os.path.splitext(str(self.reader.name(self.positions[index])))[1].lower()
 
     def files(self) -> List[str]:
@@ -51,7 +51,7 @@ def held(reader: Any) -> List[int]:
 
 
 def make(kind: str, images: List[str], out: str, limit_bytes: int, wanted: Dict[str, Any]) -> Dict[str, Any]:
-    """Write a store; return its size in bytes, the indexes of its images, and error texts of the others."""
+    """Write a store; return its size in bytes, the indexes of its images, and error texts of images that failed."""
     module, written, skipped, disk = _loading.import_equipped("_stores." + kind), 0, [], os.statvfs(out)
     wanted = {**wanted, "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
     named = [("%0*d%s" % (DIGITS, index, os.path.splitext(path)[1]), path) for index, path in enumerate(images)]

@@ -1,7 +1,7 @@
 """Decode an image once with the target's PIL, to see whether it can be measured; called by `_loading.py`.
 
-Runs on Python 3.8 or later. If there is no answer about an image, it has killed or hung the process. The EXIF
-orientation is not applied, except to TIFF, which Pillow turns on its own.
+Runs on Python 3.8 or later. If the process gives no answer about an image, the image has killed or hung it. The EXIF
+orientation is not applied, except by Pillow itself to TIFF.
 """
 
 import os
@@ -11,9 +11,9 @@ import warnings
 from typing import Any, BinaryIO, Dict, Optional
 
 MOST_BYTES = 300_000_000
-"""Maximum size of a file, and of the decoded picture."""
+"""Maximum size of a file, and of the decoded picture, in bytes."""
 MOST_MEMORY = 1_000_000_000
-"""Memory limit of this process in bytes; the kernel refuses to give a decoder more."""
+"""Memory limit of this process, in bytes; beyond it, a decoder's allocation fails."""
 VECTORS = ("EPS", "WMF")
 """Formats for which Pillow starts another program."""
 MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "YCbCr")
@@ -32,7 +32,7 @@ def prepare() -> None:
 
 
 def judge(path: str) -> Dict[str, Any]:
-    """Return format, size and `reason` of an image: why it cannot be measured, or empty if it can."""
+    """Return the format and size of an image, and as `reason` why it cannot be measured; empty if it can."""
     facts: Dict[str, Any] = {"format": "", "width": 0, "height": 0, "size_bytes": 0}
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -46,7 +46,7 @@ def judge(path: str) -> Dict[str, Any]:
 
 
 def decode(stream: BinaryIO, facts: Dict[str, Any]) -> str:
-    """Decode a file and store its format and size in `facts`; return why it cannot be measured, empty if it can."""
+    """Decode a file, and store its format and size in `facts`; return why it cannot be measured, or "" if it can."""
     from PIL import Image
 
     status = os.fstat(stream.fileno())

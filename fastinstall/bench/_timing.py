@@ -1,12 +1,13 @@
 """Time a pipeline stage by stage; called by `_loading.py` in a target, on Python 3.8 or later.
 
-The images are loaded repeatedly for a given time, at least once. For each image, the pass with the median total counts
-(the lower middle one of an even number), so the stages add up to the total. The figures are means over the images.
+All images are loaded in passes, which are repeated for a given time, at least once. For each image, the pass with the
+median total time counts (of an even number, the shorter of the two middle passes), so that the times of the stages add
+up to the total. The results are averaged over the images.
 
-`least_ms` uses the shortest pass of each image instead. Comparisons of two loaders use it, because other programs can
-only lengthen a pass. The faster loader makes more passes, and so on a busy machine has more chances of a short one.
-Therefore its passes are split into groups as large as the other loader's number of passes, and the shortest of every
-group is averaged. Failed images are reported, and not counted.
+`least_ms` uses the shortest pass of each image instead. Comparisons of two loaders use `least_ms`, because other
+programs can only lengthen a pass. In the same time, the faster loader makes more passes, so it has more chances of an
+undisturbed one. Therefore its passes are split into groups as large as the other loader's number of passes, and the
+shortest passes of the groups are averaged. Failed images are reported, and not counted.
 """
 
 import contextlib
@@ -28,9 +29,11 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
 
     Args:
         seconds: how long to repeat; at least one pass is made.
-        cold: drop the files from the page cache before each pass; `was_cold` in the result says whether that worked.
+        cold: whether to drop the files from the page cache before each pass; `was_cold` in the result says whether that
+            worked.
         indexes: indexes of the images to load; None for all.
-        group: number of passes per group, of which the shortest counts for `least_ms`; 0 for one group of all passes.
+        group: number of passes per group; the shortest pass of each group counts for `least_ms`. 0 for one group of all
+            passes.
     """
     (pipeline,) = _loading.RUNNING
     indexes = list(range(len(pipeline.source))) if indexes is None else indexes
@@ -73,22 +76,30 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
 def move_heap(chance: random.Random) -> List[bytearray]:
     """Allocate blocks of random sizes, so that the next pass puts its pictures at different addresses.
 
-    Memory layout alone makes one of two equal processes up to 10% faster, for as long as they live (measured
-    2026-11-23, images of 200 pixels). With a different layout in each pass, the shortest passes of both processes have
-    a good one.
+    Memory layout alone can make one of two equal processes up to 10% faster, for as long as they live (measured
+    2026-11-23, images of 200 pixels). If each pass has a different layout, both processes have passes with a good
+    layout, and these are their shortest passes.
     """
     return [bytearray(chance.randrange(64, 1 << 18, 64)) for _ in range(BLOCKS)]
 
 
 def shortest(passes: List[float], group: int) -> float:
-    """Return the mean over all groups of the shortest pass in each; `group` is their size, 0 for a single group."""
+    """Split passes into groups, and return the mean of the groups' shortest passes.
+
+    Args:
+        passes: times of the passes, in order.
+        group: number of passes in a group; 0 for a single group.
+    """
     size = min(group or len(passes), len(passes))
     minima = [min(passes[start : start + size]) for start in range(0, len(passes) - size + 1, size)]
     return sum(minima) / len(minima)
 
 
 def memory_of(process: object, file: str = "status") -> Dict[str, int]:
-    """Return the values in a process's /proc file that are in kB, in bytes by name; empty if it cannot be read."""
+    """Return those values of a process's file in /proc that are given in kB, converted to bytes, by name.
+
+    The result is empty if the file cannot be read.
+    """
     try:
         with open("/proc/%s/%s" % (process, file), encoding="utf-8", errors="replace") as stream:
             rows = [line.split() for line in stream]
@@ -100,7 +111,7 @@ def memory_of(process: object, file: str = "status") -> Dict[str, int]:
 def drop_from_cache(path: str) -> bool:
     """Drop a file from the page cache, so that it is read from disk; return whether all its pages are gone.
 
-    Pages remain if the file is in memory only (tmpfs), or if a process has mapped them. Needs no privileges.
+    Pages remain if the file is in memory only (tmpfs), or if a process has mapped them. No privileges are needed.
     """
     with contextlib.suppress(OSError, ValueError), open(path, "rb", buffering=0) as stream:
         for _ in range(2):  # recently read pages may be in a per-CPU list, which the first attempt empties
@@ -115,7 +126,7 @@ def drop_from_cache(path: str) -> bool:
 def is_cached(descriptor: int, size: int) -> bool:
     """Return whether any page of a file is in memory, by mincore(2) on a new mapping, which loads no page.
 
-    It is always true for another user's file: the kernel hides the state of its pages.
+    For another user's file the result is always True, because the kernel hides the state of its pages.
     """
     if not size:
         return False

@@ -17,7 +17,7 @@ NAMES = {"PIL": "pillow", "cv2": "opencv", "skimage": "scikit-image", "nvidia.da
 
 
 def works(module: str) -> bool:
-    """Return whether a module can be imported; a broken one cannot."""
+    """Return whether a module can be imported; False also for a module that is installed but broken."""
     try:
         import_module(module)
     except Exception:  # noqa: BLE001 (a broken package raises anything)
@@ -26,7 +26,7 @@ def works(module: str) -> bool:
 
 
 def versions_of(modules: Iterable[str]) -> Dict[str, str]:
-    """Import modules; return the versions of their distributions by name, "?" for an unknown version."""
+    """Import modules, and return the versions of their distributions by name; "?" if a version is unknown."""
     versions = {}
     for module in modules:
         name, version = NAMES.get(module, module), getattr(import_module(module), "__version__", None)
@@ -38,7 +38,7 @@ def versions_of(modules: Iterable[str]) -> Dict[str, str]:
 
 
 def torch_works() -> bool:
-    """Return whether torch can convert arrays; one that was built for another numpy can be imported, but fails."""
+    """Return whether torch can convert arrays; a torch that was built for another numpy can be imported, but fails."""
     try:
         import numpy as np
         import torch
@@ -56,17 +56,21 @@ def use_one_thread() -> None:
 
 
 def free_large_block() -> None:
-    """Allocate and free a large block, as every training program does early: glibc then reuses the memory of images.
+    """Allocate and free a large block, so that glibc keeps and reuses the memory of freed images.
 
-    Otherwise the memory of every image may be returned to the kernel and cleared again. Earlier imports would decide
-    that, and equal processes would differ by a factor of two (measured 2026-11-22, images of 224 pixels).
+    Every training program does so early. Otherwise the memory of each image may be returned to the kernel, and cleared
+    again for the next image. Whether that happens would depend on earlier imports, so that equal processes would differ
+    by a factor of two (measured 2026-11-22, images of 224 pixels).
     Source: mallopt(3): the dynamic mmap threshold grows to the largest freed block, at most 32 MiB.
     """
     bytes(LARGE_BLOCK)  # never written to, so it takes no memory
 
 
 def to_tensor() -> Callable[[Any], Any]:
-    """Return a function like torchvision's ToTensor (channels first, 0 to 1); it returns non-pictures unchanged."""
+    """Return a function that converts pictures as torchvision's ToTensor does: channels first, values 0 to 1.
+
+    The function returns values that are not pictures unchanged.
+    """
     import numpy as np
     import torch
 
@@ -80,9 +84,9 @@ def to_tensor() -> Callable[[Any], Any]:
 
 
 def to_array() -> Callable[[Any], Any]:
-    """Return a function that converts Pillow images to arrays, without numpy to bytes; other values are unchanged.
+    """Return a function that converts Pillow images to arrays, or to bytes if numpy is not installed.
 
-    The conversion decodes an image that is not decoded yet.
+    The function returns other values unchanged. The conversion decodes an image that is not decoded yet.
     """
     if works("numpy"):
         import numpy as np
@@ -97,9 +101,10 @@ def is_image(value: Any) -> bool:
 
 
 def described(value: Any) -> Dict[str, Any]:
-    """Return shape and base64 data of a picture, which may be inside a tuple or dict, beside a label.
+    """Return the shape and base64 data of a picture, which may be in a tuple or dict beside a label.
 
-    For other arrays, such as normalised ones, the shape is (length in bytes,). Raises TypeError for other values.
+    For an array that is not a picture, such as a normalised one, the shape is (length in bytes,). Raise TypeError for
+    other values.
     """
     parts = list(value.values()) if isinstance(value, dict) else value
     if isinstance(parts, (tuple, list)):
@@ -118,9 +123,9 @@ def described(value: Any) -> Dict[str, Any]:
 
 
 def in_levels(array: Any) -> Any:
-    """Convert a picture to height x width x channels, 0 to 255; return None if the array is no picture.
+    """Convert a picture to height x width x channels with values 0 to 255; return None if the array is no picture.
 
-    Channels may come first, and floating-point numbers may be from 0 to 1.
+    In the given array, channels may come first, and floating-point values may be from 0 to 1.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
 """Advise how to load images faster, by measured gain: each advice has a command or code, and its cost. Pure.
 
-Candidates that change the pictures, fail on some, or do not fit on the disk are listed with their gain, but never
-recommended.
+Candidates that change the pictures, fail on some images, or take too much disk space are listed with their gain, but
+never recommended.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,15 +18,15 @@ _WORTHWHILE = 1.05
 """The smallest gain that is worth a change, as a ratio to the baseline."""
 _BEYOND_NOISE = 1.02
 _WIDE = 1.5
-"""If a control's highest round exceeds its lowest by this factor, the measured ranges are unreliable."""
+"""If the highest ratio of a control exceeds its lowest by this factor, the measured ranges are unreliable."""
 _NEARLY = 0.8
-"""A candidate with less than this share of the largest gain is not as good, even if the ranges overlap."""
+"""A candidate with less than this share of the largest gain is not about as good, even if the two ranges overlap."""
 _LIKE = 1.0
 """Two pictures count as the same if the mean difference of their samples is at most this, in levels of 0 to 255."""
 _MANY_TIMES = 4.0
 """Stores that exceed this multiple of the files' size are not recommended: they may no longer fit into memory."""
 _PLACE_LEFT = 0.9
-"""The part of the free disk space that a store may take."""
+"""The part of the free disk space that a recommended store may take."""
 _AS_GOOD = 0.95
 
 
@@ -37,7 +37,7 @@ class AdviceContext:
     Attributes:
         baseline: the loader with which the candidates are compared.
         workload: the measured images, and their directory.
-        environment: the environment that the advice is about.
+        environment: the environment for which the advice is given.
         pipeline: resize and crop of every image.
         pillow: the requirement for the newest Pillow that other packages allow ("pillow<13").
         has_pip: whether the environment has its own pip.
@@ -54,9 +54,9 @@ class AdviceContext:
 def advice_for(
     candidates: Sequence[report.Candidate], verdict: report.BottleneckVerdict, context: AdviceContext
 ) -> tuple[report.SpeedAdvice, ...]:
-    """Return the advice, the largest gain first.
+    """Return the advice: remarks first, then changes, the largest gain first.
 
-    If controls show that the machine was too busy, the first item says so, and nothing is recommended.
+    If controls show that the machine was too busy, the first remark says so, and nothing is recommended.
 
     Args:
         candidates: all candidates, measured or not.
@@ -91,7 +91,7 @@ def advice_for(
 
 
 def is_worthwhile(result: report.Candidate, noise: float = 0.0) -> bool:
-    """Return whether the gain of a candidate exceeds the noise, and is worth a change.
+    """Return whether the gain of a candidate exceeds the noise and is worth a change.
 
     Args:
         result: a candidate with its gain over the baseline.
@@ -102,9 +102,10 @@ def is_worthwhile(result: report.Candidate, noise: float = 0.0) -> bool:
 
 
 def find_disturbance(controls: Iterable[report.Candidate]) -> str:
-    """Return a sentence about a control that shows that the measured ranges are unreliable; empty if none does.
+    """Return a sentence about a control whose result shows that ranges are unreliable; empty if there is none.
 
-    A control should measure 1.0. Ranges are unreliable if 1.0 is outside a control's range, or the range is too wide.
+    The gain of a control should be 1.0. Ranges are unreliable if a control's range does not include 1.0 and its gain is
+    clearly another, or if its range is too wide.
 
     Args:
         controls: results of candidates that cannot change anything.
@@ -129,10 +130,10 @@ def describe_picture_difference(candidate: report.Candidate) -> str:
 
 
 def rank_simplicity(candidate: report.Candidate) -> int:
-    """Return a rank for how much a candidate changes, 0 for the least; the guide on bench lists the same order.
+    """Return how much a candidate changes, from 0 (least) to 6; the guide on bench lists the same order.
 
-    The order is: a line of Pillow code (0), an environment variable, another build of Pillow, a library that is
-    installed, a library to install, batches instead of a DataLoader, prepared images (6).
+    0: a line of Pillow code; 1: an environment variable; 2: another build of Pillow; 3: a library that is installed;
+    4: a library to install; 5: batches instead of a DataLoader; 6: prepared images.
     """
     if candidate.kind is report.CandidateKind.DECODER:
         way = way_named(candidate.adapter)
@@ -143,7 +144,10 @@ def rank_simplicity(candidate: report.Candidate) -> int:
 
 
 def _choose_simplest(better: Sequence[report.Candidate]) -> report.Candidate | None:
-    """Choose the simplest candidate of those that are about as good as the best: their ranges overlap its range."""
+    """Return the simplest of the candidates that are about as good as the best one; None if there are none.
+
+    A candidate is about as good if its range overlaps that of the best, and its gain is at least `_NEARLY` of the best.
+    """
     best = max(better, key=lambda each: each.ratio, default=None)
     if best is None or best.gain is None:
         return None
@@ -158,7 +162,7 @@ def _describe_gain(gain: report.Gain) -> str:
 
 
 def _describe_present_gain(measured: Sequence[report.Candidate]) -> Iterator[report.SpeedAdvice]:
-    """Yield the gain that the installed build already has over the official wheel, if that is slower."""
+    """Yield a remark on the gain that the installed build has over the official wheel, if the wheel is slower."""
     for each in measured:
         gain = each.gain
         if each.stack == "official wheel" and gain is not None and gain.high * _WORTHWHILE <= 1:
@@ -176,7 +180,7 @@ def _leave_alone(reason: str, measured: Sequence[report.Candidate]) -> report.Sp
 
 
 def _make_advice(candidate: report.Candidate, context: AdviceContext) -> report.SpeedAdvice:
-    """Return advice to use a candidate; its message does not contain the gain, which has its own field."""
+    """Return the advice to use a candidate; the message leaves out the gain, which has a field of its own."""
     changes = list(_list_changes(candidate, context))
     texts, commands, codes = ([change[part] for change in changes] for part in range(3))
     return report.SpeedAdvice(
@@ -208,11 +212,11 @@ def _count_stored_bytes(candidate: report.Candidate, workload: report.Workload) 
 
 
 Change = tuple[str, str, str]
-"""A change in words with its cost, a command to paste, and a line of code (may be empty)."""
+"""A change as three texts: words with its cost, a command to paste, and a line of code (may be empty)."""
 
 
 def _list_changes(candidate: report.Candidate, context: AdviceContext) -> Iterator[Change]:
-    """Yield the changes that are needed to load like this candidate, in order."""
+    """Yield, in order, the changes that a user has to make to load images as this candidate does."""
     place = context.environment
     if candidate.stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
         text = "set up the fastinstall build in a new environment: this one belongs to the operating system"
@@ -269,7 +273,7 @@ def _format_printing(name: str, context: AdviceContext) -> str:
 
 def _change_storage(store: Way, candidate: report.Candidate, context: AdviceContext) -> Change:
     workload, where, size = context.workload, "DIR OUT", ""
-    if not workload.generated:  # OUT is in the working directory, which may be on another disk
+    if not workload.generated:  # the store goes to the working directory, which may be on another disk
         prepared = f"./{workload.directory.name or 'images'}-{store.name}"
         where = f"{quote(workload.directory)} {quote(prepared)}"
     if candidate.stored_ratio is not None:
@@ -285,7 +289,7 @@ def _change_storage(store: Way, candidate: report.Candidate, context: AdviceCont
 
 
 def _advise_workers(baseline: report.Candidate) -> Iterator[report.SpeedAdvice]:
-    """Yield advice to use the fewest workers that nearly reach the best rate; nothing if workers are not worthwhile."""
+    """Yield the advice to use the fewest workers that nearly reach the best rate, if workers are worthwhile."""
     alone = find_best_rate(rate for rate in baseline.rates if not rate.workers)
     with_workers = [rate for rate in baseline.rates if rate.workers]
     best = find_best_rate(with_workers)

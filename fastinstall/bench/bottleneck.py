@@ -1,7 +1,7 @@
 """Find what limits loading images, from the baseline's measurements. Pure.
 
-Every stage belongs to a group: I/O, decoding, resizing or copying. With one worker an image takes longer than without;
-the difference is the cost of handing images over to the main process, and counts as copying.
+Every stage belongs to a group: I/O, decoding, resizing or copying. With one worker, an image takes longer than without
+workers; the difference is the cost of handing an image over to the main process, and counts as copying.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _LIMITS = {
     "array": report.LoadingLimit.COPY,
     "tensor": report.LoadingLimit.COPY,
 }
-"""The group of each stage of `_loading.py`, which limits loading if it takes most of the time."""
+"""The group of each stage of `_loading.py`; a group limits loading if its stages take most of the time."""
 _WORK = {
     report.LoadingLimit.IO: "reading files",
     report.LoadingLimit.DECODE: "decoding",
@@ -34,7 +34,7 @@ _STANDS_OUT = 0.4
 _AHEAD = 1.25
 """A group is the bottleneck if its share of the time is at least `_STANDS_OUT`, and `_AHEAD` times the next share."""
 _PRECISE = 100
-"""Rates below this are shown with a decimal."""
+"""Rates below this are shown with one decimal."""
 
 
 def verdict_of(
@@ -56,7 +56,7 @@ def verdict_of(
         images_per_second=baseline.images_per_second,
         first_batch_seconds=0.0,
     )
-    if is_from_disk and baseline.cold_read_ms is not None:  # reads of different workers overlap
+    if is_from_disk and baseline.cold_read_ms is not None:  # workers wait for their reads at the same time
         longer = max(0.0, baseline.cold_read_ms - baseline.stages["read"])
         processes = max(1, best.workers) * 1000
         best = replace(best, images_per_second=processes / (processes / best.images_per_second + longer))
@@ -76,11 +76,12 @@ def verdict_of(
 
 
 def _list_stage_costs(baseline: report.Candidate, *, is_from_disk: bool) -> tuple[report.StageCost, ...]:
-    """Return the time of every measured stage, and of handing images over if that was measured."""
+    """Return the time of every measured stage, and of handing images over if one worker was measured."""
     costs = [(name, _LIMITS[name], ms) for name, ms in baseline.stages.items()]
     if is_from_disk and baseline.cold_read_ms is not None:
         costs[0] = ("read from disk", report.LoadingLimit.IO, baseline.cold_read_ms)
-    # Compare two rates, not a rate and the stages: both include collecting batches, and the CPU's speed may drift.
+    # Compare two rates, not a rate with the stages: both rates include collecting batches, and are measured closely
+    # together, so that the CPU's speed has not drifted.
     best = {rate.workers: rate for rate in sorted(baseline.rates, key=lambda rate: rate.images_per_second)}
     alone = best.get(0, baseline)
     if 1 in best and (lost := 1000 / best[1].images_per_second - 1000 / alone.images_per_second) > 0:
@@ -90,7 +91,7 @@ def _list_stage_costs(baseline: report.Candidate, *, is_from_disk: bool) -> tupl
 
 
 def _find_bottleneck(costs: Iterable[report.StageCost]) -> tuple[report.LoadingLimit, str]:
-    """Return the group of stages that limits loading, and the beginning of a sentence about it."""
+    """Return the group of stages that limits loading, and the beginning of a sentence that says so."""
     if not any(each.limit is report.LoadingLimit.IO for each in costs):
         return report.LoadingLimit.UNDETERMINED, "your loader runs as one piece, so its stages cannot be separated; "
     shares = Counter[report.LoadingLimit]()
@@ -104,7 +105,7 @@ def _find_bottleneck(costs: Iterable[report.StageCost]) -> tuple[report.LoadingL
 
 
 def reads_from_disk(workload: report.Workload, machine: LoaderLimits) -> bool:
-    """Return whether the files exceed the page cache, so that every epoch reads them again."""
+    """Return whether the files are larger than the page cache, so that every epoch reads them from disk again."""
     in_memory = workload.filesystem is not None and workload.filesystem.memory
     size = workload.files * workload.mean_bytes
     return 0 < machine.memory_bytes * _PART_FOR_FILES < size and not in_memory
@@ -122,10 +123,10 @@ def _describe_files(baseline: report.Candidate, workload: report.Workload, machi
 
 
 def find_best_rate(rates: Iterable[report.LoadingRate]) -> report.LoadingRate | None:
-    """Return the highest rate, or None if none was measured."""
+    """Return the highest of some rates, or None if there are none."""
     return max(rates, key=lambda rate: rate.images_per_second, default=None)
 
 
 def format_rate(images_per_second: float) -> str:
-    """Return images per second, with significant digits only."""
+    """Format a number of images per second: with one decimal below 100, without decimals from 100."""
     return f"{images_per_second:,.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"

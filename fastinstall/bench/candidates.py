@@ -9,7 +9,7 @@ from fastinstall.core.errors import UsageError
 from fastinstall.model.machine import LoaderLimits
 
 OWN_LOADER = "own loader"
-"""Stands for the adapter of candidates that load with the user's own code."""
+"""Value of `Candidate.adapter` for candidates that load with the user's own code."""
 _PLAIN = "pillow"
 _STACKS = {FASTINSTALL: "fastinstall", OFFICIAL_WHEEL: "official wheel"}
 _TUNABLES, _TUNABLE = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
@@ -23,12 +23,12 @@ def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
 
 
 def control_of(baseline: Candidate) -> Candidate:
-    """Return a copy of the baseline, to be measured in another process: it shows how much the machine varies."""
+    """Return a copy of the baseline to measure in another process; the result shows how much the machine varies."""
     return replace(baseline, name="control", title="the same again", kind=CandidateKind.CONTROL)
 
 
 def require_known(names: Sequence[str]) -> None:
-    """Require that all names are names of candidates.
+    """Raise if a name is not that of a candidate.
 
     Raises:
         UsageError: a name is unknown.
@@ -42,10 +42,10 @@ def require_known(names: Sequence[str]) -> None:
 def plan_candidates(
     machine: LoaderLimits, variables: Mapping[str, str], *, is_own_loader: bool = False
 ) -> tuple[Candidate, ...]:
-    """Return all candidates; those that would change nothing here are marked unsuited.
+    """Return all candidates; those that would change nothing on this machine are marked unsuited.
 
     Args:
-        machine: the machine that runs them.
+        machine: the machine that runs the candidates.
         variables: the environment variables of this process.
         is_own_loader: whether the user's own code is the baseline.
     """
@@ -73,7 +73,7 @@ def plan_candidates(
 
 
 def select_candidates(candidates: Sequence[Candidate], names: Sequence[str]) -> tuple[Candidate, ...]:
-    """Return the candidates with these names; without names, all that are not unsuited."""
+    """Return the candidates with these names; if there are no names, all candidates except the unsuited ones."""
     if names:
         return tuple(each for each in candidates if each.name in names)
     return tuple(each for each in candidates if each.outcome is not CandidateOutcome.UNSUITED)
@@ -90,7 +90,10 @@ def missing(candidate: Candidate, reason: str) -> Candidate:
 
 
 def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that make glibc use huge pages for large blocks; empty if already set or unsupported."""
+    """Return the environment variables that make glibc use huge pages for large blocks.
+
+    The result is empty if they are set already, or if glibc or the kernel does not support that.
+    """
     known = tuple(int(each) for each in machine.libc_version.split(".")[:2] if each.isdigit())
     before = [each for each in variables.get(_TUNABLES, "").split(":") if each]
     if known < _GLIBC_WITH_HUGE_PAGES or machine.huge_pages in ("", "never") or _TUNABLE in before:
@@ -99,13 +102,14 @@ def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) ->
 
 
 def sort_by_promise(candidates: Sequence[Candidate], scale: float) -> list[Candidate]:
-    """Sort candidates by expected gain, so that the least helpful are left out if time runs short.
+    """Sort candidates by expected gain, the largest first, so that the least helpful are left out if time is short.
 
-    The priorities come from measured gains (2026-11-22, three workloads).
+    The expected gain is the priority of a candidate, which comes from measurements (2026-11-22, three workloads).
+    Candidates that need larger images than these come last.
 
     Args:
         candidates: candidates in any order.
-        scale: size of the images, as a multiple of the requested size.
+        scale: shorter side of the images, as a multiple of the requested one.
     """
     kinds = list(CandidateKind)  # among equal priorities, the earlier kind comes first
 

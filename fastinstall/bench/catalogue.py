@@ -1,6 +1,6 @@
 """List the ways to load images: builds of Pillow, decoders of `adapters/`, a setting of glibc, stores of `_stores/`.
 
-The files of decoders and stores are imported here for their constants; nothing is imported from a target.
+This module imports the files of decoders and stores for their constants; it imports nothing from a target.
 """
 
 import importlib
@@ -19,7 +19,7 @@ FASTINSTALL = "fastinstall"
 OFFICIAL_WHEEL = "official-wheel"
 HUGE_PAGES = "huge-pages"
 USUAL_PRIORITY = 1000
-"""Priority of a candidate that states none; candidates with lower priorities are measured earlier."""
+"""Priority of a candidate that has none of its own; candidates with lower numbers are measured earlier."""
 
 
 @immutable
@@ -28,20 +28,21 @@ class Way:
 
     Attributes:
         name: stable name in kebab case.
-        title: its name in tables and advice.
-        kind: which part of the environment it changes.
+        title: the name in tables and advice.
+        kind: which part of the environment this way changes.
         modules: modules that must be importable in the target.
         brings: requirements that provide the modules.
         sdists: requirements that are only published as source distributions, in pure Python.
         by_hand: why the requirements are never fetched into our cache; empty if they may be.
-        priority: place in the order of measurement; lower is earlier.
-        code: the line of code that uses it.
-        file: path of the module that implements it; empty if none does.
-        formats: formats that it decodes, by Pillow's names; empty for all that Pillow opens.
-        aliased: whether its resize skips pixels, so that the picture differs.
-        scales: how many times the requested size an image must have for decoding at a reduced size; 0 if not used.
+        priority: place in the order of measurement; lower numbers come earlier.
+        code: a line of code that shows the use; empty for builds, settings and stores.
+        file: path of the adapter's or store's module; `Path()` for builds and settings.
+        formats: formats that can be decoded, by Pillow's names; empty for all that Pillow opens.
+        aliased: whether the resize skips pixels, so that the picture differs.
+        scales: how many times the requested size an image must have to be decoded at a reduced size; 0 if images are
+            always decoded at full size.
         loader: for an adapter: source of a module with a function `load(path)`.
-        caveat: for a store: what to know before choosing it.
+        caveat: for a store: what the user should know before choosing it.
         in_files: for a store: whether every image has its own file, so that any loader can read it.
         settings: for a store: which of "shorter" and "filter" affect the stored images.
     """
@@ -66,7 +67,7 @@ class Way:
 
     @property
     def batched(self) -> bool:
-        """Whether it loads whole batches, on its own threads."""
+        """Whether this way loads whole batches, on its own threads."""
         return "\ndef batches(" in self.loader
 
 
@@ -102,7 +103,7 @@ def way_named(name: str) -> Way | None:
 
 
 def _read_files(package: ModuleType, kind: CandidateKind) -> Iterator[Way]:
-    """Yield a `Way` for each public file of a package; its constants, in capitals, give the fields."""
+    """Yield a `Way` for each public file of a package; the file's constants, in capitals, are the fields' values."""
     for file in pkgutil.iter_modules(package.__path__):
         if not file.name.startswith("_"):
             module = importlib.import_module(f"{package.__name__}.{file.name}")

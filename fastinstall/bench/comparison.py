@@ -1,6 +1,6 @@
-"""Measure one workload: each candidate in turn with a running baseline (A B A B), then the best with workers.
+"""Measure one workload: each candidate in turn with a running baseline (A B A B), then the best ones with workers.
 
-If a candidate fails, crashes or hangs, that is its outcome; only a failure of the baseline is an error.
+If a candidate fails, crashes or hangs, that is the candidate's outcome; only a failure of the baseline is an error.
 """
 
 import shutil
@@ -26,11 +26,11 @@ from fastinstall.core.events import Emit, Noted, Progressed, Started, ignore
 from fastinstall.core.messages import format_bytes, listing
 
 _FIRST_PATIENCE = 60.0
-"""Seconds allowed for a first pass: files may come from a network, and packages from a slow disk."""
+"""Seconds allowed for the first pass, which may read files from a network, and packages from a slow disk."""
 _COMPARED = 3
 _COMPARED_BYTES = 12_000_000
 _OUTLIERS = 6
-"""The range omits one round at either end for every six: another program may have disturbed them."""
+"""For every six rounds, the lowest and the highest are left out: another program may have disturbed them."""
 _STORE_SECONDS = 120.0
 _STORE_BYTES = 1 << 30
 _STORE_PART = 10
@@ -38,7 +38,7 @@ _STORE_PART = 10
 
 
 def compute_gain(ratios: Sequence[float]) -> report.Gain:
-    """Return the median and the range of the ratios of all rounds; the range omits outliers."""
+    """Return the median and the range of the rounds' ratios; the range leaves out outliers."""
     left_out = len(ratios) // _OUTLIERS
     kept = sorted(ratios)[left_out : len(ratios) - left_out]
     middle, low, high = (round(each, 4) for each in (statistics.median(ratios), kept[0], kept[-1]))
@@ -60,7 +60,7 @@ def _needing_baseline() -> Iterator[None]:
 def start_comparison(
     job: loading.Job, effort: Effort, space: Path, emit: Emit = ignore, title: str = ""
 ) -> Iterator["Comparison"]:
-    """Start the process of the baseline; it is killed when the block ends.
+    """Start the process of the baseline, which is killed when the block ends.
 
     Args:
         job: images and loader of the baseline.
@@ -109,10 +109,13 @@ class Comparison:
         return self.effort.starts * (self.start_seconds + self.pass_seconds + 2 * self.rounds * turn)
 
     def choose_images(self, *, all_of_them: bool = False) -> dict[str, str]:
-        """Load every image once with the baseline, and select those to measure; return error texts of failed images.
+        """Load every image once with the baseline, and select the images to measure.
 
-        Images that fail are dropped. So are those that no longer fit into the time of a pass, unless `all_of_them` is
-        set.
+        Images that fail are dropped. The last images are dropped too if a pass would take too long, unless
+        `all_of_them` is set.
+
+        Returns:
+            Error texts of the failed images, by index.
 
         Raises:
             FailedError: the baseline died or hung, or could load none of the images.
@@ -129,7 +132,7 @@ class Comparison:
         return first.failed
 
     def measure_baseline(self) -> report.Candidate:
-        """Measure the baseline alone for some rounds, and once with cold files: dropped from the page cache.
+        """Measure the baseline alone for some rounds, and once with files that were dropped from the page cache (cold).
 
         The cold pass is omitted if it would take too long.
 
@@ -220,11 +223,11 @@ class Comparison:
     ) -> report.Difference | None:
         """Compare some pictures of a candidate with the baseline's; return None if the baseline returns no arrays.
 
-        Both processes return pictures before they are timed. If only one did, the memory that it frees would make it 8%
-        faster than an equal process (measured 2026-11-23, images of 200 pixels).
+        Both processes return pictures before they are timed. If only one process did so, the memory that it frees would
+        make it 8% faster than an equal process (measured 2026-11-23, images of 200 pixels).
 
         Raises:
-            NotLoadedError: a picture cannot show its image; a decoder that gives wrong pictures is no candidate.
+            NotLoadedError: a picture cannot show the same image as the baseline's; wrong decoders are not measured.
         """
         references = self._load_references(indexes)
         theirs = [other.pictures([index], self.patience)[0] for index in references]
@@ -236,9 +239,9 @@ class Comparison:
         return compare_pictures(tuple(references.values()), theirs) if references else None
 
     def _load_references(self, indexes: Sequence[int]) -> dict[int, loading.Picture]:
-        """Return some pictures of the baseline by index, with one of each format; empty if it returns no arrays.
+        """Return some of the baseline's pictures by index: the first few, and one of each format.
 
-        If the pictures are large, there are fewer.
+        If the pictures are large, there are fewer. The result is empty if the baseline returns no arrays.
         """
         firsts = {self.job.formats[index]: index for index in reversed(indexes)} if self.job.formats else {}
         chosen: dict[int, loading.Picture] = {}
@@ -259,20 +262,20 @@ class Comparison:
 def temporary_store(
     kind: str, title: str, job: loading.Job, space: Path, emit: Emit
 ) -> Iterator[tuple[loading.Job, list[int], int]]:
-    """Write images into a store, as many as there is room for; remove it when the block ends, or on failure.
+    """Write as many images into a store as its size limit allows; remove the store when the block ends, or on failure.
 
     Args:
         kind: name of the store: a file in `_stores/`.
         title: name of the store, for people.
         job: the images, and the interpreter, packages and pipeline that write the store.
         space: a directory, in which the store gets its own directory.
-        emit: receives an event about the store's maximum size and its place.
+        emit: receives an event about the store's maximum size and its directory.
 
     Yields:
         The job that loads from the store, the indexes of the images in the store, and its size in bytes.
 
     Raises:
-        NotLoadedError: the store cannot be written, or a package is missing.
+        NotLoadedError: the store cannot be written or contains no image, or a package is missing.
     """
     out = space / f"store-{kind}"
     try:
@@ -308,9 +311,9 @@ def job_of(baseline: loading.Job, candidate: report.Candidate) -> loading.Job:
 
 
 def _require_complete(measured: loading.LoadingMeasurement) -> loading.LoadingMeasurement:
-    """Return the measurement if no image failed; else raise NotLoadedError.
+    """Return the measurement if no image failed; otherwise raise NotLoadedError.
 
-    All these images were loaded before. With fewer of them, a round cannot be compared with others.
+    All these images were loaded before. A round with fewer images could not be compared with other rounds.
     """
     if measured.failed:
         reason = next(iter(measured.failed.values()))
@@ -322,7 +325,7 @@ def _require_complete(measured: loading.LoadingMeasurement) -> loading.LoadingMe
 def compare_candidates(
     context: BenchContext, task: WorkloadTask, candidates: Sequence[report.Candidate], end: float
 ) -> tuple[report.Workload, report.Candidate, tuple[report.Candidate, ...]]:
-    """Measure each candidate in turn with the baseline, while time is left; then measure some with workers.
+    """Measure each candidate in turn with the baseline, while time is left; then measure some candidates with workers.
 
     A control, equal to the baseline, is measured before and after the candidates.
 

@@ -1,6 +1,6 @@
 """Choose how much to measure, so that `bench` takes no longer than promised.
 
-`BenchContext` holds the values that all parts of `bench` share: target, machine, remaining time, temporary directory.
+`BenchContext` has the values that all parts of `bench` share: target, machine, remaining time, temporary directory.
 """
 
 import time
@@ -28,16 +28,17 @@ class Effort:
     Attributes:
         seconds: time for the complete run, without builds and downloads.
         sample: maximum number of images per workload.
-        least_sample: minimum number of images per workload, if there are as many.
+        least_sample: minimum number of images per workload, if the workload has that many.
         pass_seconds: maximum time for one pass over the images.
-        least_candidates: number of the most promising candidates that are measured regardless of time.
+        least_candidates: number of the most promising candidates that are measured even if other workloads then lack
+            time.
         rounds: rounds per process launch; in each, baseline and candidate take one turn.
         starts: process launches per candidate; the memory layout of a process alone changes its speed by some percent.
-        turn_seconds: duration of a turn, if one pass is shorter.
+        turn_seconds: duration of a turn; a turn is longer if a single pass takes longer.
         rate_seconds: time to measure each number of workers.
         rated: number of loaders that are measured with workers: the baseline and the best candidates.
         operations_seconds: time reserved for the table of operations.
-        patience: seconds after which a silent process counts as hung; up to four times as many if it is slow.
+        patience: seconds after which a silent process counts as hung; up to four times as many if loading is slow.
     """
 
     seconds: float = 180.0

@@ -1,9 +1,10 @@
 """Find the packages that candidates need: installed in the target, or fetched into the cache for the measurement.
 
-`<cache>/libraries/<key>/` goes to the front of a process's `sys.path`. It contains a package with all its requirements,
-including numpy, so one run can measure packages that could not be installed together. The key is a digest of the
-requirements, the interpreter's ABI, the platform and the index. An entry is complete or absent, keeps the versions that
-were newest when it was fetched, and may be removed at any time. Nothing is installed into the target.
+Fetched packages are in `<cache>/libraries/<key>/`, which goes to the front of a process's `sys.path`. The directory
+contains a package with all its requirements, including numpy, so one run can measure packages that could not be
+installed together. The key is a digest of the requirements, the interpreter's ABI, the platform and the index. An entry
+is complete or absent, keeps the versions that were newest when it was fetched, and may be removed at any time. Nothing
+is installed into the target.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ def require_fetchable(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of candidates whose packages are fetched; expand ("all",) to all that may be fetched.
 
     Raises:
-        UsageError: a name is unknown, or its candidate needs no packages.
+        UsageError: a name is unknown, or the candidate of that name needs no packages.
     """
     needs = {way.name: way for way in all_ways() if _other_modules(way)}
     if names == (_ALL,):
@@ -52,10 +53,12 @@ def find_libraries(
     *,
     offline: bool,
 ) -> tuple[Candidate, ...]:
-    """Return the candidates, with the directory of fetched packages, or marked as missing with the reason.
+    """Return the candidates, each with the directory of its fetched packages if it has any.
+
+    A candidate whose packages are neither installed nor fetched is marked as missing, with the reason.
 
     Args:
-        session: cache, event listener and environment variables; these and pip's settings determine the index.
+        session: cache, event listener and environment variables; the variables and pip's settings determine the index.
         interpreter: the target's interpreter.
         candidates: the planned candidates.
         fetched: names of candidates whose packages are fetched, as returned by `require_fetchable`.
@@ -89,12 +92,12 @@ def _other_modules(way: Way) -> set[str]:
 
 
 def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offline: bool = False) -> Path:
-    """Return the cached directory with the packages of a candidate; let pip fetch them if they are not there.
+    """Return the cached directory with the packages of a candidate; let pip fetch the packages if it is missing.
 
     Only wheels are fetched, except for pure-Python packages that have none (`Way.sdists`).
 
     Raises:
-        RefusedError: pip failed, or the packages are not in the cache and the network is forbidden.
+        RefusedError: pip failed, the cache cannot be written, or the network is forbidden and needed.
     """
     cache, variables = session.own_cache(), session.variables
     key = codec.digest(
@@ -131,9 +134,9 @@ def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offl
 
 
 def find_missing(modules: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
-    """Return the modules that the target lacks; all of them if its interpreter cannot be started.
+    """Return the modules that the target lacks; all of `modules` if the target's interpreter cannot be started.
 
-    The modules themselves are not imported, only their parent packages.
+    The modules are not imported, but their parent packages are.
 
     Args:
         modules: dotted names of the modules.

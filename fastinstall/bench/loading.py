@@ -1,7 +1,7 @@
-"""Start a process in the target that loads images on request, examines them, generates photos and writes stores.
+"""Start a process in the target that, on request, loads or examines images, generates photos, or writes stores.
 
-If the process dies, that is a result. `comparison` runs two such processes in turn. `_loading.py` runs inside, and
-describes the requests.
+If the process dies, that is a result. `comparison` runs two such processes in turn. The process runs `_loading.py`,
+whose docstring describes the requests.
 """
 
 import base64
@@ -52,8 +52,9 @@ class Job:
         images: paths of the images; their positions are their indexes.
         formats: format of each image, by Pillow's names; empty if no candidate depends on formats.
         adapter: name of the adapter, a file in `adapters/`.
-        site: directories for the front of `sys.path`: another PIL, fetched packages.
-        loader: the user's FILE:FUNCTION, from path to array, Pillow image or tensor; empty to use the adapter.
+        site: directories for the front of `sys.path`, with another PIL or fetched packages.
+        loader: the user's FILE:FUNCTION, which takes a path and returns an array, a Pillow image or a tensor; empty to
+            use the adapter.
         store: kind and path of the store that holds the images; None if they are separate files.
         pipeline: resize and crop of every image.
         tensor: whether to convert results to tensors, if torch is installed.
@@ -77,9 +78,10 @@ class LoadingMeasurement:
     """One measurement of one process.
 
     Attributes:
-        ms: milliseconds per image: the mean over the images of each one's median pass.
-        least_ms: milliseconds per image by shortest passes: the mean over the images and groups of passes.
-        stages: milliseconds per image of each stage in `ms`, in order of loading; they add up to `ms`.
+        ms: milliseconds per image: each image's median pass, averaged over the images.
+        least_ms: milliseconds per image: the shortest pass of each group of an image's passes, averaged over the groups
+            and the images.
+        stages: milliseconds per image of each stage, in order of loading; they add up to `ms`.
         images: number of images that were loaded.
         passes: number of times that each image was loaded.
         peak_bytes: peak memory of the measurement, or of the process so far if the kernel cannot reset the peak.
@@ -102,7 +104,7 @@ class Picture:
     """The result of loading one image.
 
     Attributes:
-        shape: height, width and channels; (length,) without numpy, or if the result is no picture.
+        shape: height, width and channels; (length of `data`,) without numpy, or if the result is not a picture.
         data: samples, row by row, channels interleaved.
     """
 
@@ -111,7 +113,10 @@ class Picture:
 
 
 class LoadingProcess:
-    """A running process that answers requests; `versions` has its packages' versions once a job has started."""
+    """A running process that answers requests.
+
+    Once a job has started, `versions` has the versions of the packages that the process uses.
+    """
 
     def __init__(self, talk: process.Conversation) -> None:
         self._talk = talk
@@ -140,10 +145,10 @@ class LoadingProcess:
 
         Args:
             seconds: how long to repeat; at least one pass is made.
-            cold: drop the files from the page cache before each pass.
+            cold: whether to drop the files from the page cache before each pass.
             indexes: indexes of the images to load; empty for all.
             timeout: seconds after which the process counts as hung.
-            group: number of passes per group, of which the shortest counts for `least_ms`; 0 for one group.
+            group: number of passes per group; the shortest of each group counts for `least_ms`. 0 for one group.
 
         Raises:
             NotLoadedError: the process died or hung, or could load no image.
@@ -167,7 +172,7 @@ class LoadingProcess:
 
 @contextmanager
 def start_target(python: Path, variables: Mapping[str, str], site: Sequence[Path] = ()) -> Iterator[LoadingProcess]:
-    """Start a process of the target that answers requests; it is killed when the block ends.
+    """Start a process of the target that answers requests; the process is killed when the block ends.
 
     Args:
         python: path of the target's interpreter.
@@ -187,7 +192,7 @@ def start_target(python: Path, variables: Mapping[str, str], site: Sequence[Path
 
 @contextmanager
 def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[LoadingProcess]:
-    """Start a process for a job; it is killed when the block ends.
+    """Start a process for a job; the process is killed when the block ends.
 
     Args:
         job: interpreter, decoder and images.

@@ -1,4 +1,4 @@
-"""Generate photos with the target's PIL, to measure with if the user names no images."""
+"""Generate photos with the target's PIL, which are measured if the user names no images."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ WORKLOADS: Mapping[str, str] = {
 }
 """Titles of the workloads by name.
 
-They are 500 x 375 JPEG of quality 90 and 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG.
+The pictures are 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92 (both 4:2:0), and 800 x 600 PNG.
 """
 _MOST = {"500px": 2000, "12mp": 40, "png": 150}
 """Maximum numbers of photos, to protect the disk: about 100 MB each."""
@@ -37,7 +37,7 @@ def generate_photos(
         directory: an existing directory to write the photos to.
         python: path of the target's interpreter, which writes the photos.
         variables: the complete environment of the process.
-        count: number of photos, at most 2000, 40 or 150 by workload (100 MB); None for the default.
+        count: number of photos, limited to about 100 MB (2000, 40 or 150, by workload); None for the default number.
         site: directories for the front of `sys.path`, with another PIL.
 
     Raises:

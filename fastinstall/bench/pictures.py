@@ -7,7 +7,7 @@ from fastinstall.bench.loading import Picture
 from fastinstall.bench.report import Difference
 
 _WRONG_LEVELS = 48
-"""If the means of two pictures differ by more levels, they show different images.
+"""If the mean levels of two pictures differ by more than this, the pictures show different images.
 
 Decoders, filters and colour profiles change the mean by only a few levels.
 """
@@ -36,12 +36,12 @@ def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> 
 
 
 def explain_wrong_picture(reference: Picture, other: Picture, *, is_same_pipeline: bool) -> str:
-    """Explain why two pictures cannot show the same image; empty if they can, or if one is no picture.
+    """Explain why two pictures cannot show the same image; empty if they can, or if a result is not a picture.
 
     Args:
         reference: the picture that the baseline loaded.
         other: the picture that the candidate loaded.
-        is_same_pipeline: whether both resize and crop in the same way; a user's own loader may not.
+        is_same_pipeline: whether both loaders resize and crop in the same way; False if one is the user's own.
     """
     if not len(reference.shape) > 1 < len(other.shape):
         return ""

@@ -1,7 +1,7 @@
 """Write a decoder or a store as code for the user's own project (`bench --print-code`).
 
-A decoder becomes a module with `load(path)`; a store becomes a script that fills it, `python prepare.py IMAGES OUT`.
-The script is the file of `_stores/` that was measured, together with the files that it imports from there.
+A decoder becomes a module with `load(path)`; a store becomes a script that writes it, `python prepare.py IMAGES OUT`.
+The script is the file of `_stores/` that was measured, together with the other files of `_stores/` that it imports.
 """
 
 import json
@@ -17,8 +17,8 @@ from fastinstall.core.messages import quote
 def render_code(name: str, pipeline: ImagePipeline) -> str:
     """Return the source of a Python module for an adapter or a store.
 
-    For an adapter the module has a function `load(path)`, so `bench --loader FILE` can measure it. For a store it is a
-    script that is run as `python FILE IMAGES OUT`.
+    For an adapter, the module has a function `load(path)`, so `bench --loader FILE` can measure it. For a store, the
+    module is a script that is run as `python FILE IMAGES OUT`.
 
     Args:
         name: name of an adapter or a store.
@@ -53,11 +53,11 @@ _LEFT_OUT = re.compile(
     r"^(TITLE|CAVEAT|MODULES|BRINGS|IN_FILES|SETTINGS|PRIORITY) = .*\n|^from \.\w+ import .*\n|  # noqa.*$",
     re.MULTILINE,
 )
-"""Parts of a file to omit: constants for fastinstall, lint comments, and imports of files included in the script."""
+"""Parts of a file to leave out: constants for fastinstall, lint comments, and imports of files that are included."""
 
 
 def _write_script(store: Way, pipeline: ImagePipeline) -> str:
-    """Return a script that writes the images of a directory into a store; imported as a module, it has `Reader`."""
+    """Return a script that writes the images of a directory into a store, and that can be imported for `Reader`."""
     wanted = json.dumps({"kind": store.name, **{setting: getattr(pipeline, setting) for setting in store.settings}})
     parts = [each.read_text(encoding="utf-8").split('"""', 2) for each in _list_files(store.file)]
     start = f'"""{parts[-1][1]}"""\n\nWANTED = {wanted}'
@@ -66,7 +66,7 @@ def _write_script(store: Way, pipeline: ImagePipeline) -> str:
 
 
 def _list_files(file: Path) -> list[Path]:
-    """List the files that a file imports from its directory, recursively, and the file itself last."""
+    """Return the files of the same directory that a file imports, directly or indirectly, and the file itself last."""
     files: list[Path] = []
     for name in re.findall(r"^from \.(\w+) import", file.read_text(encoding="utf-8"), re.MULTILINE):
         files.extend(path for path in _list_files(file.with_name(f"{name}.py")) if path not in files)

@@ -19,23 +19,23 @@ _FORK_SECONDS = 0.2
 
 
 def choose_worker_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Choose the numbers of workers to try: 0, and the number of usable CPUs; a full run also tries 1, 2, 4, ..."""
+    """Return the numbers of workers to try: 0 and the number of usable CPUs; in a full run, also 1, 2, 4, ..."""
     cpus = machine.usable_cpus
     powers = () if quick else (1 << exponent for exponent in range(cpus.bit_length()))
     return (0, *(each for each in powers if each < cpus), cpus)
 
 
 def choose_thread_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Choose the numbers of threads to try: 1, and the number of usable CPUs; nothing in a quick run."""
+    """Return the numbers of threads to try: 1 and the number of usable CPUs; in a quick run, none."""
     return () if quick else tuple(sorted({1, machine.usable_cpus}))
 
 
 def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list[str]:
     """Return the names of candidates to measure with workers too.
 
-    These are the best few whose pictures do not change, those that the user named, and those that load whole batches.
-    If the user requested numbers of workers or threads, all are measured. Candidates that failed on some images are
-    left out: their rates would not be comparable.
+    These are: 1. the candidates that the user named; 2. except in a quick run, the best few that keep the pictures, and
+    those that load whole batches. If the user requested numbers of workers or threads, all candidates are measured.
+    Candidates that use a store, or that failed on some images, are left out.
 
     Args:
         context: the request and the effort.
@@ -58,7 +58,10 @@ def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list
 
 
 class Rater:
-    """Measures loaders with workers and threads, after the comparison: its processes take memory, and may hang."""
+    """Measures loaders with workers and threads.
+
+    This is done after the comparison, because the processes take memory, and may hang.
+    """
 
     def __init__(self, context: BenchContext, indexes: Sequence[int], patience: float) -> None:
         """Choose the numbers of workers and threads.
@@ -117,10 +120,10 @@ def measure_rates(  # noqa: PLR0913 (loader, numbers of workers, and time)
 
     Args:
         loading: a process that has started its job, and that loads no image itself.
-        counts: numbers of workers or threads, in the order of the result; 0 uses a single process without workers.
+        counts: numbers of workers or threads, in the order of the result; 0 stands for one process without workers.
         seconds: time to measure each number.
         remark: receives a sentence about each number that was left out.
-        in_threads: use threads of one process, which load arrays and no tensors, instead of worker processes.
+        in_threads: whether to use threads of one process, which load arrays, not tensors, instead of worker processes.
         ms: milliseconds per image in one process, to choose small enough batches; None if unknown.
         images: indexes of the images; empty for all.
         patience: extra seconds for each number: every worker imports packages, and a round of batches may take as long

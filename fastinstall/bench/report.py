@@ -1,6 +1,6 @@
 """Values that describe a measurement of image loading: request, images, candidates, verdict, advice, report.
 
-They form the document `bench`. Nothing is measured or decided here.
+They form the document `bench`. This module measures and decides nothing.
 """
 
 from dataclasses import field
@@ -52,7 +52,7 @@ class LoadingRate:
         engine: the code that collects the batches.
         images_per_second: images per second, after the first batches.
         first_batch_seconds: time from the start of the workers to the first batch.
-        peak_bytes: peak memory of the process and its workers together; shared pages count once.
+        peak_bytes: peak memory of the process and its workers together, in bytes; shared pages count once.
     """
 
     workers: int
@@ -85,8 +85,9 @@ class Gain:
 
     Attributes:
         ratio: median over the rounds; above 1 is faster.
-        low: the lowest round; one in six rounds is omitted at either end.
-        high: the highest round, with the same omissions.
+        low: the lowest ratio of a round, without outliers: for every six rounds, the lowest and the highest are left
+            out.
+        high: the highest ratio of a round, without outliers.
         rounds: number of rounds.
     """
 
@@ -102,27 +103,27 @@ class Candidate:
 
     Attributes:
         name: stable name in kebab case: "pillow-draft", "opencv-area", "huge-pages".
-        title: its name in tables and advice.
-        kind: which part of the environment it changes.
+        title: the candidate's name in tables and advice.
+        kind: which part of the environment the candidate changes.
         adapter: the name of the adapter that decodes and resizes ("pillow").
         stack: source of the packages: "in place", "official wheel", "fastinstall", "its own" (fetched into the cache).
-        site: directories with these packages, for the front of its process's `sys.path`.
-        variables: additional environment variables of its process.
+        site: directories with these packages, for the front of the process's `sys.path`.
+        variables: additional environment variables of the process.
         storage: "files", or the name of the store that holds the images.
-        aliased: whether its resize is known to alias: faster, but not the same picture.
-        outcome: whether it was measured, or why not; missing and unsuited ones are known before the measurement.
-        reason: why it was not measured, in words: what to install, or how it died.
+        aliased: whether the resize is known to alias, which is faster but gives another picture.
+        outcome: whether the candidate was measured, or why not; "missing" and "unsuited" are known before measuring.
+        reason: why the candidate was not measured, in words: what to install, or how the process died.
         versions: versions of the packages involved, by name.
         stages: for the baseline: milliseconds per image of each stage, in order of loading.
         cold_read_ms: for the baseline: milliseconds to read a file that is not in the page cache; None if unknown.
-        images_per_second: the rate of one process; for a candidate, the baseline's rate times the gain.
-        peak_bytes: peak resident memory of one process.
+        images_per_second: the rate of one process; except for the baseline, the baseline's rate times the gain.
+        peak_bytes: peak resident memory of one process, in bytes.
         gain: the gain over the baseline, with one process each; None for the baseline, or if not measured.
-        rates: the rates with worker processes, if measured.
-        thread_rates: the rates with threads of one process, which load arrays and no tensors, if measured.
-        difference: difference of its arrays from the baseline's; None if they were not compared.
-        stored_bytes: size of its store with the measured images; None if it uses no store.
-        stored_ratio: size of its store as a multiple of the size of the files; None if it uses no store.
+        rates: the rates with worker processes; empty if not measured.
+        thread_rates: the rates with threads of one process, which load arrays, not tensors; empty if not measured.
+        difference: difference of the candidate's arrays from the baseline's; None if they were not compared.
+        stored_bytes: size of the store with the measured images, in bytes; None without a store.
+        stored_ratio: size of the store as a multiple of the size of the image files; None without a store.
         left_out: number of measured images that the baseline can load, but this candidate cannot.
     """
 
@@ -152,13 +153,13 @@ class Candidate:
 
     @property
     def ratio(self) -> float:
-        """The gain over the baseline; 0 if it was not measured."""
+        """The speed as a multiple of the baseline's; 0 if the candidate was not measured."""
         return self.gain.ratio if self.gain is not None else 0.0
 
 
 @immutable
 class ImagePipeline:
-    """The processing of every image: resize, then crop the centre.
+    """How every image is processed: resized, then cropped to the centre.
 
     Attributes:
         shorter: length of the shorter side after the resize, in pixels.
@@ -193,7 +194,7 @@ class Workload:
     Attributes:
         name: name for people: "images of ./train", "500 px JPEG (generated)".
         directory: the directory that contains the images, possibly in subdirectories.
-        files: number of image files found; the search stops after some seconds.
+        files: number of image files found; the search stops after five seconds.
         images: number of measured images.
         formats: number of measured images by format ("JPEG").
         mean_bytes: mean size of a file in bytes.
@@ -237,7 +238,7 @@ class StageCost:
 
     Attributes:
         name: name of the stage: "read", "read from disk", "decode", ..., "hand over".
-        limit: what limits loading if this stage takes most of the time.
+        limit: the part of loading to which the stage belongs; it limits the speed if its stages take most of the time.
         ms: milliseconds per image.
         share: share of the total time, 0 to 1.
     """
@@ -255,7 +256,7 @@ class BottleneckVerdict:
     Attributes:
         bound: the part of loading that limits its speed.
         sentence: the verdict in words for people.
-        stages: the time of every stage; reading is from disk if the files exceed the memory.
+        stages: the time of every stage; the time to read is that of the disk if the files exceed the page cache.
         evidence: sentences about reading the files from disk or network, if that matters.
         target_rate: images per second that the user needs; None if not given.
         reached_rate: images per second with the best number of workers.
@@ -271,17 +272,18 @@ class BottleneckVerdict:
 
 @immutable
 class SpeedAdvice:
-    """A change to make, with its gain, or the reason to change nothing.
+    """A change to make, with its gain, or a remark such as the reason to change nothing.
 
     Attributes:
         candidate: name of the candidate that the advice is about; empty if it is about none.
-        gain: the gain measured on this machine; None if there is nothing to do.
-        message: the change in a few words, with its disadvantages; or why nothing needs to be done.
-        evidence: the measurement that supports a reason to change nothing.
-        remedy: what to do, in words, with its cost; empty if there is nothing to do.
+        gain: the gain measured on this machine; None for a remark.
+        message: the change in a few words, with its disadvantages; or the remark.
+        evidence: the measurement that supports a remark; empty for a change.
+        remedy: what to do, in words, with its cost; empty for a remark.
         command: a shell command to paste; empty if there is none.
         code: the line of code to use; empty if a command suffices.
-        recommended: whether to try it first: the simplest change with about the largest gain and the same pictures.
+        recommended: whether to try this change first: it is the simplest of those that keep the pictures and have about
+            the largest gain.
     """
 
     candidate: str = ""
@@ -302,9 +304,9 @@ class WorkloadResult:
         workload: the images that were measured.
         pipeline: resize and crop of every image.
         baseline: the environment as it is, or the user's loader.
-        candidates: the candidates, the largest gain first; those that were not measured last.
+        candidates: the candidates, the largest gain first; those that were not measured come last.
         verdict: what limits the loading.
-        advice: remarks first, then the changes, the largest gain first.
+        advice: remarks, then the changes to make, the largest gain first.
     """
 
     workload: Workload
@@ -328,8 +330,8 @@ class BenchReport:
         effort: how thoroughly it measured: "quick" or "full".
         seconds: duration of the whole measurement.
         workloads: the results for each workload.
-        operations: times of single PIL operations, before and after; None if not requested.
-        remarks: sentences for people: what was left out for lack of time, what was built or fetched.
+        operations: times of single PIL operations with the old and the new stack; None if not measured.
+        remarks: sentences for people, such as what was left out for lack of time, or what was built or fetched.
     """
 
     prefix: PurePath
@@ -346,7 +348,7 @@ class BenchReport:
 
 @immutable
 class BenchRequest:
-    """The request of the user, from the flags of `bench`.
+    """The user's request, from the flags of `bench`.
 
     Attributes:
         paths: directories and files with images; empty for generated images.
@@ -354,13 +356,14 @@ class BenchRequest:
         pipeline: resize and crop of every image.
         quick: whether to finish in 20 seconds.
         samples: number of images to measure; None for as many as fit into the time.
-        workers: numbers of workers to try; empty to choose them by the usable CPUs.
-        threads: numbers of threads of one process to try; empty for 1 and the usable CPUs, or none in a quick run.
+        workers: numbers of workers to try; if empty, they are chosen by the number of usable CPUs.
+        threads: numbers of threads of one process to try; if empty, 1 and the number of usable CPUs, or none in a quick
+            run.
         target_rate: images per second that training consumes; None if not given.
         loader: FILE[:FUNCTION] of the user's loader, from path to array; it becomes the baseline; empty for none.
         candidates: names of candidates to measure; empty for all that fit into the time.
-        bring: names of candidates whose packages are fetched into our cache; ("all",) for every one.
-        build: whether to make the fastinstall build if it is not in the cache.
+        bring: names of candidates whose packages are fetched into our cache; ("all",) for all that may be fetched.
+        build: whether to build fastinstall's Pillow if it is not in the cache.
         loading: whether to measure workloads.
         operations: whether to measure single operations of PIL.
     """

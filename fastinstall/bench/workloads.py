@@ -1,6 +1,7 @@
 """Prepare a workload: find or generate images, examine and choose them, and describe how processes load them.
 
-An image is examined by decoding it once, in a separate process, which may die; it can be measured if that succeeds.
+An image is examined by decoding it once, in a separate process, which may die. If that succeeds, the image can be
+measured.
 """
 
 import hashlib
@@ -41,9 +42,9 @@ _NETWORK = (
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "panfs", "wekafs", "pvfs2"),
     *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "gcsfuse", "mountpoint-s3"),
 )
-"""The kernel's names of network filesystems, and of those on which virtual machines get files from their host."""
+"""The kernel's names of network filesystems, and of filesystems that share a host's files with a virtual machine."""
 _LOCAL_FUSE = ("fuse.fuse-overlayfs", "fuse.mergerfs")
-"""FUSE filesystems with local files; nearly all others use a network (sshfs, s3fs, rclone)."""
+"""FUSE filesystems with local files; nearly all other FUSE filesystems use a network (sshfs, s3fs, rclone)."""
 _MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
@@ -53,13 +54,13 @@ class SurveyedImage:
 
     Attributes:
         path: path of the image, as given or found.
-        format: Pillow's name of the format, "JPEG" for MPO pictures from phones; empty if unknown.
+        format: Pillow's name of the format, but "JPEG" for MPO pictures from phones; empty if unknown.
         width: width in pixels, as stored: the EXIF orientation is not applied.
         height: height in pixels, as stored.
         size_bytes: size of the file in bytes.
-        reason: why it cannot be measured; empty if it can. "unreadable", "not a file", "empty", "truncated", "corrupt",
-            "not an image that Pillow knows", "CMYK", "I;16", "16 bits per channel", "several pictures", "too large",
-            "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
+        reason: why the image cannot be measured; empty if it can. Values are "unreadable", "not a file", "empty",
+            "truncated", "corrupt", "not an image that Pillow knows", "CMYK", "I;16", "16 bits per channel", "several
+            pictures", "too large", "vector graphics", "takes too long", "kills the decoder: SIGSEGV" and similar ones.
     """
 
     path: Path
@@ -112,7 +113,7 @@ def task_of(context: BenchContext, name: str) -> WorkloadTask:
         name: name of a generated workload; empty for the user's own images.
 
     Raises:
-        UndeterminedError: there is no image, or none that can be measured.
+        UndeterminedError: no image was found, or none that can be measured.
         FailedError: the photos cannot be generated, or the images cannot be examined.
     """
     try:
@@ -218,7 +219,10 @@ def _group_unmeasured(refused: Sequence[SurveyedImage]) -> Iterator[Unmeasured]:
 def _choose_images(
     context: BenchContext, ordered: Sequence[Path]
 ) -> tuple[tuple[SurveyedImage, ...], tuple[SurveyedImage, ...]]:
-    """Examine images in order, at most a fixed number, until there are enough; return the good and the refused ones."""
+    """Examine images in order until enough can be measured; return the chosen images, and the refused ones.
+
+    At most three times as many images as wanted are examined.
+    """
     step = context.request.samples or context.effort.sample
     good: list[SurveyedImage] = []
     refused: list[SurveyedImage] = []
@@ -239,12 +243,12 @@ def judge_images(
     site: Sequence[Path] = (),
     patience: float = _PATIENCE,
 ) -> tuple[SurveyedImage, ...]:
-    """Decode each image once in the target, and return whether it can be measured.
+    """Decode each image once in the target, and return facts about it, with the reason if it cannot be measured.
 
-    If an image kills the process or takes too long, that is its reason, and a new process continues.
+    If an image kills the process or takes too long, that is the reason, and a new process continues with the next one.
 
     Args:
-        images: paths of the images; a path that is no regular file gets a reason.
+        images: paths of the images; a path that is not a regular file is refused with a reason.
         python: path of the target's interpreter, which decodes.
         variables: the complete environment of the process.
         site: directories for the front of `sys.path`, with another PIL.
@@ -302,7 +306,10 @@ def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bo
 
 
 def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
-    """Reorder images, the same in every run, so that the first ones, however many, are a fair sample of all kinds."""
+    """Reorder images so that the first few, however many, have the file extensions in the same proportions as all.
+
+    The order is the same in every run.
+    """
     by_kind: dict[str, list[Path]] = {}
     for each in sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()):
         by_kind.setdefault(each.suffix.lower(), []).append(each)

@@ -1,7 +1,7 @@
 """A table of the differences between the CPU architectures of Linux, as data.
 
-No other module names an architecture. Data that only some architectures need elsewhere, such as patterns of machine
-code, is stored under a value from this table. Stacks are built for the `supported` architectures.
+No other module names an architecture. Other modules that have data for certain architectures, such as patterns of
+machine code, use values from this table as keys. Stacks are built for the `supported` architectures.
 """
 
 import re
@@ -14,15 +14,15 @@ class FeatureLevel:
     """A micro-architecture level: a set of CPU features that compilers and glibc's loader know by one name.
 
     Attributes:
-        name: its name for compilers: "x86-64-v3".
+        name: the level's name for compilers: "x86-64-v3".
         aliases: other names of the level.
         requires: features beyond those of the level below, in the kernel's spelling (/proc/cpuinfo).
-        title: its best-known feature, for messages.
-        label: its name in version labels; empty if that follows from `name`.
-        archspec: its name in archspec and conda's `__archspec`; empty if that follows from `name`.
+        title: the level's best-known feature, for messages.
+        label: the level's name in version labels; empty if `level_label` derives it from `name`.
+        archspec: the level's name in archspec and `__archspec`; empty if `archspec_name` derives it from `name`.
         switch: the feature that, disabled with GLIBC_TUNABLES, makes the loader use the level below.
         implied_by: features that only CPUs with the whole level have.
-        families: matches the marketing names of CPU families in which every CPU has the level.
+        families: pattern of the marketing names of CPU families in which every CPU has the level.
         processors: values of `-march` for CPUs that have the level.
     """
 
@@ -43,26 +43,26 @@ class Architecture:
     """A CPU architecture; the defaults suit an architecture of which only the name is known.
 
     Attributes:
-        machine: its name in the kernel (`uname -m`).
-        title: its name in messages: "x86-64".
+        machine: the architecture's name in the kernel (`uname -m`).
+        title: the architecture's name in messages: "x86-64".
         supported: whether stacks are built for it.
         levels: its feature levels, the lowest first.
-        cpuinfo: a key of /proc/cpuinfo, and a word of its value that only this architecture has.
+        cpuinfo: a key of /proc/cpuinfo, and a word that the key's value contains only on this architecture.
         features: the key of /proc/cpuinfo that lists a CPU's features.
         elf_machine: `e_machine` of its ELF files.
-        isa_property: type of the GNU property with the levels that an ELF file needs, one bit per level.
+        isa_property: type of the GNU property that records which levels an ELF file needs, one bit per level.
         loader: path of glibc's loader, fixed by the ABI.
         platform: AT_PLATFORM, the value of $PLATFORM in search paths.
         hwcaps: subdirectories of glibc-hwcaps, the best first.
-        auxiliary: names in /proc/cpuinfo of the bits of AT_HWCAP and of AT_HWCAP2, lowest bit first; empty if the
-            bits do not correspond to such names.
+        auxiliary: the names that /proc/cpuinfo has for the bits of AT_HWCAP and of AT_HWCAP2, lowest bit first; empty
+            if the bits have no names in /proc/cpuinfo.
         capabilities: library subdirectories that loaders before glibc 2.37 search on every CPU of the architecture.
-        capability_bits: bit and name of each capability and platform in ld.so.cache before glibc 2.37; capabilities
-            also have these bits in `glibc.cpu.hwcap_mask`.
-        cache_flags: flags of its libraries in ld.so.cache; None if unknown.
+        capability_bits: bit number and name of each capability and platform in ld.so.cache before glibc 2.37. In
+            `glibc.cpu.hwcap_mask`, capabilities have the same bits.
+        cache_flags: flags that ld.so.cache gives to the architecture's libraries; None if unknown.
         conda_subdir: directory of its conda packages in a channel.
         target: the triplet for compilers, and the name of Debian's directories for its libraries and headers.
-        page_sizes: page sizes that its kernels may have, in bytes.
+        page_sizes: page sizes that its kernels may be built with, in bytes.
         has_cpuid: whether a program can read the CPU's features with an instruction (CPUID).
     """
 
@@ -88,7 +88,7 @@ class Architecture:
 
     @property
     def wheel_platform(self) -> str:
-        """The end of its wheels' platform tags: "x86_64" in "manylinux_2_28_x86_64" (PEP 600)."""
+        """The architecture's part of a wheel's platform tag: "x86_64" in "manylinux_2_28_x86_64" (PEP 600)."""
         return self.machine
 
     @property
@@ -99,7 +99,7 @@ class Architecture:
 
     @property
     def loader_name(self) -> str:
-        """The loader's soname."""
+        """The file name of glibc's loader, which is also its soname."""
         return self.loader.rpartition("/")[2]
 
 
@@ -163,8 +163,8 @@ X86_64 = Architecture(
     has_cpuid=True,
 )
 
-# Source: Documentation/arch/arm64/elf_hwcaps.rst and arch/arm64/kernel/cpuinfo.c of Linux. glibc uses the same names
-# for the first list.
+# Source: Documentation/arch/arm64/elf_hwcaps.rst and arch/arm64/kernel/cpuinfo.c of Linux. glibc has the same names for
+# the bits of AT_HWCAP.
 _ARM_HWCAP = (
     *("fp", "asimd", "evtstrm", "aes", "pmull", "sha1", "sha2", "crc32"),
     *("atomics", "fphp", "asimdhp", "cpuid", "asimdrdm", "jscvt", "fcma", "lrcpc"),
@@ -205,7 +205,7 @@ SUPPORTED = " and ".join(each.title for each in ARCHITECTURES if each.supported)
 
 
 def architecture_of(machine: str) -> Architecture:
-    """Return the architecture with this `uname -m`; an unknown one has only the names that can be derived from it.
+    """Return the architecture for an output of `uname -m`; for an unknown one, only names derived from it are set.
 
     >>> architecture_of("aarch64").conda_subdir
     'linux-aarch64'

@@ -1,8 +1,8 @@
 """Read and unpack wheels, sdists and Debian packages with the standard library.
 
-Only files and directories are written, all below the destination. The content is verified by the archive's hash, a
-wheel's RECORD, or the checksum of the compression. Callers unpack into temporary directories, with which the leftovers
-of a failure are removed.
+Only files and directories are written, all below the destination. Content is verified by the archive's hash, a wheel's
+RECORD, or the checksum of the compression. Callers unpack into temporary directories, so that the leftovers of a
+failure are removed.
 """
 
 import gzip
@@ -33,9 +33,9 @@ _CHUNK = 1 << 20
 _DAMAGED = (
     *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstd.ZstdError),
     *(EOFError, UnicodeDecodeError, NotImplementedError, struct.error, OverflowError, RuntimeError),
-    *(FileExistsError, NotADirectoryError, IsADirectoryError),  # two members of one name
+    *(FileExistsError, NotADirectoryError, IsADirectoryError),  # two members have the same name
 )
-"""What the libraries raise for a damaged archive."""
+"""The exceptions that the libraries raise for a damaged archive."""
 
 
 class ArchiveError(FailedError):
@@ -43,7 +43,7 @@ class ArchiveError(FailedError):
 
     Args:
         file: the archive.
-        reason: the problem, to follow the member's name: "is encrypted".
+        reason: the problem, as a clause after the member's name: "is encrypted".
         member: the member with the problem; empty for the archive as a whole.
     """
 
@@ -115,11 +115,11 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
 
 def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: bool = True) -> bytes:
-    """Return the content of the first file in an sdist whose name is wanted; empty if there is none.
+    """Return the content of the first file in an sdist whose name is wanted; empty if there is no such file.
 
     Args:
-        wanted: returns whether a member's name is the wanted one.
-        thorough: verify the checksum of the compression first, which takes a second per 50 MB.
+        wanted: returns whether the member with a name is wanted.
+        thorough: whether to verify the checksum of the compression first, which takes a second per 50 MB.
 
     Raises:
         ArchiveError: the sdist is damaged.
@@ -135,12 +135,12 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: b
 
 
 def unpack_deb(archive: Path, directory: Path, below: str) -> None:
-    """Unpack the files below one directory of a Debian package, without symbolic links. Source: deb(5), ar(5).
+    """Unpack the files, but not the symbolic links, below one directory of a Debian package. Source: deb(5), ar(5).
 
     Args:
         archive: the package; its hash must be verified already.
         directory: the destination; created if missing.
-        below: the directory in the package: "usr/include/".
+        below: the directory in the package to unpack: "usr/include/".
 
     Raises:
         ArchiveError: the package is damaged.
@@ -188,7 +188,7 @@ def _errors_of(archive: Path) -> Iterator[None]:
 
 
 def _unpack_tar_member(archive: Path, opened: tarfile.TarFile, info: tarfile.TarInfo, directory: Path) -> None:
-    # Not with tarfile.data_filter, which Debian's Python 3.11.2 does not have.
+    # tarfile.data_filter is not used, because Debian's Python 3.11.2 does not have it.
     if info.isdir():
         return
     if not info.isfile():
@@ -199,7 +199,7 @@ def _unpack_tar_member(archive: Path, opened: tarfile.TarFile, info: tarfile.Tar
 
 
 def _write_file(archive: Path, directory: Path, name: str, content: IO[bytes], *, is_program: int) -> Path:
-    """Write a member to a new file, with mode 0755 or 0644 less the umask; return its path."""
+    """Write a member to a new file with mode 0755 (programs) or 0644, minus the umask; return the file's path."""
     if name.startswith("/") or ".." in name.split("/"):
         raise ArchiveError(archive, "would be unpacked outside the directory", name)
     path = directory / name

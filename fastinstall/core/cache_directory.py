@@ -1,11 +1,12 @@
 """Open fastinstall's cache directory, after a check that no other user could have put files into it.
 
 Files of the cache are run, compiled against and installed. So the check covers every directory and link from "/" to
-the cache, and its entries: whoever owns one of these, or may rename entries in it, can replace the cache. Programs and
-settings are judged less strictly (`core.surroundings`), because their owners are responsible for them.
+the cache, and the cache's entries: a user who owns one of these, or may rename entries in one, can replace cached
+files. Programs and settings are judged less strictly (`core.surroundings`), because their owners are responsible for
+them.
 
-Two common cases are trusted: paths behind a directory that nobody else may enter, and a directory that was mounted into
-a container, whose owner has no account there.
+Two common cases are trusted: 1. paths below a directory that no other user may enter; 2. a directory mounted into a
+container, if its owner has no account in the container.
 """
 
 import os
@@ -31,10 +32,10 @@ _ROOT = 0
 _OTHERS_ENTER = 0o011
 _EVERYBODY_WRITES = 0o002
 _GROUP_WRITES = 0o020
-_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # symbolic links have these bits, too: symlink(7)
+_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # symbolic links have these bits too: symlink(7)
 _STICKY = 0o1000
 _LINKS = 40  # the most that the kernel follows: path_resolution(7)
-_DEPTH = 2  # the cache's own entries, and those of its directories
+_DEPTH = 2  # levels of entries to check: those of the cache, and those of its directories
 _ACL = "system.posix_acl_access"
 
 
@@ -45,9 +46,9 @@ class PathStep:
     Attributes:
         place: its path, mode and owner.
         is_link: whether it is a symbolic link.
-        is_shared: whether its group may write and has other members than the user, or an access list exists.
+        is_shared: whether its group bits grant write access to others: to members of the group or of an access list.
         is_mounted: whether it is a mount point.
-        has_account: whether its owner has an account on this machine.
+        has_account: whether its owner has an account on this machine; True if it is not a mount point.
     """
 
     place: TrustedPath
@@ -63,7 +64,7 @@ class Distrust:
 
     Attributes:
         place: the directory, link or entry that is not safe.
-        reason: what others could do there.
+        reason: why it is not safe, as a clause for the message.
     """
 
     place: TrustedPath
@@ -101,7 +102,7 @@ def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
         variables: the environment; SUDO_UID identifies the caller of sudo.
 
     Raises:
-        RefusedError: other users could put files there, which would be installed; nothing was created.
+        RefusedError: other users could put files into the cache, which would be installed; nothing was created.
     """
     person = find_person(variables)
     if not cache.is_dir():
@@ -159,7 +160,10 @@ def _judge(cache: Path, person: Person) -> Distrust | None:
 
 
 def _list_ways(path: Path) -> Iterator[tuple[PathStep, ...]]:
-    """Yield the steps to each link on the way, then those to the cache; a missing directory counts as a private one."""
+    """Yield the steps from "/" to each link on the path, then the steps to its real end.
+
+    The missing rest of a path counts as one private directory of this user.
+    """
     current, todo = Path("/"), list(reversed(path.absolute().parts[1:]))
     followed = 0
     while todo and followed < _LINKS and os.path.lexists(current / todo[-1]):
@@ -183,7 +187,7 @@ def _look_along(path: Path) -> tuple[PathStep, ...]:
 
 
 def _list_entries(directory: Path, depth: int = _DEPTH) -> Iterator[PathStep]:
-    """Yield the entries that may be unsafe: all except those of root or this user that nobody else may write to."""
+    """Yield the entries that may be unsafe: those of other users, and those that group or others may write to."""
     own = (_ROOT, os.geteuid())
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(directory) as entries:
         for entry in entries:
@@ -210,8 +214,9 @@ def _look(path: Path) -> PathStep:
 def _has_other_members(path: Path, group: int) -> bool:
     """Return whether a file's group has members other than this user; True if the file has an access list.
 
-    Root's group, and a group without a name, such as Kubernetes gives to volumes, have no members on this machine. A
-    group with the user's own name is private by convention (USERGROUPS_ENAB in login.defs(5)), unless it lists others.
+    Two groups count as having none: root's group, and a group without a name on this machine, such as Kubernetes gives
+    to volumes. A group with the user's own name is private by convention (USERGROUPS_ENAB in login.defs(5)), unless it
+    lists other members. Every other group counts as having some.
     """
     import grp  # noqa: PLC0415 (slow to import; doctor opens no cache)
 

@@ -1,9 +1,9 @@
 """Convert values to JSON-ready data and documents, and back.
 
 Decoding is strict: an unknown key, a missing key or a wrong type raises a `DocumentError` with the file and the dotted
-path of the key. The members of a union of dataclasses are distinguished by the key "kind", with the tag that `tagged`
-gives to each class. Documents that another version of the tool may have written are read by `model.stored_documents`,
-which allows unknown keys.
+path of the key. If a field may have one of several dataclasses, the key "kind" says which; its value is the tag that
+`tagged` gives to the class. Documents that another version of the tool may have written are read by
+`model.stored_documents`, which allows unknown keys.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from fastinstall.core.values import T, get_hints, is_required, is_tagged, tag_of
 _LARGEST = 1 << 63
 
 _SHOWN = 80
-"""Characters of a value that a message quotes."""
+"""Maximum number of characters of a value that a message quotes."""
 
 
 def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON has no static type; one return per kind of value)
@@ -66,7 +66,7 @@ def decode(cls: type[T], data: object, *, file: PurePath | str, strict: bool = T
         cls: a dataclass of the model.
         data: the result of the parser.
         file: the source of the data, for messages.
-        strict: whether to refuse keys that `cls` does not have; if not, they are ignored.
+        strict: whether to refuse keys that `cls` does not have; if False, such keys are ignored.
 
     Raises:
         DocumentError: an unknown or missing key, or a value of the wrong type.
@@ -75,10 +75,10 @@ def decode(cls: type[T], data: object, *, file: PurePath | str, strict: bool = T
 
 
 def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:
-    """Read a document as `document` encodes it.
+    """Read a value of type `cls` from a document that `document` has encoded.
 
     Raises:
-        DocumentError: it has another schema or schema number, or `decode` cannot read it.
+        DocumentError: the document has another schema or schema number, or `decode` cannot read it.
     """
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
@@ -89,7 +89,7 @@ def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str
 
 
 def format_value(value: object) -> str:
-    """Return a value as a message quotes it: its `repr`, cut off if it is long."""
+    """Return the `repr` of a value for a message, cut off if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -146,7 +146,7 @@ def _decode_tuple(item: Any, data: object, place: _Place) -> tuple[object, ...]:
     if not isinstance(data, list | tuple):
         raise place.wrong(f"expected a list, found {_name_kind(data)}")
     if item is str and all(isinstance(entry, str) for entry in data):
-        return tuple(data)  # a fast path: the facts of each of thousands of hosts have a hundred CPU flags
+        return tuple(data)  # fast path: a report may cover thousands of hosts, each with a hundred CPU flags
     return tuple(_decode(item, entry, place.below(index)) for index, entry in enumerate(data))
 
 

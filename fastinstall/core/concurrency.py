@@ -1,7 +1,7 @@
 """Run functions in threads, and wait for them so that an interruption takes effect at once.
 
 `Future.result`, `wait` and `Thread.join` wait inside library code that an exception must not interrupt (see `signals`).
-The functions here wait outside that code.
+The functions of this module wait outside such code.
 """
 
 import contextlib
@@ -16,17 +16,18 @@ from fastinstall.core.process import ProcessGroup
 
 T = TypeVar("T")
 
-_POLL_SECONDS = 0.2  # a signal just before a wait is handled after it
+_POLL_SECONDS = 0.2  # a signal that arrives just before a wait is handled only after the wait
 
 
 def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
-    """Call all functions, each in its own thread; the failure of one, or an interruption, stops the others.
+    """Call all functions, each in its own thread; if one fails or the run is interrupted, kill the others' commands.
 
     Args:
         works: the functions; each runs its commands in the process group that it receives.
 
     Returns:
-        Their results, in the order of `works`. The first exception of a function is raised once all have ended.
+        The results of the functions, in the order of `works`. If one fails, its exception is raised once all have
+        ended.
     """
     if len(works) == 1:
         return [works[0](ProcessGroup())]
@@ -51,12 +52,12 @@ def await_future(future: "Future[T]") -> T:
 def wait_for_futures(
     futures: "Sequence[Future[T]]", seconds: float = math.inf, *, to_first_failure: bool = False
 ) -> "list[Future[T]]":
-    """Wait for futures, at most for `seconds`; return those that have ended, the earliest first.
+    """Wait for futures, and return those that have ended, in the order in which they ended.
 
     Args:
         futures: the futures to wait for.
-        seconds: the longest wait.
-        to_first_failure: return as soon as a future has failed.
+        seconds: the maximum time to wait.
+        to_first_failure: whether to return as soon as a future has failed.
     """
     done: SimpleQueue[Future[T]] = SimpleQueue()
     deadline = time.monotonic() + seconds

@@ -1,7 +1,7 @@
 """Locate directories: the home directory, fastinstall's own directories, and the data files of the package.
 
-In containers and daemons, the user may have no home directory. Recipes and hooks are in the installed package, or at
-the top of a checkout. Source: XDG Base Directory Specification 0.8.
+In containers and daemons, the user may have no home directory. Recipes and hooks are in the package if it is installed,
+and at the top of a checkout otherwise. Source: XDG Base Directory Specification 0.8.
 """
 
 import os
@@ -14,7 +14,7 @@ from fastinstall.core.values import immutable
 
 @immutable
 class Directories:
-    """fastinstall's own directories of a user.
+    """A user's directories for fastinstall's files.
 
     Attributes:
         cache: built wheels and downloads; may be removed at any time.
@@ -53,7 +53,10 @@ _NOWHERE = Path(os.devnull)
 
 
 def find_home(variables: Mapping[str, str]) -> Path:
-    """Return the home directory from HOME or passwd(5); without either, a path below which nothing can be created."""
+    """Return the home directory from HOME or else passwd(5).
+
+    If neither names one, the result is a path below which nothing can be created.
+    """
     try:
         return Path(variables.get("HOME") or Path.home())
     except RuntimeError:  # no entry for this user
@@ -64,7 +67,7 @@ def refuse_homeless(path: Path) -> None:
     """Refuse to write below a home directory that the user does not have.
 
     Raises:
-        RefusedError: the user has no home directory; names the variables to set.
+        RefusedError: the user has no home directory; the hint names the variables to set.
     """
     if _NOWHERE in path.parents:
         raise RefusedError(
@@ -74,7 +77,7 @@ def refuse_homeless(path: Path) -> None:
 
 
 def expand_home(path: str | Path) -> Path:
-    """Expand "~" or "~user" at the start of a path; without such a home directory, return the path unchanged."""
+    """Expand "~" or "~user" at the start of a path; if there is no such home directory, return the path unchanged."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 (pathlib raises where there is no such user)
 
 
@@ -92,7 +95,10 @@ def hooks_directory() -> Path:
 
 
 def tool_requirements() -> Path:
-    """Return the lock file of fastinstall's own requirements, without extras; `build` uses it for other machines."""
+    """Return the lock file of fastinstall's own requirements, without extras.
+
+    `build` uses it to make bundles for other machines.
+    """
     return _find("requirements") / "with-tool.txt"
 
 

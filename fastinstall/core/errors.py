@@ -1,6 +1,6 @@
 """Exceptions for the failures that fastinstall can explain, with their exit codes.
 
-An exception here means that the run cannot go on. Results of checks are values (`Finding`), not exceptions.
+Each of these exceptions means that the run cannot go on. Results of checks are values (`Finding`), not exceptions.
 """
 
 from enum import IntEnum
@@ -22,10 +22,10 @@ class ExitCode(IntEnum):
 
 
 class FastinstallError(Exception):
-    """Base class of the failures, each with a message, a hint, an exit code, and a name in documents (`tag`).
+    """Base class of the failures: a message, a hint, an exit code, and the error's name in JSON documents (`tag`).
 
     Args:
-        message: what happened and where; names the file, the key or the flag.
+        message: what happened and where, with the file, the key or the flag.
         hint: what to do about it, if possible with a pasteable command.
         details: further lines to print below the message (the end of a build log, the attempts made).
     """
@@ -53,7 +53,7 @@ class DocumentError(UsageError):
     Args:
         file: the file that is malformed.
         key: the dotted path of the key inside it; empty for the file as a whole.
-        problem: what is wrong there.
+        problem: what is wrong with the key or the file.
         hint: what to do about it.
     """
 
@@ -108,14 +108,14 @@ class RefusedError(FastinstallError):
 
 
 class DeclinedError(RefusedError):
-    """The user was asked and declined: the exit code of a refusal, but not an error."""
+    """The user was asked and declined: this has the exit code of a refusal, but is not reported as an error."""
 
 
 class NoEnvironmentError(RefusedError):
     """No environment is active, and the user named none.
 
     Args:
-        nearby: the environments in the working directory.
+        nearby: names of the environments in the working directory.
     """
 
     def __init__(self, nearby: tuple[str, ...]) -> None:
@@ -173,7 +173,7 @@ class InterruptedAfterCompletion(KeyboardInterrupt):
 
 
 class EnvironmentDamagedError(FastinstallError):
-    """The run failed and left the environment changed; the message says where its files are and what to do."""
+    """The run failed and left the environment changed; the message and hint say what is left and what to do."""
 
     exit_code = ExitCode.FAILED_CHANGED
     tag = "Damaged"

@@ -1,4 +1,4 @@
-"""Events with the progress of a run. `cli/` prints them; a program that uses fastinstall may handle them instead."""
+"""Events that report a run's progress. `cli/` prints them; a program that uses fastinstall may handle them instead."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,8 @@ class Started:
     """A stage began.
 
     Attributes:
-        stage: its stable name ("download", "compile", "bundle", "stage", "prove", "measure", "swap", "verify").
+        stage: the stage's name, which never changes ("download", "compile", "bundle", "stage", "prove", "measure",
+            "swap", "verify").
         message: a sentence for people, in the present tense ("proving NAME").
     """
 
@@ -46,9 +47,9 @@ class Noted:
 
     Attributes:
         message: one sentence for people.
-        warning: whether it is a warning.
-        changed: whether it reports a change to the target that remains even if the run fails.
-        detail: whether it is only for verbose output.
+        warning: whether the message is a warning.
+        changed: whether the message reports a change to the target that remains even if the run fails.
+        detail: whether the message is only for verbose output.
     """
 
     message: str
@@ -62,4 +63,4 @@ Emit = Callable[[Event], None]
 
 
 def ignore(_event: Event) -> None:
-    """Ignore an event: an `Emit` for callers that do not listen."""
+    """Ignore an event; callers that do not want events pass this function as `Emit`."""

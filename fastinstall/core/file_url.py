@@ -1,6 +1,6 @@
-"""Make the `file:` URL of a path, which may be one of another machine.
+"""Make the `file:` URL of a path; the path may be on another machine.
 
-Python 3.14 deprecates `PurePath.as_uri`.
+It replaces `PurePath.as_uri`, which Python 3.14 deprecates.
 """
 
 from pathlib import PurePath

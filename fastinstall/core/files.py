@@ -1,4 +1,4 @@
-"""The one place that changes files: durably, atomically, and never deleting files that fastinstall did not create."""
+"""Change files durably and atomically, and never delete a file that fastinstall did not create."""
 
 import contextlib
 import errno
@@ -17,11 +17,11 @@ _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
 _CHUNK = 1 << 24
 _LARGEST = 1 << 33
-"""Bytes: the largest file that is hashed. The largest wheels are smaller, and hashing takes less than a minute."""
+"""Maximum size, in bytes, of a file to hash: larger than any wheel, and hashed in less than a minute."""
 _SYNCS_AT_ONCE = 8
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 _FEW_SYNCS = 4
-"""Up to this number of paths, no threads are started."""
+"""Maximum number of paths that are synced without threads."""
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True) -> None:
@@ -38,8 +38,8 @@ def write_bytes(
         path: the file; missing directories above it are created.
         content: the whole content of the file.
         mode: permission bits; the umask is ignored.
-        durable: whether to wait for the disk (some 5 ms); if not, the file may be empty after a power loss.
-        like: a file whose mode, access list and owner the new one gets, instead of `mode`.
+        durable: whether to wait for the disk (some 5 ms); if False, the file may be empty after a power loss.
+        like: a file whose mode, access list and owner are copied to the new one, instead of `mode`.
     """
     make_directories(path.parent, durable=durable)
     import tempfile  # noqa: PLC0415 (slow to import; doctor writes nothing, and must feel instant)
@@ -65,8 +65,8 @@ def make_directories(directory: Path, *, durable: bool = True) -> None:
     """Create a directory and the missing directories above it.
 
     Args:
-        durable: also force the entry of each new directory to the disk, since files in a directory whose own entry is
-            lost are lost too. Source: fsync(2), notes.
+        durable: whether to force the entry of each new directory to the disk. If a directory's own entry is lost, the
+            files in the directory are lost too. Source: fsync(2), notes.
     """
     missing = tuple(itertools.takewhile(lambda each: not each.is_dir(), (directory, *directory.parents)))
     directory.mkdir(parents=True, exist_ok=True)
@@ -97,10 +97,10 @@ def sync_tree(tree: Path) -> None:
 
 @contextlib.contextmanager
 def sync_during(trees: Iterable[Path]) -> Iterator[None]:
-    """Force files and trees to the disk while the block runs; return only when all of them are written.
+    """Force files and trees to the disk while the block runs, and wait at its end until all of them are written.
 
-    The block may read the files, but must not change them. Several files are synced at a time, because a filesystem's
-    journal then commits them together; syncfs(2) would also wait for the data of other programs.
+    The block may read the files, but must not change them. Several files are synced at a time, because the filesystem's
+    journal then commits them together. syncfs(2) is not used, because it would also wait for other programs' data.
 
     Raises:
         OSError: a file could not be forced to the disk.
@@ -146,7 +146,7 @@ def exchange(one: Path, other: Path) -> bool:
     """Swap two files or directories of one filesystem atomically. Source: renameat2(2).
 
     Returns:
-        False if the kernel or the filesystem cannot swap; nothing has changed then.
+        True after the swap; False if the kernel or the filesystem cannot swap, and nothing has changed.
     """
     try:
         _call_renameat2(one, other, _RENAME_EXCHANGE)
@@ -162,7 +162,8 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
 
     Args:
         fresh: the finished directory, on the same filesystem.
-        target: its place. An existing directory there is damaged, or equal and from a faster process; it is replaced.
+        target: its path in the cache. A directory that exists at this path is replaced: it is damaged, or another
+            process has just published the same content.
         aside: a path that does not exist yet, to which an existing directory may be moved.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +182,7 @@ def copy_file(source: Path, target: Path) -> None:
 
     Raises:
         FileExistsError: the target exists.
-        OSError: it could not be copied.
+        OSError: the file or link could not be copied.
     """
     status = source.lstat()
     if source.is_symlink():
@@ -194,7 +195,9 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def copy_rights(source: Path, target: Path) -> None:
-    """Copy the mode, the access lists and, if permitted, the owner of one file or directory to another.
+    """Copy the mode, the access lists and, if permitted, the owner of `source` to `target`.
+
+    If `target` is a symbolic link, only the owner is copied.
 
     Raises:
         OSError: the source cannot be read, or the target's mode cannot be changed.
@@ -250,7 +253,7 @@ def discard(path: Path) -> None:
 
 def _make_writable(directory: Path) -> None:
     """Give the owner of a tree full access to all its directories."""
-    with contextlib.suppress(OSError):  # the removal that follows reports the error
+    with contextlib.suppress(OSError):  # the caller then removes the tree, which raises the error
         directory.chmod(stat.S_IMODE(directory.lstat().st_mode) | stat.S_IRWXU)
         for path in directory.iterdir():
             if path.is_dir() and not path.is_symlink():

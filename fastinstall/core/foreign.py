@@ -1,7 +1,7 @@
 """Read files that other users or programs may have written: only regular ones, without blocking, up to a size limit.
 
-A FIFO, a device, a directory or a file above the limit raises an OSError that says so. `core.parsing` interprets the
-content.
+For a FIFO, a device, a directory or a file above the limit, an OSError is raised whose text gives the reason.
+`core.parsing` interprets the content.
 """
 
 import errno
@@ -19,10 +19,10 @@ from fastinstall.core.parsing import json_data, parse_json, parse_toml
 T = TypeVar("T")
 
 DOCUMENT = 1 << 24
-"""Size limit of a document, in bytes. The largest are saved plans and the facts of one host (1 MiB)."""
+"""Size limit of a document, in bytes. The largest documents are saved plans and the facts of one host (1 MiB)."""
 
 LISTING = 1 << 26
-"""Size limit of other files, in bytes. torch's RECORD has 2 MiB, a conda record or a lock file tens of MiB at most."""
+"""Size limit of other files, in bytes. torch's RECORD has 2 MiB; conda records and lock files have at most tens."""
 
 _CHUNK = 1 << 20
 
@@ -106,7 +106,7 @@ def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
     """Return a file's content, or None if the file does not exist.
 
     Raises:
-        DocumentError: the path exists and cannot be read; names the file.
+        DocumentError: the path exists and cannot be read; the message names the file.
     """
     try:
         return read_bytes(path, limit=limit)
@@ -120,7 +120,7 @@ def text_if_there(path: Path) -> str:
     """Return a file's content as text, or "" if the file does not exist; bytes that are not UTF-8 become surrogates.
 
     Raises:
-        DocumentError: the path exists and cannot be read; names the file.
+        DocumentError: the path exists and cannot be read; the message names the file.
     """
     return (bytes_if_there(path) or b"").decode("utf-8", "surrogateescape")
 
@@ -130,11 +130,11 @@ def read_kept(cls: type[T], name: str, path: Path) -> T | None:
 
     Args:
         cls: the class of the document's content.
-        name: the name of its schema: NAME in "fastinstall.NAME/1".
+        name: the name of the document's schema: NAME in "fastinstall.NAME/1".
         path: the document's path; the file may be missing.
 
     Returns:
-        None if the document is missing, damaged, or from a version with another format.
+        The content; None if the document is missing, damaged, or from a version with another format.
     """
     try:
         return open_document(cls, name, json_data(read_text(path)), file=path)
@@ -146,7 +146,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 (JSON has no static type)
     """Read a JSON file, and return its data.
 
     Raises:
-        DocumentError: the file cannot be read, or is not JSON; names the file.
+        DocumentError: the file cannot be read, or is not JSON; the message names the file.
     """
     return parse_json(_read_document_text(path), file=path)
 
@@ -155,7 +155,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file, and return its data.
 
     Raises:
-        DocumentError: the file cannot be read, or is not TOML; names the file.
+        DocumentError: the file cannot be read, or is not TOML; the message names the file.
     """
     return parse_toml(_read_document_text(path), file=path)
 

@@ -1,9 +1,9 @@
 """Find code of other users that root would run in an environment that root did not name.
 
-Nothing is executed: the owners of all files that the interpreter could run are checked. These are its own installation,
-everything below `lib`, and the targets of `.pth` files, links and editable installations. Programs that root starts by
-name are judged less strictly (`core.surroundings`). The check costs one `stat` per file, some 3 microseconds, and only
-root pays it.
+Nothing is executed: the owners of all files that the interpreter could run are checked. These files are: 1. the
+interpreter's own installation; 2. everything below the environment's `lib`; 3. the targets of `.pth` files, links and
+editable installations. Programs that root starts by name are judged less strictly (`core.surroundings`). The check
+costs one `stat` per file, some 3 microseconds, and is made only for root.
 """
 
 import os
@@ -26,29 +26,35 @@ _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
 def find_stranger(prefix: Path) -> str:
     """Return a user other than root whose code an environment's interpreter would run.
 
-    The caller of sudo counts as such a user: a command that examines all environments is no consent to run their code.
+    The caller of sudo counts as such a user: who examines all environments has not consented to run their code as root.
 
     Returns:
-        The user as `sudo -u` takes it; empty if root owns all of the code, or if this process is not root's.
+        The user, as `sudo -u` takes it; empty if root owns all of the code, or if this process does not run as root.
     """
     return _name_stranger(_Search().list_owners(prefix))
 
 
 def find_stranger_in(places: Iterable[Path]) -> str:
-    """Return a user other than root who owns one of these directories or archives, a parent of it, or an entry in it.
+    """Return a user other than root who owns one of these paths, a parent of one, or an entry in one.
+
+    Args:
+        places: paths of directories or archives.
 
     Returns:
-        As `find_stranger`.
+        As for `find_stranger`.
     """
     search = _Search()
     return _name_stranger(owner for place in places for owner in search.list_owners_of_entries(place))
 
 
 def _name_stranger(owners: Iterator[int]) -> str:
-    """Return the first owner other than root, by name; empty if there is none, or if this process is not root's."""
+    """Return the name of the first owner other than root, or "#" and the ID if the owner has no name.
+
+    The result is empty if there is no such owner, or if this process does not run as root.
+    """
     if os.geteuid() != _ROOT:
         return ""
-    own = (_ROOT, Path("/").stat().st_uid)  # root's number in a user namespace
+    own = (_ROOT, Path("/").stat().st_uid)  # in a user namespace, root's files may have another ID
     owner = next((owner for owner in owners if owner not in own), None)
     return "" if owner is None else name_user(owner) or f"#{owner}"
 
@@ -60,7 +66,7 @@ class _Search:
         self._seen: set[str] = set()
 
     def list_owners(self, prefix: Path) -> Iterator[int]:
-        """Yield the owners of all code of an environment, in the order in which strangers are most likely."""
+        """Yield the owners of all code of an environment; places where strangers are most likely come first."""
         python = prefix / "bin/python"
         for path in (prefix / "pyvenv.cfg", python.parent, python):
             yield from self._look(path)
@@ -91,7 +97,12 @@ class _Search:
                 yield from self._look(library)
 
     def _look(self, path: Path, *, deep: bool = False) -> Iterator[int]:
-        """Yield the owners of a path and its resolved target, and of all their parents; `deep` adds their content."""
+        """Yield the owners of a path, of its resolved target, and of all their parent directories.
+
+        Args:
+            path: the path; it may be missing.
+            deep: also yield the owners of everything below the target.
+        """
         for place in dict.fromkeys((str(path.absolute()), os.path.realpath(path))):
             parents = (str(parent) for parent in Path(place).parents)
             for each in (place, *parents):

@@ -1,9 +1,9 @@
 """Locks that end with the process: one run at a time in an environment, one writer at a time of a cache entry.
 
 An environment is locked with flock(2) on its directory, which leaves no file behind. If its filesystem cannot lock
-directories (NFS), a lock file in the environment is used while the run lasts, which excludes the runs of all users and
-machines. If files cannot be locked there either, a lock file in the machine's temporary directory excludes other runs
-of the same user on this machine.
+directories (NFS), a lock file in the environment is used during the run; it excludes runs of all users and machines. If
+that filesystem cannot lock files either, a lock file in the machine's temporary directory is used, which excludes only
+other runs of the same user on this machine.
 """
 
 import errno
@@ -46,12 +46,13 @@ def lock_environment(prefix: Path) -> Iterator[None]:
 def reserve_file(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[None]:
     """Wait for the lock of a file, and hold it while the block runs; the file is kept.
 
-    For work that another process may be doing already, and whose result can be shared. On a filesystem without locks,
-    nothing waits, and the work is done twice.
+    Use it for work that another process may be doing already, and whose result can be shared. On a filesystem without
+    locks, the function does not wait, and both processes do the work.
 
     Args:
         file: the lock file; created if missing, with the directories above it.
-        on_wait: called once before waiting, with the ID of the process that holds the lock, or None if unknown.
+        on_wait: called before waiting, with the ID of the process that holds the lock, or None if that is unknown; not
+            called if the lock is free.
 
     Raises:
         KeyboardInterrupt: a signal interrupted the wait.
@@ -91,7 +92,10 @@ def _try_lock(lock: Callable[[], int]) -> int | None:
 
 
 def _lock_file_inside(prefix: Path) -> int:
-    """Lock the lock file in an environment; every user with write access to the environment may lock it."""
+    """Lock the lock file in an environment, and return its descriptor.
+
+    Every user with write access to the environment may lock the file.
+    """
     while True:
         descriptor = _open_lock_file(prefix)
         with suppress(PermissionError):  # another user owns the file
@@ -153,8 +157,8 @@ def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
 def find_holder_in(locks: str, *, device: int, inode: int) -> int | None:
     """Return the ID of the process that holds a flock(2), according to the text of /proc/locks; None if unknown.
 
-    Source: proc_locks(5). Some filesystems show a device there that differs from that of stat(2): then a process counts
-    as the holder if it is the only one with a lock on that inode number.
+    On some filesystems, /proc/locks shows another device number than stat(2). A process then counts as the holder if it
+    is the only one with a lock on the same inode number. Source: proc_locks(5).
     """
     rows = [words for words in map(str.split, locks.splitlines()) if words[1:2] == ["FLOCK"] and int(words[4]) > 0]
     candidates = [words for words in rows if int(words[5].rpartition(":")[2]) == inode]

@@ -14,9 +14,9 @@ _COMMAND = re.compile(
     rf"(?:(?<![\w/.@-])|(?<=\\n)|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))(?<!-m )(?<!uvx )(?<!pipx run )(?<!conda ){PROGRAM} "
     r"(?=(?:setup|plan|apply|doctor|rollback|guard|cache|bench|inspect|recipes|completion)\b|build -|VERB\b|-{1,2}\w)"
 )
-"""Matches a fastinstall command in a text, also directly after an escape code, which ends in a letter.
+"""Matches the program's name in a command line within a text, even directly after a colour code, which ends in "m".
 
-"build" counts only with a flag after it: "the fastinstall build" is not a command.
+The verb "build" counts only if a flag follows: "the fastinstall build" is not a command.
 """
 
 
@@ -64,7 +64,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def recover_command(prefix: PurePath) -> str:
-    """Return the command that finishes or undoes an interrupted run; without one, it changes nothing."""
+    """Return the command that finishes or undoes an interrupted run; if no run was interrupted, it changes nothing."""
     return f"fastinstall rollback --interrupted --yes --prefix {quote(prefix)}"
 
 

@@ -1,11 +1,11 @@
 """Kill running commands when this process dies without ending them (SIGKILL, out of memory).
 
-Each command leads its own process group. A small shell process receives the IDs of running groups through a pipe. The
-pipe closes when this process dies; the shell then kills the groups, including grandchildren (make, cc).
+Each command leads its own process group. A shell process receives the IDs of running groups through a pipe. The pipe
+closes when this process dies; the shell then kills the groups, including grandchildren (make, cc).
 PR_SET_PDEATHSIG is no alternative: it needs code between fork and exec, is tied to the thread that forked, and does not
 reach grandchildren. Source: prctl(2).
 
-A command survives if it changes its process group, or if this process dies within microseconds of starting it.
+A command survives if it changes its process group, or if this process dies within microseconds of starting the command.
 """
 
 import os
@@ -27,7 +27,8 @@ done
 """
 _lock = threading.Lock()
 _guardian: tuple[int, int] | None = None
-"""ID of the process that started the shell, and the pipe's writing end. A forked process starts its own shell."""
+"""ID of the process that started the shell, and file descriptor of the pipe's write end. A forked process starts its
+own shell."""
 
 
 def start_shell() -> None:
@@ -51,7 +52,7 @@ def release_group(group: int) -> None:
 
 def _write(pipe: int | None, line: str) -> None:
     if pipe is not None:
-        with suppress(OSError):  # the shell was killed: commands run without it
+        with suppress(OSError):  # the shell was killed; commands run without its protection
             os.write(pipe, line.encode("ascii"))
 
 

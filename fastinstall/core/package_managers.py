@@ -1,7 +1,7 @@
 """Recognise commands that change packages: pip, uv, conda, mamba, micromamba, and our own worker. Pure.
 
-The result is used to wait for another installer and to say why. A setup notices changes to the files that it replaces
-in any case, so the recognition may be rough: a mistake costs a needless wait of a minute.
+The result is used to wait for another installer, and to say why the setup waits. Recognition may be rough: a needless
+wait takes a minute, and if an installer is missed, the setup still notices changes to the files that it replaces.
 """
 
 import json
@@ -53,7 +53,7 @@ class ConcurrentInstaller:
     Attributes:
         process: its process ID.
         tool: "pip", "uv", "conda" ...
-        action: its command, for messages.
+        action: the command for messages, without secrets.
     """
 
     process: int
@@ -62,7 +62,7 @@ class ConcurrentInstaller:
 
 
 def recognise_command(words: Sequence[str]) -> PackageCommand | None:
-    """Return the package command in a command line, or None if there is none or it changes nothing.
+    """Return the package command in a command line, or None if it contains no command that changes packages.
 
     >>> recognise_command(("/venv/bin/python3.12", "-Im", "pip", "install", "pillow")).action
     'pip install pillow'
@@ -87,7 +87,10 @@ def recognise_command(words: Sequence[str]) -> PackageCommand | None:
 
 
 def names_prefix(words: Sequence[str], prefix: PurePath) -> bool:
-    """Return whether a command line names an environment: as a word, an option's value, or in our worker's request."""
+    """Return whether a command line contains an environment's prefix.
+
+    It may be a word of its own, the value of an option, or a string in the JSON request of our worker.
+    """
     return any(word.rpartition("=")[2] == str(prefix) or json.dumps(str(prefix)) in word for word in words)
 
 

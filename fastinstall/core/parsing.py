@@ -1,8 +1,9 @@
 """Parse JSON and TOML from untrusted sources, with one exception for every failure.
 
-Parsers raise many exceptions (ValueError, RecursionError, MemoryError, OverflowError). They also accept data that fails
-later: numbers too large for any time or file size, a NUL in a path, nesting too deep for `repr`. All of this raises a
-ValueError here, or a `DocumentError` with the file's name. `core.foreign` reads the files.
+Python's parsers raise many exceptions (ValueError, RecursionError, MemoryError, OverflowError). They also accept data
+that causes failures later: numbers too large for any time or file size, a NUL in a path, nesting too deep for `repr`.
+In all these cases, the functions of this module raise a ValueError, or a `DocumentError` with the file's name.
+`core.foreign` reads the files.
 """
 
 import json
@@ -14,10 +15,10 @@ from typing import Any
 from fastinstall.core.errors import DocumentError
 
 DEEPEST = 100
-"""The most levels of nesting that are accepted; our own documents have at most a dozen."""
+"""Maximum number of nested levels; our own documents have at most a dozen."""
 
 _DIGITS = 20
-"""The most characters of an integer: nanoseconds since the epoch have 19 digits."""
+"""Maximum number of characters in an integer: nanoseconds since the epoch have 19 digits."""
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
 _HIGH = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
@@ -44,7 +45,7 @@ def parse_json(content: bytes | str, *, file: PurePath | str) -> Any:  # noqa: A
 
 
 def parse_toml(text: str, *, file: PurePath | str) -> dict[str, Any]:
-    """Parse TOML; like `parse_json`.
+    """Parse TOML, like `parse_json` for JSON.
 
     Raises:
         DocumentError: the text is not TOML, or is refused (see the module's docstring).
@@ -56,7 +57,7 @@ def parse_toml(text: str, *, file: PurePath | str) -> dict[str, Any]:
 
 
 def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: ANN401 (JSON has no static type)
-    """Parse JSON, for callers that skip unreadable files.
+    """Parse JSON; unlike `parse_json`, raise a ValueError, for callers that skip unreadable files.
 
     Args:
         content: text, or bytes in UTF-8 or another encoding of JSON.
@@ -72,7 +73,7 @@ def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: 
 
 
 def toml_data(text: str) -> dict[str, Any]:
-    """Parse TOML; like `json_data`.
+    """Parse TOML, like `json_data` for JSON.
 
     Raises:
         ValueError: the text cannot be parsed, or is refused.
@@ -102,7 +103,10 @@ _WORDS: dict[type[Exception], str] = {
 
 
 def _refuse_characters(text: str) -> None:
-    """Raise for an escaped NUL or unpaired surrogate; surrogates for bytes that are not UTF-8 (PEP 383) are allowed."""
+    """Raise if a text contains an escaped NUL or an escaped unpaired surrogate.
+
+    Surrogates that stand for bytes that are not UTF-8 (PEP 383) are allowed.
+    """
     if ("\\u0000" in text or "\\U0000" in text) and _NUL.search(text):
         raise ValueError("a text holds a NUL character")
     if ("\\ud" in text or "\\uD" in text) and _SURROGATE.search(_ESCAPED_BYTE.sub("", _PAIRED.sub("", text))):

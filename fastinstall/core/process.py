@@ -1,4 +1,4 @@
-"""The one place that starts subprocesses: argv tuples, never a shell, never `pip` or `conda` without a path.
+"""The only module that starts subprocesses: from argv tuples, never through a shell.
 
 A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both streams. Children are
 killed with their whole process group on a timeout, an interruption, or the death of this process.
@@ -29,9 +29,9 @@ class Completed:
 
     Attributes:
         argv: the command line, word by word.
-        exit_code: negative if a signal ended the command (-4 for SIGILL).
-        stdout: its standard output; undecodable bytes are replaced.
-        stderr: its standard error, decoded likewise; empty if it was merged into stdout.
+        exit_code: the exit status; negative if a signal ended the command (-4 for SIGILL).
+        stdout: the standard output, decoded as UTF-8; undecodable bytes are replaced.
+        stderr: the standard error, decoded in the same way; empty if it was merged into stdout.
     """
 
     argv: tuple[str, ...]
@@ -61,7 +61,7 @@ class CommandError(FailedError):
     tag = "Command"
 
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
-        # Also among the details, because some callers keep only those.
+        # The time limit is repeated in the details, because some callers keep only the details.
         limit = (f"{message.rpartition(': ')[2]}: killed",) if timed_out else ()
         super().__init__(redact_text(message), hint=hint, details=(*limit, *_list_last_lines(completed)))
         self.completed = completed
@@ -69,7 +69,7 @@ class CommandError(FailedError):
 
 
 class ProcessGroup:
-    """The running commands of several threads, which `pull` kills together."""
+    """The running commands of several threads; `pull` kills them all."""
 
     def __init__(self) -> None:
         self._children: set[subprocess.Popen[str]] = set()
@@ -77,7 +77,7 @@ class ProcessGroup:
         self._lock = threading.Lock()
 
     def pull(self) -> None:
-        """Kill all commands of the group, and from now on every command that joins it."""
+        """Kill all commands of the group; commands that join the group later are killed at once."""
         with self._lock:
             self._pulled = True
             children = tuple(self._children)
@@ -119,13 +119,14 @@ def run(  # noqa: PLR0913 (all options of a subprocess, in one function)
         environment: all environment variables of the child; None for those of this process.
         directory: the child's working directory; None for that of this process.
         stdin: the child's whole standard input.
-        timeout: seconds before its process group is killed; None for no limit.
-        while_working: kill the group at a timeout only if it has hardly used the CPU meanwhile; for commands that take
-            longer on a slow or emulated machine.
-        check: raise on a non-zero exit.
+        timeout: seconds before the command's process group is killed; None for no limit.
+        while_working: whether to extend the timeout as long as the command uses the CPU; for commands that take longer
+            on a slow or emulated machine.
+        check: whether to raise on a non-zero exit code.
         on_line: called with each line of stdout as it arrives; stderr is then merged into stdout.
-        process_group: the group to join; for threads other than the main one, which alone receives interruptions.
-        outlives_us: let the command finish if this process is killed; for commands that must not stop halfway.
+        process_group: the group to join. Threads other than the main one need it to be stopped, because only the main
+            thread receives interruptions.
+        outlives_us: whether the command may finish if this process is killed; for commands that must not stop halfway.
 
     Raises:
         CommandError: the command could not be started, timed out, or (with `check`) exited non-zero.
@@ -147,7 +148,7 @@ def run(  # noqa: PLR0913 (all options of a subprocess, in one function)
 class Conversation:
     """A running command that answers each line on its stdin with a line on its stdout.
 
-    Its stderr goes to a file, so that the command never blocks on a full pipe.
+    The command's stderr goes to a file, so that the command never blocks on a full pipe.
     """
 
     def __init__(self, words: tuple[str, ...], child: "subprocess.Popen[str]", errors: IO[bytes]) -> None:
@@ -163,10 +164,10 @@ class Conversation:
             timeout: seconds before the command's process group is killed; None for no limit.
 
         Raises:
-            CommandError: the command ended instead, or did not answer in time.
+            CommandError: the command ended without an answer, or did not answer in time.
         """
         if self._child.stdin is not None:
-            with suppress(OSError):  # the command has ended: `listen` reports how
+            with suppress(OSError):  # the command has ended; `listen` raises the error for that
                 self._child.stdin.write(line + "\n")
                 self._child.stdin.flush()
         return self.listen(timeout)
@@ -175,7 +176,7 @@ class Conversation:
         """Wait for one line of the command's stdout, and return it.
 
         Raises:
-            CommandError: the command ended instead, or did not answer in time.
+            CommandError: the command ended without an answer, or did not answer in time.
         """
         with _kill_after(self._child, timeout) as expired:
             line = self._child.stdout.readline() if self._child.stdout is not None else ""
@@ -300,7 +301,7 @@ def _collect(
 
 def _tell(stream: IO[str], text: str) -> None:
     """Write a text to a command's standard input, and close the stream."""
-    with suppress(OSError):  # the command has ended: its exit code says how
+    with suppress(OSError):  # the command has ended, and its exit code is reported
         stream.write(text)
         stream.flush()
     _close(stream)

@@ -1,4 +1,4 @@
-"""Read the processes of this machine from /proc, except those that end meanwhile or cannot be read by this user."""
+"""Read the processes of this machine from /proc; those that end meanwhile or that this user may not see are skipped."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]
     Source: proc_pid_cmdline(5).
 
     Args:
-        processes: the directory in which the kernel lists them.
+        processes: the directory in which the kernel lists processes.
     """
     for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (faster than a path object per entry)
         words = words_of(f"{processes}/{name}/cmdline") if name.isdigit() else ()
@@ -40,7 +40,10 @@ def ancestors_of(number: int, processes: Path = PROCESSES) -> Iterator[int]:
 
 
 def read_cpu_seconds(group: int, processes: Path = PROCESSES) -> float:
-    """Return the CPU seconds of a process group, including its ended children. Source: proc_pid_stat(5)."""
+    """Return the CPU seconds that a process group has used, with the ended children of its processes.
+
+    Source: proc_pid_stat(5).
+    """
     ticks = 0
     for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (faster than a path object per entry)
         fields = _read_fields(int(name), processes) if name.isdigit() else ()
@@ -50,7 +53,7 @@ def read_cpu_seconds(group: int, processes: Path = PROCESSES) -> float:
 
 
 _CPU = slice(11, 15)
-"""Fields with the CPU time of a process and of its ended children, each in user and in kernel mode."""
+"""Fields with the CPU time of a process and of its ended children, each in user mode and in kernel mode."""
 
 
 def _read_parent(number: int, processes: Path) -> int:
@@ -59,9 +62,9 @@ def _read_parent(number: int, processes: Path) -> int:
 
 
 def _read_fields(number: int, processes: Path) -> tuple[str, ...]:
-    """Return the fields of a process's `stat` file from the state on; empty if the process has ended."""
+    """Return the fields of a process's `stat` file, from the field "state" on; empty if the process has ended."""
     try:
         text = (processes / str(number) / "stat").read_text("utf-8", "replace")
     except OSError:
         return ()
-    return tuple(text.rpartition(")")[2].split())  # a program's name may contain blanks and parentheses
+    return tuple(text.rpartition(")")[2].split())  # the program's name may contain blanks and parentheses

@@ -1,6 +1,7 @@
-"""Explain why the kernel refused a write: the place, the reason, the full disk, and what to do.
+"""Explain why the kernel refused a write: the path, the reason, and what to do.
 
-An error about an open file has no path; the message then names the filesystem with the least free space.
+An error about an open file has no path. If the disk is full, the message then names that of the run's directories
+whose filesystem has the least free space.
 """
 
 import errno
@@ -33,7 +34,7 @@ def reason(error: OSError, place: Path) -> str:
 
     Args:
         error: the kernel's error; it may have no path.
-        place: the path to name if the error has none.
+        place: the path for the message if the error has none.
     """
     names = (error.filename, error.filename2)
     where = " -> ".join(str(name) for name in names if name and not isinstance(name, int))
@@ -53,17 +54,17 @@ def advice(error: OSError, place: Path) -> str:
 
 
 def find_nearest(path: Path) -> Path:
-    """Return a path if it exists, else its nearest existing parent."""
+    """Return a path if it exists, otherwise its nearest existing parent."""
     return next((each for each in (path, *path.parents) if os.access(each, os.F_OK)), path)
 
 
 def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> FailedError:
-    """Convert an error of the kernel to a `FailedError` that names the place and has a hint.
+    """Convert an error of the kernel to a `FailedError` with the path concerned and a hint.
 
     Args:
         error: the kernel's error.
-        cache: our cache directory; for errors there, the hint also says how to move the cache.
-        others: other directories that the run writes to, the most likely one first.
+        cache: our cache directory; for errors below it, the hint also says how to move the cache.
+        others: other directories that the run writes to, the most likely place of the error first.
     """
     place = _find_place(error, cache, others)
     hint = advise_on_cache(error, place) if place.is_relative_to(cache) else advice(error, place)
@@ -71,7 +72,7 @@ def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> Fail
 
 
 def advise_on_cache(error: OSError, cache: Path) -> str:
-    """Return a hint for an error in the cache directory: the advice, and how to move the cache."""
+    """Return a hint for an error in the cache directory: the result of `advice`, and how to move the cache."""
     return f"{advice(error, cache)}; or {MOVE_CACHE}"
 
 
@@ -79,7 +80,7 @@ def refuse_noexec(directory: Path, otherwise: str) -> None:
     """Refuse a directory on a filesystem from which no program can be run and no library loaded.
 
     Args:
-        directory: the future place of programs or libraries; need not exist yet.
+        directory: the directory in which programs or libraries will be put; it need not exist yet.
         otherwise: the alternative that the hint offers.
 
     Raises:
@@ -97,12 +98,12 @@ def refuse_forbidden_place(directory: Path, problem: str, otherwise: str) -> Non
     """Refuse a directory that this user cannot write to, or cannot create.
 
     Args:
-        directory: the directory to write to; need not exist yet.
-        problem: what is impossible without it, for the message.
+        directory: the directory to write to; it need not exist yet.
+        problem: what cannot be done without write access, for the message.
         otherwise: the alternative that the hint offers.
 
     Raises:
-        RefusedError: its filesystem is read-only, or this user lacks the permission.
+        RefusedError: the directory's filesystem is read-only, or this user lacks the permission.
     """
     nearest = find_nearest(directory)
     if os.access(nearest, os.W_OK | os.X_OK):
@@ -114,10 +115,13 @@ def refuse_forbidden_place(directory: Path, problem: str, otherwise: str) -> Non
 
 
 def refuse_unusable_cache(cache: Path) -> None:
-    """Refuse a cache directory that a build could not use, before anything is downloaded; it need not exist yet.
+    """Refuse a cache directory that a build could not use, before anything is downloaded.
+
+    Args:
+        cache: our cache directory; it need not exist yet.
 
     Raises:
-        RefusedError: its filesystem is read-only or mounted noexec, or this user cannot write to it.
+        RefusedError: the cache's filesystem is read-only or mounted noexec, or this user cannot write to it.
     """
     refuse_noexec(cache, MOVE_CACHE)
     refuse_forbidden_place(cache, "nothing can be built there", MOVE_CACHE)
@@ -134,6 +138,6 @@ def _find_place(error: OSError, cache: Path, others: Iterable[Path]) -> Path:
 def _measure_room(place: Path) -> int:
     try:
         room = os.statvfs(find_nearest(place))
-    except OSError:  # it has vanished, so nothing is written there
+    except OSError:  # the place has vanished, so nothing was being written to it
         return 1 << 62
     return room.f_bavail * room.f_frsize

@@ -1,12 +1,12 @@
 """Adapt the owner, group, permission bits and access lists of files to the directory that they were moved into.
 
-A renamed file keeps the rights that it was created with. Here it gets the rights of a file that the directory's owner
-would create there: the set-group-ID bit and default access lists count, the umask does not. Others never get write
-permission, unless a default access list grants it. Source: acl(5), "Object creation and default ACLs"; inode(7),
-set-group-ID.
+A renamed file keeps the rights that it was created with. This module gives it the rights of a file that the directory's
+owner would create: the directory's set-group-ID bit and default access list count, the umask does not. Users outside
+the group never get write permission, unless a default access list grants it. Source: acl(5), "Object creation and
+default ACLs"; inode(7), set-group-ID.
 
-Only root can change a file's owner. Root does so only in directories that root owns, because another owner of the
-directory could replace the file meanwhile.
+Only root can change a file's owner. Root does so only for entries of directories that root owns, because another owner
+of the directory could replace the file meanwhile.
 """
 
 import errno
@@ -27,7 +27,7 @@ _DEFAULT = "system.posix_acl_default"
 _USER_OBJ, _GROUP_OBJ, _MASK, _OTHER = 0x01, 0x04, 0x10, 0x20
 _HEADER, _ENTRY = struct.Struct("<I"), struct.Struct("<HHI")
 _UNABLE = (errno.EPERM, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)
-"""Errors to ignore: the filesystem has no owners, modes or access lists, or this user is not in the group."""
+"""Errors to ignore: the filesystem does not store owners, modes or access lists, or this user is not in the group."""
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -48,7 +48,11 @@ class Rights:
     default: bytes = b""
 
     def find_mode(self, mode: int) -> int:
-        """Return the permission bits for an entry whose current `st_mode`, with its file type, is `mode`."""
+        """Return the permission bits to give to an entry.
+
+        Args:
+            mode: the entry's current `st_mode`, with its file type.
+        """
         bits = self.bits
         if self.default:
             told = {tag: permission for tag, permission, _ in _parse(self.find_access_list(mode, bare=True))}
@@ -61,9 +65,13 @@ class Rights:
         return mode & stat.S_IRWXU | stat.S_IRUSR | bits & (0o044 | execute | write)
 
     def find_access_list(self, mode: int, *, bare: bool = False) -> bytes:
-        """Return the access list for an entry whose current `st_mode` is `mode`.
+        """Return the access list to give to an entry, in the kernel's binary form.
 
-        It is empty if the permission bits express the same; with `bare`, it is returned even then.
+        The result is empty if there is no default list, or if permission bits alone express the list.
+
+        Args:
+            mode: the entry's current `st_mode`, with its file type.
+            bare: whether to return a list that permission bits alone express, too.
         """
         if not self.default:
             return b""
@@ -94,10 +102,10 @@ def read_rights(directory: Path) -> Rights:
 
 
 def give_tree(path: Path, rights: Rights) -> None:
-    """Give rights to a file, or to a tree; each directory gets them after its content.
+    """Give rights to a file, or to a tree: to the content of each directory before the directory itself.
 
-    A file with several hard links is first replaced by a copy, so that its other links keep their rights. Nothing
-    happens if another user owns the directory that contains `path`.
+    A file with several hard links is first replaced by a copy, so that its other links keep their rights. If another
+    user owns the directory that contains `path`, nothing is changed.
 
     Raises:
         OSError: the file or tree cannot be read or changed.
@@ -107,10 +115,12 @@ def give_tree(path: Path, rights: Rights) -> None:
 
 
 def give_entry(path: Path, rights: Rights) -> None:
-    """Give rights to a file or directory, but not to a directory's content; do nothing if another user owns it.
+    """Give rights to a file, or to a directory without its content.
+
+    If another user owns the file or directory, nothing is changed.
 
     Raises:
-        OSError: it cannot be opened or changed.
+        OSError: the file or directory cannot be opened or changed.
     """
     with _opened(path, _OPEN) as descriptor:
         if os.fstat(descriptor).st_uid == os.geteuid():
@@ -118,7 +128,7 @@ def give_entry(path: Path, rights: Rights) -> None:
 
 
 def make_given_directories(directory: Path) -> None:
-    """Create a directory and the missing ones above it, durably, each with the rights that its parent passes on."""
+    """Create a directory and its missing parents, durably; give each the rights that the directory above passes on."""
     missing = tuple(itertools.takewhile(lambda each: not each.is_dir(), (directory, *directory.parents)))
     files.make_directories(directory)
     for path in reversed(missing):
@@ -168,7 +178,7 @@ def _has(descriptor: int, rights: Rights) -> bool:
 
 
 def _give(descriptor: int, rights: Rights) -> None:
-    """Set the rights that differ; the owner last, because afterwards only root may set the others."""
+    """Set the rights that differ; the owner comes last, since the old owner cannot change rights afterwards."""
     status = os.fstat(descriptor)
     if not _has(descriptor, rights):
         _chown(status, rights, lambda _, group: os.fchown(descriptor, -1, group))
@@ -208,7 +218,8 @@ def _set_list(descriptor: int, name: str, content: bytes) -> None:
 def _read_bits(directory: Path, mode: int) -> int:
     """Return a directory's permission bits.
 
-    With an access list, the group bits of `mode` are the list's mask (acl(5)); the group's own bits replace them.
+    If the directory has an access list, the group bits of `mode` are the list's mask (acl(5)). The result then has the
+    group's own permissions, limited by the mask.
     """
     entries = {tag: permission for tag, permission, _ in _parse(_read_list(directory, _ACCESS))}
     if _MASK not in entries:

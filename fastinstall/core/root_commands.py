@@ -1,4 +1,4 @@
-"""Write commands that need root, for a user who pastes them."""
+"""Compose commands that need root, for the user to paste."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Run a probe, which waits for a subprocess, in its own thread, so that several can run at the same time."""
+"""Run a probe in its own thread: probes wait for subprocesses, so several can run at the same time."""
 
 import threading
 from collections.abc import Callable
@@ -8,9 +8,9 @@ T = TypeVar("T")
 
 
 class RunningProbe(Generic[T]):
-    """A probe that runs in its own thread.
+    """A probe that runs in its own thread, from its construction on.
 
-    The thread is not a daemon, so that Python waits for the probe's subprocess even if the caller fails.
+    The thread is not a daemon thread, so that Python waits for the probe's subprocess even if the caller fails.
     """
 
     def __init__(self, probe: Callable[[], T]) -> None:

@@ -1,13 +1,15 @@
-"""Compare trees in the cache that are run, compiled against or linked with a manifest of hashes before each use.
+"""Verify trees in the cache, such as compilers and headers, against a manifest of hashes before each use.
 
 `<cache>/manifests/PLACE.json` has the hashes of the files that `<cache>/PLACE` had when this user created it. A tree
 that differs, or that contains a file of another user, counts as missing, and is created again.
 
 Manifests are in the cache, which is only used if no other user can write to it (`core.cache_directory`). They are not
-in the trees, because a foreign tree may arrive complete, from a restored archive or a copy made by root. The state
-directory would be no safer, as the same user writes there, and a cache could not move to another machine. All files are
-read each time: 220 MB of a compiler in 0.4 s, before a build of half a minute. If the wheel is built already, only the
-official wheel is read, 20 MB.
+inside the trees, because a foreign tree could then arrive with a manifest, from a restored archive or a copy made by
+root. The state directory would be no safer, since the same user writes to it, and the cache could then not be moved to
+another machine.
+
+All files of a tree are read each time: for a compiler, 220 MB in 0.4 s, before a build of half a minute. If the wheel
+is built already, only the official wheel is read (20 MB).
 """
 
 import os
@@ -30,7 +32,7 @@ class TreeManifest:
     """The content of a tree.
 
     Attributes:
-        files: SHA-256 by path; for a symbolic link, "-> " and its target; for a directory, "".
+        files: by path: the SHA-256 of a file; "-> " and the target of a symbolic link; "" for a directory.
     """
 
     files: dict[str, str]
@@ -40,7 +42,7 @@ def make_once(place: Path, make: Callable[[Path], object], *, cache: Path, but: 
     """Return the path of a tree in the cache; create the tree if it is missing or differs from its manifest.
 
     Args:
-        place: the tree's path in the cache; its parent's name is the kind of tree ("toolchains").
+        place: the tree's path in the cache; the name of its parent directory is the kind of tree ("toolchains").
         make: creates the tree at the path that it receives; it may also write beside that path.
         cache: our cache directory, as returned by `open_cache`.
         but: names at the top of the tree that are left out of the manifest.
@@ -60,7 +62,7 @@ def publish_sealed(fresh: Path, place: Path, aside: Path, *, cache: Path, but: C
 
     Args:
         fresh: the finished tree, on the cache's filesystem.
-        place: its place in the cache.
+        place: the tree's future path in the cache.
         aside: an unused path, to which an existing tree may be moved.
         cache: our cache directory, as returned by `open_cache`.
         but: names at the top of the tree that are left out of the manifest.
@@ -76,12 +78,12 @@ def seal(fresh: Path, place: Path, *, cache: Path, but: Collection[str] = ()) ->
 
 
 def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
-    """Return whether a tree matches its manifest, and only trusted users own its files and can write to them.
+    """Return whether a tree matches its manifest, its files belong to trusted users, and none is world-writable.
 
     Args:
         place: the tree's path in the cache; it may be missing.
         cache: our cache directory, as returned by `open_cache`.
-        but: names at the top of the tree that the manifest does not cover; their owners are checked nevertheless.
+        but: names at the top of the tree that are not compared with the manifest; owners and modes are still checked.
     """
     path = _locate(place, cache)
     try:

@@ -3,8 +3,8 @@
 Logs, messages, documents and the environment variables of builds all use this module. A redacted text remains useful:
 the user and password in a URL become "***", while its host and path stay.
 
-It cannot find every secret: a password alone in a sentence looks like any other word. Secrets from environment
-variables are known by value, and are found anywhere in a text.
+The module cannot find every secret: a password alone in a sentence looks like any other word. But the values of secret
+environment variables are known, and are found anywhere in a text.
 """
 
 import re
@@ -13,7 +13,7 @@ from functools import cache
 
 HIDDEN = "***"
 _LEAST, _WORD = 6, 12
-"""Least length of a value that is searched for, and of one in lower-case letters: shorter ones are common words."""
+"""Minimum length of a secret value, and of a value with only lower-case letters; shorter ones may be common words."""
 
 _WORDS = r"passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
 _NAME = re.compile(rf"(?:(?:{_WORDS})s?|(?:^|_)(?:key|pat|auth)|_pwd)(?:_?\d+)?$", re.IGNORECASE)
@@ -39,7 +39,10 @@ def redact_text(text: str, known: Collection[str] = ()) -> str:
 
 
 def find_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the secret values of environment variables: plain, percent-encoded and in base64, the longest first."""
+    """Return the secret values of environment variables, the longest first.
+
+    The result has each value plain, percent-encoded and in base64.
+    """
     found = dict.fromkeys(form for value in _list_secret_values(variables) for form in _list_forms(value))
     return tuple(sorted(found, key=len, reverse=True))
 
@@ -60,7 +63,10 @@ def has_credentials(text: str) -> bool:
 
 
 def remove_credentials(url: str) -> str:
-    """Return a URL without its user name, password and fragment; a malformed one only without the credentials."""
+    """Return a URL without its user name, password and fragment.
+
+    From a malformed URL, only the user name and password are removed.
+    """
     from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (slow to import; doctor has no URL)
 
     try:
@@ -71,12 +77,12 @@ def remove_credentials(url: str) -> str:
 
 
 def public_text(text: str) -> str:
-    """Return a text without the credentials and conda tokens in its URLs, and without placeholders for them.
+    """Return a text in which credentials and conda tokens are cut out of the URLs, even if they are redacted already.
 
     >>> public_text("https://user:password@host/t/TOKEN/channel")
     'https://host/channel'
 
-    Source: `url_remove_auth` and `mask_anaconda_token` of conda, "https://user:password@host/t/TOKEN/channel".
+    Source: conda's `url_remove_auth` and `mask_anaconda_token`.
     """
     if "@" not in text and "/t/" not in text:
         return text
@@ -85,7 +91,7 @@ def public_text(text: str) -> str:
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern when it is first needed: most runs of doctor need none."""
+    """Compile a pattern, once. Patterns are not compiled on import, because most runs of doctor use none of them."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
@@ -95,7 +101,7 @@ _HOST = r"(?:\[[0-9a-f:.]+\]|localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=[:/]))"
 _NAMES = ("passw", "passphrase", "secret", "token", "key", "credential")
 _RULES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("private key-",), r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|\Z)", HIDDEN),
-    # "user:password@" of a URL, up to the last @ before the path; further if the part after the colon cannot be a port
+    # "user:password@" of a URL, up to the last @ before the path; up to a later @ if the text after ":" is not a port
     (("@",), r'(?<=://)[^\s/?#"<>]*@', f"{HIDDEN}@"),
     (("@",), r"""(?<=://)[^\s/:@\['"]+:(?!\d+(?:[/\s'"]|$))[^\s'"]*@""", f"{HIDDEN}@"),
     (("@",), rf"""(?<![\w/@:.%+-])[\w.%+~-]+:[^\s/@:'"]+[^\s/@'"]*@(?={_HOST})""", f"{HIDDEN}@"),
@@ -120,7 +126,7 @@ _RULES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (_SHAPES, r"\b(?:gh[pousr]_|github_pat_|glpat-|pypi-Ag|xox[abprs]-|hf_)[\w-]{16,}|\bAKIA[0-9A-Z]{16}\b", HIDDEN),
     (("eyj",), r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+", HIDDEN),  # RFC 7519
 )
-"""Lower-case strings of which a text must contain one for the pattern to be tried; the pattern; its replacement."""
+"""Each rule: lower-case strings, of which a text must contain one for the rule to apply; a pattern; its replacement."""
 
 
 def _list_secret_values(variables: Mapping[str, str]) -> Iterator[str]:
@@ -132,7 +138,10 @@ def _list_secret_values(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _list_userinfo(url: str) -> Iterator[str]:
-    """Yield a URL's password (or its token, if there is no colon), then the whole user information."""
+    """Yield the password of a URL, then its whole user information ("user:password").
+
+    Without a colon, the user information is a token, and counts as the password.
+    """
     from urllib.parse import urlsplit  # noqa: PLC0415 (only where a variable has credentials)
 
     try:

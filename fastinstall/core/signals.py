@@ -1,9 +1,9 @@
 """Turn Ctrl-C, SIGTERM and SIGHUP into one KeyboardInterrupt, raised where it does no damage, so that a run is undone.
 
-An exception from a signal handler may be raised between any two calls. Much of the standard library is not safe against
-that: a lock that `threading` has taken is never released, or released twice. So the exception is delayed until such
-code has returned, but for a second at most; long waits must therefore happen outside it (see `concurrency`). Our own
-code defers signals while it acquires resources that it must release.
+A signal handler may raise an exception between any two instructions. Much of the standard library is not safe against
+that: a lock that `threading` has taken may never be released, or be released twice. So the exception is delayed until
+such library code has returned, but for a second at most. Long waits must therefore happen outside such code (see
+`concurrency`). Our own code defers signals while it acquires resources that it must release.
 """
 
 import _thread
@@ -30,8 +30,8 @@ _DELICATE = (*(_LIBRARY + name for name in _NAMES), "<frozen importlib._bootstra
 def handle_interruptions() -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt while the block runs.
 
-    Further signals within a few seconds count as the same request, so that they do not interrupt the undoing. A signal
-    that the parent process ignores stays ignored, as under nohup(1), or in a background job of a shell.
+    Further signals within a few seconds count as the same request, so that they do not interrupt the undo. A signal
+    that was ignored when this process started stays ignored, as under nohup(1) or in a background job of a shell.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -51,8 +51,8 @@ def handle_interruptions() -> Iterator[None]:
 def defer_signals() -> Iterator[None]:
     """Defer SIGINT, SIGTERM and SIGHUP until the block has ended.
 
-    For short code that must not be interrupted; not for slow code, as the user waits meanwhile. Only the main thread
-    receives signals, so this does nothing in other threads.
+    Use it for short code that must not be interrupted, not for slow code: after Ctrl-C, the user waits until the block
+    ends. Only the main thread receives signals, so in other threads this function does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -92,11 +92,11 @@ class _Interrupter:
         self._waits = now - self._heard < _PATIENCE_SECONDS and _is_delicate(frame)
         if not self._waits:
             raise KeyboardInterrupt
-        # Without `threading`, which may be the code that was interrupted.
+        # `_thread`, because the interrupted code may be that of `threading`.
         _thread.start_new_thread(self._remind, (number,))
 
     def forget(self) -> None:
-        """Drop an interruption that is still waiting when the block has ended."""
+        """Drop an interruption that is still delayed when the block of `handle_interruptions` ends."""
         self._waits = False
 
     def _remind(self, number: int) -> None:
@@ -106,7 +106,10 @@ class _Interrupter:
 
 
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Return whether an exception would damage library code called by our code, or interrupt `defer_signals`."""
+    """Return whether an exception at this point would damage library code that our code called.
+
+    It also returns True inside a finalizer, or inside `defer_signals` itself.
+    """
     while frame is not None and not frame.f_code.co_filename.startswith(_OURS):
         # Python discards exceptions that are raised in a finalizer.
         if frame.f_code.co_filename.startswith(_DELICATE) or frame.f_code.co_name == "__del__":

@@ -1,7 +1,7 @@
 """Protect a run from programs and files of other users, and from an unsafe umask or PATH.
 
-A file that any user could have put in its place is neither run nor read as settings. The test is who could have put it
-there, not whether permissions are tidy: in CI images with a world-writable `/opt`, files of root or of the user are
+A file is neither run nor read as settings if just any user could have created it. The owner of the file counts, not
+only the permissions of its directory: in CI images with a world-writable `/opt`, files of root or of this user are
 still trusted.
 """
 
@@ -42,7 +42,7 @@ class Person:
 
     Attributes:
         user: the effective user ID.
-        before: the ID of the user who called sudo, or None without sudo.
+        before: the ID of the user who called sudo; None if sudo was not used.
     """
 
     user: int
@@ -57,8 +57,8 @@ class Person:
 def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Person) -> str:
     """Return why a file must not be run or read as settings; empty if it is trusted.
 
-    A file of another user is distrusted only in a world-writable directory. In any other directory, an administrator or
-    a group has given that user write access (software of a cluster, a project's shared directory).
+    A file of another user is distrusted only in a world-writable directory. In other directories, that user was given
+    write access on purpose, by an administrator or a group (software of a cluster, a project's shared directory).
 
     Args:
         file: the file; if it is a symbolic link, the link itself.
@@ -79,12 +79,12 @@ def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Coll
 
     Args:
         path: the value of PATH.
-        modes: permission bits by directory; a directory that is missing here is kept.
+        modes: permission bits by directory; a directory that is not in this mapping is kept.
         planted: world-writable directories with files of other users.
 
     Returns:
-        PATH without relative entries (an empty one is the working directory), without directories that are both
-        world-writable and sticky, such as /tmp, and without `planted`.
+        PATH without: 1. relative entries, which include empty ones (the working directory); 2. directories that are
+        both world-writable and sticky, such as /tmp; 3. the directories in `planted`.
     """
     kept = (entry for entry in path.split(":") if entry.startswith("/") and entry not in planted)
     return ":".join(entry for entry in kept if not _is_public(modes.get(entry, 0)))
@@ -106,7 +106,7 @@ def _is_public(mode: int) -> bool:
 
 @contextmanager
 def restrict_surroundings() -> Iterator[None]:
-    """While the block runs, create no world-writable files, and omit directories from PATH that any user may fill."""
+    """While the block runs, set a umask against world-writable files, and a PATH without unsafe directories."""
     before, path = os.umask(0o022), os.environ.get("PATH")
     os.umask(restrict_umask(before))
     if path is not None:
@@ -125,7 +125,7 @@ def find_program(name: str, variables: Mapping[str, str]) -> str | None:
     """Find a program by name on PATH or by path, or return None if there is none.
 
     Raises:
-        RefusedError: any user could have put the program there.
+        RefusedError: any user could have put the program into its directory.
     """
     import shutil  # noqa: PLC0415 (slow to import; doctor looks for no program)
 
@@ -137,15 +137,15 @@ def find_program(name: str, variables: Mapping[str, str]) -> str | None:
 
 
 def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
-    """Refuse an existing file that any user could have put there; a missing file is accepted.
+    """Refuse an existing file that any user could have put into its directory; a missing file is accepted.
 
     Args:
         file: the file that would be run or read as settings.
         variables: the environment; SUDO_UID identifies the caller of sudo.
-        hint: what to do instead.
+        hint: what the user can do instead.
 
     Raises:
-        RefusedError: the file is distrusted; names the file, its directory, and the owners of both.
+        RefusedError: the file is distrusted; the message names the file, its directory, and the owners of both.
     """
     person = find_person(variables)
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
@@ -155,13 +155,13 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
 
 
 def make_private(directory: Path, *, durable: bool = False) -> Path:
-    """Create a directory that only this user may enter, and its missing parents alike; keep an existing one.
+    """Create a directory that only its owner may enter, and its missing parents in the same way; keep an existing one.
 
-    Below another user's directory, root makes that user the owner: sudo may keep HOME, and a `~/.local` that belonged
-    to root would lock the user out.
+    If root creates the directory inside another user's directory, that user becomes the owner: sudo may keep HOME, and
+    a `~/.local` that belonged to root would lock the user out.
 
     Args:
-        durable: also force the entry of each new directory to the disk.
+        durable: whether to force the entry of each new directory to the disk.
 
     Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.
     """
@@ -202,7 +202,7 @@ def _read_modes(path: str) -> dict[str, int]:
 
 
 def _holds_planted_file(directory: str) -> bool:
-    """Return whether a world-writable directory of PATH has a file of an untrusted user, or cannot be read."""
+    """Return whether a directory contains a file of an untrusted user; True if the directory cannot be read."""
     person, owner = find_person(os.environ), Path(directory).stat().st_uid
     try:
         with os.scandir(directory) as entries:
@@ -213,7 +213,7 @@ def _holds_planted_file(directory: str) -> bool:
 
 
 def inspect_path(path: Path) -> TrustedPath:
-    """Return a path's permissions without following links; a link gets mode 0, as none can be written (symlink(7))."""
+    """Return a path's permissions without following links; mode 0 for a link, since links have none (symlink(7))."""
     status = path.lstat()
     mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
     return TrustedPath(path=path, mode=mode, owner=status.st_uid)

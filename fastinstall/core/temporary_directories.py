@@ -1,4 +1,4 @@
-"""Temporary directories that are removed when their process ends, or by a later run if it was killed."""
+"""Temporary directories that are removed when their use ends, or by a later run if their process was killed."""
 
 import contextlib
 import fcntl
@@ -19,10 +19,10 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     """Create a temporary directory, and remove it when the block ends.
 
     Args:
-        prefix: part of its name: "fastinstall-PREFIX-...".
-        within: the directory to create it in; created if missing. Directories that dead processes left there are
-            removed first, and a failure to remove the new one at the end is ignored. None for the machine's temporary
-            directory.
+        prefix: part of the directory's name: "fastinstall-PREFIX-...".
+        within: the parent directory; created if missing. Temporary directories that dead processes left in it are
+            removed first. If the new directory cannot be removed at the end, that is ignored. None for the machine's
+            directory for temporary files, without these two rules.
 
     Raises:
         FailedError: `within` is None, and the machine has no writable temporary directory.
@@ -38,7 +38,7 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     within.mkdir(parents=True, exist_ok=True)
     mark = _mark_of_this_boot()
     _discard_abandoned(within, mark)
-    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # removed before the lock ends
+    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # `held` is closed first
         while True:
             made = tempfile.TemporaryDirectory(
                 prefix=f"fastinstall-{prefix}-", suffix=mark, dir=within, ignore_cleanup_errors=True
@@ -50,13 +50,16 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
 
 
 def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
-    """Lock a directory until `locks` closes; return False if another process took it for abandoned and removed it."""
+    """Lock a directory until `locks` closes, and return True.
+
+    Return False if another process took the directory for abandoned and removed it before it was locked.
+    """
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     locks.callback(os.close, descriptor)
-    with contextlib.suppress(OSError):  # without locks, no process takes a directory for abandoned
+    with contextlib.suppress(OSError):  # on a filesystem without locks, no directory counts as abandoned
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     return directory.is_dir()
 
@@ -64,8 +67,8 @@ def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
 def _mark_of_this_boot() -> str:
     """Return a suffix that identifies the current boot of this machine; empty if the kernel gives no boot_id.
 
-    Machines that share a cache may not see each other's locks, so each removes only its own directories. Source:
-    random(4).
+    Machines that share a cache may not see each other's locks, so each machine removes only the directories that have
+    its own mark. Source: random(4).
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").replace("-", "").strip()
@@ -75,13 +78,13 @@ def _mark_of_this_boot() -> str:
 
 
 def _discard_abandoned(within: Path, mark: str) -> None:
-    """Discard temporary directories of this boot that no process locks."""
+    """Discard the temporary directories that were created since this machine's boot and that no process locks."""
     for directory in within.glob(f"fastinstall-*{mark}") if mark else ():
         _discard_unlocked(directory)
 
 
 def _discard_unlocked(directory: Path) -> None:
-    with contextlib.suppress(OSError), _locked_abandoned(directory):  # in use, or another process is removing it
+    with contextlib.suppress(OSError), _locked_abandoned(directory):  # in use, or being removed by another process
         discard(directory)
 
 
@@ -90,7 +93,7 @@ def _locked_abandoned(directory: Path) -> Iterator[None]:
     """Hold the lock of a temporary directory whose process has died.
 
     Raises:
-        OSError: its process still runs, or the directory is gone.
+        OSError: the process still runs, the directory is gone, or the filesystem has no locks.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -101,7 +104,7 @@ def _locked_abandoned(directory: Path) -> Iterator[None]:
 
 
 def list_abandoned(within: Path) -> tuple[Path, ...]:
-    """List the temporary directories of dead processes: those of this boot, and others that are over a day old."""
+    """List unlocked temporary directories: those created since this boot, and others last changed over a day ago."""
     mark, found = _mark_of_this_boot(), list[Path]()
     for directory in sorted(within.glob("fastinstall-*")):
         with contextlib.suppress(OSError), _locked_abandoned(directory):
@@ -112,7 +115,7 @@ def list_abandoned(within: Path) -> tuple[Path, ...]:
 
 
 def discard_abandoned(directories: Iterable[Path]) -> None:
-    """Discard directories that `list_abandoned` has listed, unless a process has locked them meanwhile."""
+    """Discard directories that `list_abandoned` has returned, except those that a process has locked meanwhile."""
     for directory in directories:
         _discard_unlocked(directory)
 
@@ -123,6 +126,6 @@ def _require_temporary_directory() -> None:
 
     try:
         tempfile.gettempdir()
-    except FileNotFoundError as error:  # its text lists the directories tried
+    except FileNotFoundError as error:  # the error's text lists the directories that were tried
         message = error.strerror or "no usable temporary directory"
         raise FailedError(message, hint="name one that can be written: TMPDIR=DIR fastinstall ...") from error

@@ -1,10 +1,10 @@
 """Immutable values, and the tags that distinguish members of a union in documents.
 
-`@immutable` is equivalent to `@dataclass(frozen=True, slots=True, kw_only=True)`, in a tenth of the time. `dataclasses`
-compiles six methods for each class at every start of the program, which takes half a millisecond, and doctor needs
-more than a hundred classes. Here all classes share the methods, which read the fields at run time. The result is a
-dataclass: `fields`, `replace`, `field` and `is_dataclass` work on it. `__post_init__` and `ClassVar` are not supported,
-as none of our values needs them.
+`@immutable` has the effect of `@dataclass(frozen=True, slots=True, kw_only=True)`, but defines a class in a tenth of
+the time. `dataclasses` compiles six methods for each class at every start of the program, which takes half a
+millisecond, and doctor needs more than a hundred classes. Classes made by `@immutable` share their methods, which read
+the fields at run time. They are dataclasses: `fields`, `replace`, `field` and `is_dataclass` work with them.
+`__post_init__` and `ClassVar` are not supported, since none of our values needs them.
 """
 
 import typing
@@ -24,7 +24,7 @@ def tag_of(cls: type) -> str:
 
 
 def is_tagged(cls: type) -> bool:
-    """Return whether a class has a tag, and so may be a member of a union."""
+    """Return whether a class has a tag, which makes it a possible member of a union."""
     return hasattr(cls, "TAG")
 
 

@@ -1,7 +1,7 @@
 """Parse and compare version numbers and version specifiers (PEP 440), and normalise distribution names. Pure.
 
-Ranges of plain releases (">=10.3.0,<12.2.0") are evaluated here: doctor evaluates a hundred of them in each run, which
-takes less time than importing the `packaging` library. All other specifiers are left to `packaging`.
+This module evaluates ranges of plain releases (">=10.3.0,<12.2.0") itself: doctor evaluates a hundred of them in each
+run, in less time than importing the `packaging` library takes. All other specifiers are left to `packaging`.
 """
 
 import operator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def base_version(version: str) -> str:
-    """Return the version of Pillow on which a fork's or our version is based, without post-release and local label.
+    """Return the Pillow version that a fork's or our version is based on: without post-release and local label.
 
     >>> base_version("12.1.1.post0"), base_version("12.1.1+simd.v3"), base_version("13.0.0rc1")
     ('12.1.1', '12.1.1', '13.0.0rc1')
@@ -73,7 +73,7 @@ def contains(specifier: str, version: str) -> bool:
 
     Args:
         specifier: a specifier that `is_specifier` accepts.
-        version: a version of PEP 440, in any spelling.
+        version: a version (PEP 440), normalised or not.
 
     Raises:
         ValueError: the specifier or the version is invalid.
@@ -143,7 +143,7 @@ def is_final_release(version: str) -> bool:
 
 
 def _parse_release(version: str) -> Release:
-    """Parse a plain release for comparisons; trailing zeros are dropped, as 1.0 equals 1."""
+    """Parse a plain release for comparisons; trailing zeros are dropped, because 1.0 equals 1."""
     numbers = [int(number) for number in version.split(".")]
     while numbers and not numbers[-1]:
         numbers.pop()

@@ -17,7 +17,7 @@ class CheckContext:
     Attributes:
         facts: facts of the environment.
         receipt: receipt of the last setup, or None if fastinstall has set up nothing.
-        recipe: the receipt's recipe, or the one that a setup would follow.
+        recipe: the receipt's recipe; without a receipt, the recipe that a setup would follow.
         today: today's date, for the age of data.
         tool_version: version of the fastinstall that runs.
         hosts: other machines on which the code is judged, besides this one.
@@ -32,18 +32,18 @@ class CheckContext:
 
     @property
     def own_receipt(self) -> Receipt | None:
-        """The receipt, or None if the present core is not the one that it records."""
+        """The receipt, or None if there is none or if it records another core than the one on disk."""
         core, receipt = self.facts.stack.core, self.receipt
         return receipt if receipt is not None and core is not None and core.sha256 == receipt.core.sha256 else None
 
     @property
     def core_is_ours(self) -> bool:
-        """Whether the present core is the one that the receipt records."""
+        """Whether the core on disk is the one that the receipt records."""
         return self.own_receipt is not None
 
     @property
     def is_built_elsewhere(self) -> bool:
-        """Whether another tool installed a build of fastinstall: the version has its label, but there is no receipt."""
+        """Whether another tool installed a build of fastinstall: without a receipt, but with our version label."""
         versions = [owner.distribution.version for owner in self.facts.stack.owners]
         return self.receipt is None and any(parse_labelled_levels(self.recipe, version) for version in versions)
 
@@ -55,11 +55,11 @@ class CheckContext:
 
     @property
     def linkage(self) -> Linkage:
-        """The simulated process; an empty one if there is none or it failed before PIL's modules."""
+        """The simulated process; empty if nothing was simulated, or if the simulation failed or has no PIL modules."""
         linkage = self.facts.linkage
         return linkage if linkage is not None and not linkage.problem and linkage.modules else Linkage()
 
     @property
     def own_levels(self) -> tuple[str, ...]:
-        """The CPU levels that the present core was built for; empty if it is not the receipt's core."""
+        """The CPU levels that the core on disk was built for; empty if it is not the core of the receipt."""
         return self.own_receipt.levels if self.own_receipt is not None else ()

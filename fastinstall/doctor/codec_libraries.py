@@ -1,6 +1,6 @@
-"""Describe the libraries behind PIL's codecs in the simulated process: identity, reason, owner, and missing ones.
+"""Describe the libraries behind PIL's codecs in the simulated process: which, why, whose, and which are missing.
 
-- The owner of a file (wheel, environment, system, another environment) is derived from its path alone.
+- The owner of a directory (wheel, environment, system, another environment) is derived from the path alone.
 - Mapped files are those of the real process that used PIL.
 """
 
@@ -34,7 +34,7 @@ def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
 
 
 def list_code_files(context: CheckContext) -> frozenset[PurePath]:
-    """Return the files with the core's code: the core, and the copy for a CPU level that the loader chooses."""
+    """Return the files that have the core's code: the core, and the copy that the loader chooses on this CPU."""
     core = context.facts.stack.core
     if core is None:
         return frozenset()
@@ -47,12 +47,12 @@ def codecs_of(context: CheckContext, kind: str) -> tuple[Codec, ...]:
 
 
 def find_codec(context: CheckContext, kind: str) -> Codec | None:
-    """Return the library of a kind that the core uses, else the one that another module of PIL uses, else None."""
+    """Return the library of a kind that the core uses, or else that another module of PIL uses; None if none does."""
     return find_core_codec(context, kind) or _find_used_codec(context, kind, context.linkage.modules)
 
 
 def find_core_codec(context: CheckContext, kind: str) -> Codec | None:
-    """Return the library of a kind that the core is bound to or has linked in, or None."""
+    """Return the library of a kind that the core is bound to or that is linked into the core; None if there is none."""
     return _find_used_codec(context, kind, list_code_files(context))
 
 
@@ -70,14 +70,17 @@ def explain_choice_of(context: CheckContext, path: PurePath) -> str:
 
 
 def list_features(context: CheckContext) -> dict[str, str]:
-    """Return what `PIL.features` reports of the present core: now, else at its setup, else nothing."""
+    """Return the features, with versions, that `PIL.features` reports.
+
+    If PIL was not executed, these are the features that the receipt recorded, if it records the core on disk.
+    """
     if context.facts.runtime is not None:
         return context.facts.runtime.features
     return context.own_receipt.features if context.own_receipt is not None else {}
 
 
 def name_library(library: LoadedLibrary) -> str:
-    """Return a library's name and version: "libjpeg-turbo 3.1.3", with its soname if it was not identified."""
+    """Return a library's name and version ("libjpeg-turbo 3.1.3"); the soname if the library was not identified."""
     name = library.implementation or library.soname or (library.path.name if library.path is not None else "")
     return f"{name} {library.version}".rstrip()
 
@@ -99,7 +102,7 @@ class OwnedDirectory(StrEnum):
 
 
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
-    """Return whose directory a file is in. The base interpreter's directory counts as this environment's."""
+    """Return the owner of the directory that contains a file; the base interpreter's counts as this environment's."""
     facts = context.facts
     prefixes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
     homes = {*prefixes, *list_linked_prefixes(path, facts.environment.prefix)}
@@ -136,7 +139,8 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
 def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
     """Return the files that the subprocess mapped while it used PIL, in order, each once.
 
-    If it died, these are the files that it had mapped on import. Paths are as the kernel or the loader names them.
+    If the subprocess died, these are the files that it had mapped on import. Paths are as the kernel or the loader
+    names them.
     """
     runtime = context.facts.runtime
     return (runtime.mapped or runtime.mapped_by_import) if runtime is not None else ()
@@ -154,8 +158,8 @@ def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
 def show_lacking(context: CheckContext, need: MissingLibrary) -> str:
     """Return a command that shows why a library is missing.
 
-    It imports a module that cannot be loaded, or traces the loader's search. For a library that the loader does not
-    reach because another is missing first, it shows which file needs it.
+    For an extension module, the command imports the module. For a library, it traces the loader's search. If the loader
+    stops at another missing library first, the command shows the needs of the file that needs this library.
     """
     directory, missing = context.facts.stack.directory, list_missing(context)
     if "/" in need.name:
@@ -176,7 +180,7 @@ _DIGEST = 8
 
 
 def is_bundled(name: str) -> bool:
-    """Return whether a library's name is one that auditwheel gives to libraries in a wheel: "libjpeg-0d45d2bd.so.62".
+    """Return whether a library's name has a digest, as auditwheel adds for libraries that it bundles into a wheel.
 
     >>> is_bundled("libjpeg-0d45d2bd.so.62"), is_bundled("libjpeg.so.62")
     (True, False)
@@ -200,4 +204,4 @@ def strip_library_name(name: str) -> str:
 
 
 UNSET_VARIABLES = Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless you need them")
-"""Remedy if a variable of the shell makes the loader choose another library."""
+"""Remedy if LD_LIBRARY_PATH or LD_PRELOAD in the shell makes the loader choose a library."""

@@ -1,8 +1,9 @@
 """Infer whether a user wanted the Pillow that replaced our stack, and whether it is earlier or later than ours.
 
-The file REQUESTED (PEP 376) is reliable only for some tools, as tested or read on 2026-11-21. pip writes it for
-packages that were named, also in a requirements file, and pdm for the project's own dependencies. uv writes it for all
-packages, and Poetry 2.5 for none. In conda packages it comes from the build, so conda's history is read instead.
+The file REQUESTED (PEP 376) is reliable only for some tools (tested, or read in their code, on 2026-11-21). pip writes
+it for packages that the user or a requirements file names, and pdm for the project's own dependencies. uv writes it for
+all packages, and Poetry 2.5 for none. In conda packages the file comes from the build, so conda's history is read
+instead.
 """
 
 from enum import StrEnum
@@ -17,7 +18,7 @@ from fastinstall.model.facts import Distribution, Facts
 from fastinstall.model.receipt import Receipt
 
 _WRITERS = ("pip", "pdm")
-"""Tools whose REQUESTED file, or lack of it, shows whether a package was requested."""
+"""Tools that write the file REQUESTED if, and only if, a package was requested."""
 
 
 class InstallRequest(StrEnum):
@@ -29,7 +30,7 @@ class InstallRequest(StrEnum):
 
 
 class VersionOrder(StrEnum):
-    """The present version compared with that of our stack."""
+    """The version of the replacement, compared with the version of our stack."""
 
     EARLIER = "earlier"
     SAME = "same"
@@ -41,13 +42,14 @@ class Intent:
     """A distribution that replaced our stack, and why it was installed.
 
     Attributes:
-        name: name of the distribution or conda package.
-        version: its Pillow version without a local label ("14.0.0").
-        tool: the tool that installed it ("pip"); empty if unknown.
-        asked: whether it was requested by name.
-        order: whether it is earlier or later than our stack.
-        unmet: requirements of installed distributions that it meets and ours does not ("imageio requires pillow>=14").
-        broken: requirements of installed distributions that it does not meet.
+        name: name of the replacement, a distribution or conda package.
+        version: the replacement's Pillow version without a local label ("14.0.0").
+        tool: the tool that installed the replacement ("pip"); empty if unknown.
+        asked: whether the replacement was requested by name.
+        order: whether the replacement's version is earlier or later than our stack's.
+        unmet: requirements of installed distributions that our stack does not meet and the replacement does ("imageio
+            requires pillow>=14").
+        broken: requirements of installed distributions that the replacement does not meet.
     """
 
     name: str
@@ -60,20 +62,23 @@ class Intent:
 
     @property
     def is_kept(self) -> bool:
-        """Whether a repair keeps this version.
+        """Whether a repair keeps the replacement's version.
 
-        True if other distributions require it, or if it is later and did not merely come along with another package.
+        True if a distribution requires it that our stack does not serve, or if it is later than our version and was not
+        just installed along with another package.
         """
         return bool(self.unmet) or (self.order is VersionOrder.LATER and self.asked is not InstallRequest.ALONG)
 
     @property
     def story(self) -> str:
-        """What was installed, by which tool and why, as a clause."""
+        """A clause that says what replaced our stack, which tool installed it and why."""
         return f"{self.name} {self.version} was installed{f' by {self.tool}' if self.tool else ''}{self.asked}"
 
 
 def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
-    """Return what replaced our stack and why, or None if it was not replaced or the versions cannot be compared.
+    """Return the replacement of our stack and why it was installed.
+
+    None if our stack was not replaced, if PIL is missing, or if the versions cannot be compared.
 
     Args:
         facts: facts of the environment.
@@ -106,14 +111,14 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
 
 
 def read_install_request(distribution: Distribution) -> InstallRequest:
-    """Return whether a distribution was requested by name, if its installer records that."""
+    """Return whether a distribution was requested by name; `UNTOLD` if its installer does not record that reliably."""
     if distribution.installer not in _WRITERS:
         return InstallRequest.UNTOLD
     return InstallRequest.BY_NAME if distribution.requested else InstallRequest.ALONG
 
 
 def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
-    """Return the requirements on Pillow that a version does not meet, including those of conda packages."""
+    """Return the requirements on Pillow that a version does not meet, with the requirements of conda packages."""
     found = list_forbidding_dependants(version, facts.interpreter, dependants_of(facts))
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 
@@ -126,7 +131,7 @@ def _order(there: str, ours: str) -> VersionOrder:
 
 
 def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:
-    """Return whether the command in conda's history requested a package by name."""
+    """Return whether the conda command that installed a package named it; `UNTOLD` if the history has no command."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)
     if brought is None or not brought.command:

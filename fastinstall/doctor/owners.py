@@ -1,7 +1,7 @@
-"""Find and name the owners of PIL's files, and answer other questions about a stack that several checks share.
+"""Find and name the owners of PIL's files, and answer other questions about a stack for several checks.
 
-An owner is a distribution, a conda package, or both in one. Other questions concern the copies of the core for CPU
-levels, conda's records of files that matter to PIL, and the channel that has our packages.
+An owner is a distribution, a conda package, or a conda package with the metadata of a distribution. The other questions
+concern the core's copies for CPU levels, conda's records of files that matter to PIL, and the channel of our packages.
 """
 
 import re
@@ -38,8 +38,8 @@ def is_whole_enough(stack: InstalledStack) -> bool:
 def is_of_the_system(facts: Facts) -> bool:
     """Return whether PIL is a package of the operating system.
 
-    Such packages have no RECORD, or no metadata at all, so that pip cannot uninstall them. The marker of PEP 668 does
-    not count in a conda environment, where conda wrote it.
+    This is assumed if the Python has a PEP 668 marker and no owner of PIL has a RECORD. In a conda environment, the
+    marker does not count, since conda wrote it.
     """
     is_conda = facts.environment.kind is EnvironmentKind.CONDA
     managed = facts.interpreter.externally_managed is not None and not is_conda
@@ -47,7 +47,7 @@ def is_of_the_system(facts: Facts) -> bool:
 
 
 def explain_no_stack(facts: Facts) -> str:
-    """Return why there are no files of PIL to check; a system's PIL may be outside the examined site-packages."""
+    """Return why there are no files of PIL to check: PIL is elsewhere, such as in a system's directory, or missing."""
     runtime = facts.runtime
     if runtime is not None and runtime.imported and facts.stack.directory is None:
         return f"PIL is imported from {runtime.location}, but only {facts.interpreter.site_packages} is examined"
@@ -60,7 +60,7 @@ def explain_no_core(facts: Facts) -> str:
 
 
 def explain_conflict(stack: InstalledStack) -> str:
-    """Return how the versions of the core and `PIL/_version.py` differ; empty if equal or not comparable."""
+    """Return how the versions of the core and `PIL/_version.py` differ; empty if they are equal or one is unknown."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
         return ""
@@ -68,7 +68,7 @@ def explain_conflict(stack: InstalledStack) -> str:
 
 
 def explain_broken_core(facts: Facts) -> str:
-    """Return why the core cannot be loaded, judged by its file and name; empty if both are right."""
+    """Return why the core cannot be loaded, judged by its file's content and name; empty if both are right."""
     core, foreign = facts.stack.core, facts.stack.foreign_cores
     if core is None and foreign:
         here = " on ".join(filter(None, (facts.interpreter.abi, facts.interpreter.libc)))
@@ -79,7 +79,7 @@ def explain_broken_core(facts: Facts) -> str:
 
 
 def get_minor(version: str) -> str:
-    """Return the part of a Python version that its packages depend on: "3.11" of "3.11.7".
+    """Return the part of a Python version that compiled packages depend on: "3.11" of "3.11.7".
 
     >>> get_minor("3.11.7")
     '3.11'
@@ -88,9 +88,10 @@ def get_minor(version: str) -> str:
 
 
 def find_changed_python(facts: Facts, receipt: Receipt) -> tuple[str, str] | None:
-    """Return the Python that the stack was set up for and the present one, or None if they are compatible.
+    """Return the Python that the stack was set up for and the Python now, or None if the two are compatible.
 
-    They are not if the minor version differs, or if only one has a GIL: "3.14.7" and "free-threaded 3.14.7".
+    They are incompatible if their minor versions differ, or if only one is free-threaded: "3.14.7" and "free-threaded
+    3.14.7".
     """
     python, flags = facts.interpreter, _ABI_FLAGS.search(receipt.core.path)
     was_free_threaded = "t" in flags[1] if flags else python.free_threaded
@@ -107,13 +108,13 @@ def find_loaded_copy(core: ImagingCore) -> CoreLevel | None:
 
 
 def find_loaded_file(core: ImagingCore) -> PurePath:
-    """Return the file whose code runs here: the copy that the loader chooses, or the core itself."""
+    """Return the file whose code runs on this CPU: the copy that the loader chooses, or the core itself."""
     copy = find_loaded_copy(core)
     return copy.path if copy is not None else core.path
 
 
 def name_loaded_copy(core: ImagingCore | None) -> str:
-    """Return the name of the copy that the loader chooses here; empty if there is none."""
+    """Return the name of the copy that the loader chooses on this CPU; empty if the core has no copies."""
     copy = find_loaded_copy(core) if core is not None else None
     return name_core_copy(core, copy) if core is not None and copy is not None else ""
 
@@ -131,7 +132,7 @@ def list_whole_copies(core: ImagingCore) -> tuple[CoreLevel, ...]:
 
 
 def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
-    """Return a line of evidence for each copy."""
+    """Return a line of evidence for each copy of the core."""
     if core is None:
         return ()
     named = ((name_core_copy(core, copy), ", loaded here" if copy.loaded else "", copy.path) for copy in core.levels)
@@ -146,13 +147,19 @@ def relative_to_prefix(facts: Facts, path: PurePath) -> str:
 
 
 def list_linked_prefixes(path: PurePath, prefix: PurePath) -> Iterator[PurePath]:
-    """Yield parents of a path that may be the prefix under another name: they have its last two parts ("envs/fast")."""
+    """Yield the parents of a path that may be the prefix through a link: those with the same last two names.
+
+    For the prefix "/opt/conda/envs/fast", these are the parents that end with "envs/fast".
+    """
     end = prefix.parts[-_TAIL:]
     return (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
 
 
 def find_owning_package(context: CheckContext, path: PurePath) -> str:
-    """Return the `dist` of the conda package whose content a file has; empty if no package is known to own it."""
+    """Return the `dist` of the conda package that a file came from; empty if unknown.
+
+    If several packages claim the file, it is the one whose content the file has.
+    """
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or not name:
         return ""
@@ -162,7 +169,10 @@ def find_owning_package(context: CheckContext, path: PurePath) -> str:
 
 
 def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
-    """Return whether no conda package claims a libjpeg or libtiff; False for other files, whose claims are not read."""
+    """Return whether a file is a libjpeg or libtiff that no conda package claims.
+
+    False for other files, since their claims are not read, and if conda's records are unreadable.
+    """
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or conda.unreadable or not name or not _SHARED_LIBRARY.fullmatch(path.name):
         return False
@@ -187,19 +197,19 @@ def describe_conda_package(package: CondaPackage) -> str:
 def describe_arrival(facts: Facts, dist: str) -> str:
     """Return how conda installed a package, to append to a clause: ", by `conda install puretool` at 2026-11-21 12:30".
 
-    Empty if conda's history does not say.
+    The result is empty if conda's history does not have that installation.
     """
     revisions = facts.conda.revisions if facts.conda is not None else ()
     return _describe_revision(next((each for each in reversed(revisions) if dist in each.linked), None))
 
 
 def describe_removal(facts: Facts, dist: str) -> str:
-    """Return how conda removed a package, to append to a clause; empty if unknown or if it was installed again."""
+    """Return how conda removed a package, to append to a clause; empty if that is unknown or it is installed again."""
     return _describe_revision(_find_removal(facts, dist))
 
 
 def list_removed_with(facts: Facts, dist: str) -> tuple[str, ...]:
-    """Return the packages that conda removed together with a package and that are still missing."""
+    """Return those packages that conda removed in the same revision as a package and that are still missing."""
     removal, conda = _find_removal(facts, dist), facts.conda
     if removal is None or conda is None:
         return ()
@@ -216,7 +226,7 @@ def _describe_revision(revision: CondaRevision | None) -> str:
     if revision is None:
         return ""
     by, at = f"in revision {revision.number}", f" at {revision.at}" if revision.at else ""
-    if revision.command:  # begins with the path of the program, or of its `__main__.py`
+    if revision.command:  # the command begins with the path of the program, or of its `__main__.py`
         program, _, words = revision.command.partition(" ")
         path = PurePath(program)
         by = f"by `{path.parent.name if path.stem == '__main__' else path.name} {words}".rstrip() + "`"
@@ -231,12 +241,12 @@ def list_records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePa
 
 @immutable
 class Claimant:
-    """A distribution, a conda package, or both in one, that claims PIL's files.
+    """An owner of PIL's files: a distribution, a conda package, or a conda package with a distribution's metadata.
 
     Attributes:
-        owner: the distribution's metadata in site-packages; None for a conda package without any.
-        package: the conda package; None for a distribution of another installer.
-        claim: the files that the conda package claims; None without a package.
+        owner: the distribution, from its metadata in site-packages; None for a conda package without metadata.
+        package: the conda package; None for a distribution that another installer installed.
+        claim: the files that the conda package claims; None if `package` is None.
     """
 
     owner: Owner | None = None
@@ -245,7 +255,7 @@ class Claimant:
 
     @property
     def name(self) -> str:
-        """Name of the distribution, or of the conda package if it has no metadata."""
+        """Name of the distribution; for a conda package without metadata, name of that package."""
         if self.owner is not None:
             return self.owner.distribution.name
         return self.package.name if self.package is not None else ""
@@ -259,7 +269,7 @@ class Claimant:
 
     @property
     def description(self) -> str:
-        """Name, version and build or installer, for evidence."""
+        """For evidence: name and version, with the build of a conda package or the installer of a distribution."""
         if self.package is not None:
             return f"conda's {describe_conda_package(self.package)}"
         return describe_owner(self.owner) if self.owner is not None else ""
@@ -275,8 +285,8 @@ class Claimant:
 def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
     """Return all claimants of PIL's files: distributions first, then conda packages without metadata.
 
-    A distribution counts as part of a conda package only if the package claims its metadata files and they are
-    unaltered. Another installer writes a directory of the same name for the same version.
+    A distribution counts as part of a conda package only if the package claims the metadata files and these are
+    unaltered. A metadata directory of the right name is no proof: other installers use the same name for that version.
     """
     packages = _find_packages_of_pil(facts)
     found = tuple(_make_claimant(facts, owner, packages) for owner in facts.stack.owners)
@@ -298,7 +308,7 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
 
 
 def _find_packages_of_pil(facts: Facts) -> tuple[Claimant, ...]:
-    """Return the conda packages that claim files of this Python's PIL."""
+    """Return the conda packages that claim files of PIL in this Python's site-packages."""
     below = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/PIL/"
     claims = facts.conda.claims if facts.conda is not None else ()
     found = []
@@ -320,13 +330,13 @@ def _make_claimant(facts: Facts, owner: Owner, packages: tuple[Claimant, ...]) -
 
 
 def find_foreign_owner(facts: Facts, receipt: Receipt) -> Owner | None:
-    """Return the distribution with PIL's files that was installed last and is not the receipt's, or None."""
+    """Return the owner of PIL's files that was installed last, apart from the receipt's; None if there is no other."""
     others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
     return max(others, key=lambda owner: owner.installed_at, default=None)
 
 
 def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
-    """Return the conda package that replaced ours, or None if conda did not replace it."""
+    """Return the conda package that replaced our conda package, or None if ours is installed or the name is missing."""
     if facts.conda is None or receipt.conda is None:
         return None
     found = facts.conda.named(receipt.conda.package.name)
@@ -334,7 +344,7 @@ def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
 
 
 def is_registered(facts: Facts, receipt: Receipt) -> bool:
-    """Return whether the environment's conda configuration names the channel of the setup; True if it had none."""
+    """Return whether the environment's conda configuration names the setup's channel; True if the setup has none."""
     if receipt.conda is None or facts.conda is None:
         return True
     from fastinstall.conda.reinstall import has_channel  # noqa: PLC0415 (only in conda environments)

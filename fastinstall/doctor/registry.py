@@ -2,7 +2,7 @@
 
 Only the modules of the requested checks are imported. A check that crashes becomes a finding.
 
-This module does not observe, print or repair; `verbs.examine` observes an environment and calls it.
+This module does not observe, print or repair; `verbs.examine` observes an environment and calls this module.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,10 +28,10 @@ class Check:
     """A check: a module of `checks`, whose function `check` yields findings and whose docstring becomes its page.
 
     Attributes:
-        name: name of the module with hyphens, in kebab case; stable between versions.
+        name: name of the module, with hyphens instead of underscores; never changes.
         needs_runtime: whether the check finds more if the target's interpreter was executed.
-        verifies_setup: whether a setup runs the check after the swap, and is undone on an error.
-        setup_repairs: whether a setup may repair the check's errors, so that `doctor --fix` plans one for them.
+        verifies_setup: whether a setup runs the check after the swap, and is undone if the check reports an error.
+        setup_repairs: whether a setup may repair the check's errors, so that `doctor --fix` plans a setup for them.
     """
 
     name: str
@@ -76,11 +76,11 @@ CHECKS = {
         Check(name="data-loading"),
     )
 }
-"""All checks by name, in the order of reports: a check comes after those that it builds on."""
+"""All checks by name, in the order of reports: a check comes after the checks whose results explain its own."""
 
 
 def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the requested names (all, if none) in the order of reports, each once.
+    """Return the requested names in the order of reports, each once; all names if none is requested.
 
     Raises:
         UsageError: there is no check of that name.
@@ -92,7 +92,7 @@ def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def needs_runtime(asked: Iterable[str] = ()) -> bool:
-    """Return whether one of these checks needs the target's interpreter to be executed."""
+    """Return whether one of the requested checks finds more if the target's interpreter was executed."""
     return any(CHECKS[name].needs_runtime for name in check_names(asked))
 
 
@@ -102,7 +102,9 @@ def verifying_checks() -> tuple[str, ...]:
 
 
 def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """Run the requested checks (all, if none) in the order of reports; an exception becomes a finding.
+    """Run the requested checks in the order of reports, or all checks if none is requested.
+
+    If a check raises an exception, that becomes a finding.
 
     Raises:
         UsageError: there is no check of that name.
@@ -111,7 +113,7 @@ def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Findin
 
 
 def report(facts: Facts, findings: Iterable[Finding]) -> EnvironmentReport:
-    """Return the report of an environment, with the gravest status of the findings."""
+    """Return the report of an environment; its status is the gravest status of the findings."""
     found = tuple(findings)
     status = select_gravest_status(finding.status for finding in found)
     return EnvironmentReport(
@@ -120,7 +122,7 @@ def report(facts: Facts, findings: Iterable[Finding]) -> EnvironmentReport:
 
 
 def select_gravest_status(statuses: Iterable[Status]) -> Status:
-    """Select the gravest of several verdicts; ok if there are none."""
+    """Return the gravest of several statuses; OK if there are none."""
     return max(statuses, key=lambda status: (status.gravity, status in _RISING), default=Status.OK)
 
 

@@ -1,7 +1,7 @@
 """Return shell commands for findings: remedies, and commands that show the evidence.
 
-Remedies depend on the kind of environment. A command for evidence is one line for common tools, quoted for a shell. It
-only reads files, or runs the target's Python, which imports PIL as any program of the user does.
+Remedies depend on the kind of environment. A command that shows evidence is one line for common tools, quoted for a
+shell. It only reads files, or runs the target's Python, which imports PIL like any program of the user.
 """
 
 import shlex
@@ -20,12 +20,15 @@ _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
 
 
 def word_command(context: CheckContext, words: str, *options: str) -> str:
-    """Return a fastinstall command for this environment; `words` are its verb and fixed flags."""
+    """Return a fastinstall command for this environment; `words` has the verb and flags without values."""
     return show("fastinstall", *words.split(), "--prefix", context.facts.environment.prefix, *options)
 
 
 def offer_repair(context: CheckContext) -> Remedy:
-    """Return the remedy that restores a working stack: the recorded build if there is a receipt, else an intact one."""
+    """Return the remedy that restores a working stack.
+
+    With a receipt, that is `doctor --fix`; without one, a setup, or stock Pillow if no setup is possible.
+    """
     if context.receipt is not None:
         return Remedy(text="restore what was set up here", command=word_command(context, "doctor --fix"))
     if not is_changeable(context.facts) or not context.recipe.serves(context.facts.cpu.architecture):
@@ -34,7 +37,7 @@ def offer_repair(context: CheckContext) -> Remedy:
 
 
 def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
-    """Return a setup as the remedy, in a separate environment if this one must not be changed."""
+    """Return the remedy to run a setup; if this environment must not be changed, in a separate environment."""
     if not context.recipe.serves(context.facts.cpu.architecture):
         return Remedy(text=f"{text}: {context.recipe.name} can do that on {context.recipe.served} only")
     if not is_changeable(context.facts):
@@ -43,14 +46,20 @@ def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
 
 
 def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Remedy:
-    """Return the remedy that restores files of conda packages: `doctor --fix` where it applies, else conda."""
+    """Return the remedy that restores files of conda packages.
+
+    That is `doctor --fix`, or conda's own command if the environment is protected or has the receipt's core.
+    """
     if is_changeable(context.facts) and not context.core_is_ours:
         return Remedy(text=text, command=word_command(context, "doctor --fix"))
     return Remedy(text=text, command=conda_command(context.facts, "install", *_FORCED, *names))
 
 
 def is_changeable(facts: Facts) -> bool:
-    """Return whether a setup may change this environment: an unprotected venv, or a conda environment except base."""
+    """Return whether a setup may change this environment.
+
+    True for an unprotected virtual environment, and for a conda environment that is neither base nor frozen.
+    """
     if facts.environment.kind is EnvironmentKind.CONDA:
         return facts.frozen is None and not (facts.conda is not None and facts.conda.is_base)
     protected = facts.interpreter.externally_managed is not None or facts.frozen is not None
@@ -62,8 +71,8 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
 
     Args:
         context: the environment, for its package manager and the distributions that require Pillow.
-        upgrade: whether to install a later version instead of the present one again.
-        least: minimum version for conda; empty for any.
+        upgrade: whether to install a later version rather than reinstall the present one.
+        least: minimum version, used only with conda; empty for any version.
     """
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
     if facts.environment.kind is EnvironmentKind.CONDA:
@@ -84,7 +93,10 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
 
 
 _FRAMES = {X86_64.machine: "mov *%rsp,%rbp", AARCH64.machine: r"st.*[wx]0, \[\(sp\|x29\)"}
-"""Pattern for objdump's output, by machine: the set-up of a stack frame, or the first parameter stored in it."""
+"""Pattern that shows unoptimised functions in objdump's output, by machine.
+
+On x86-64 it matches the set-up of a stack frame; on aarch64, the store of the first parameter into the frame.
+"""
 
 PRINT_FEATURES = "from PIL import features; features.pilinfo()"
 IMPORT_CORE = "import PIL._imaging"
@@ -103,7 +115,7 @@ _COMPARE_WITH_CONDA = (
 
 
 def show(*words: PurePath | str) -> str:
-    """Return words as a command quoted for a shell; a word "|" is a pipe."""
+    """Join words to a command that is quoted for a shell; a word "|" becomes a pipe."""
     return " ".join("|" if word == "|" else shlex.quote(str(word)) for word in words)
 
 
@@ -143,7 +155,7 @@ def show_strings(path: PurePath, pattern: str) -> str:
 
 
 def count_frames(context: CheckContext, path: PurePath) -> str:
-    """Return a command that counts the stack frames that a binary sets up as an unoptimised build does."""
+    """Return a command that counts the instructions of a binary that are typical of unoptimised functions."""
     return show("objdump", "-d", path, "|", "grep", "-c", _FRAMES.get(context.facts.cpu.architecture, ""))
 
 
@@ -169,7 +181,7 @@ def show_cpu(context: CheckContext) -> str:
 
 
 def show_owner(context: CheckContext, name: str = "pillow") -> str:
-    """Return a command that lists a distribution's files with pip, or its metadata directories if pip is missing."""
+    """Return a command that lists a distribution's files with pip; without pip, its entries in site-packages."""
     if context.facts.interpreter.pip_version is None:
         packages = context.facts.interpreter.site_packages
         return show("ls", "-la", packages, "|", "grep", "-i", name.replace("-", "[-_.]"))
@@ -197,11 +209,11 @@ def trace_search(context: CheckContext, name: str, code: str = IMPORT_CORE) -> s
 
 
 def trace_bindings(context: CheckContext, symbol: str) -> str:
-    """Return a command that shows to which files the target binds a symbol (`man ld.so`, LD_DEBUG)."""
+    """Return a command that shows to which files the target's loader binds a symbol (`man ld.so`, LD_DEBUG)."""
     return _trace(context, "bindings", symbol, IMPORT_CORE)
 
 
 def _trace(context: CheckContext, what: str, pattern: str, code: str) -> str:
-    # LD_BIND_NOW, since the loader reports a lazy binding only when the function is first called.
+    # LD_BIND_NOW is set, since the loader reports a lazy binding only when the function is first called.
     python = show("env", f"LD_DEBUG={what}", "LD_BIND_NOW=1", context.facts.environment.python, "-c", code)
     return f"{python} 2>&1 | {show('grep', '-F', pattern)}"

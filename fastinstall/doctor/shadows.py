@@ -1,6 +1,6 @@
-"""Report a PIL that programs import instead of the one in site-packages, with a command that stops that.
+"""Report each PIL that programs import instead of the one in site-packages, with a command that stops the import.
 
-No setup or repair removes it: the file or the variable belongs to the user, and other environments may need it.
+No setup or repair removes such a PIL: its files or variables belong to the user, and other environments may need them.
 """
 
 from fastinstall.core.messages import quote
@@ -15,7 +15,7 @@ def list_shadow_findings(facts: Facts) -> tuple[Finding, ...]:
 
 
 def _report(facts: Facts, shadow: ShadowingPil) -> Finding:
-    # Without a PIL of the environment's own, programs depend on the other one.
+    # Without its own PIL, the environment's programs depend on the other one, so this is only a warning.
     has_own = facts.stack.directory is not None and facts.environment.kind is not EnvironmentKind.SYSTEM
     return Finding.of(
         Status.ERROR if has_own else Status.WARNING,
@@ -29,7 +29,10 @@ def _report(facts: Facts, shadow: ShadowingPil) -> Finding:
 
 
 def warn_about_shadows(facts: Facts) -> tuple[str, ...]:
-    """Return a sentence, with a command, for each PIL that will hide what a setup installs."""
+    """Return a sentence for each PIL that programs will import instead of the one that a setup installs.
+
+    Each sentence ends with a remedy. A PIL in the working directory is left out.
+    """
     remedies = ((shadow, _offer_end(facts, shadow)) for shadow in facts.shadows)
     return tuple(
         f"{shadow.sentence}; {remedy.text}" + (f": {remedy.command}" if remedy.command else "")
@@ -39,7 +42,7 @@ def warn_about_shadows(facts: Facts) -> tuple[str, ...]:
 
 
 def _offer_end(facts: Facts, shadow: ShadowingPil) -> Remedy:
-    """Return how the user stops the import of the other PIL, with a command for the present shell."""
+    """Return the remedy with which the user stops the import of the other PIL; its command is for the current shell."""
     match shadow.source:
         case ImportSource.PYTHONPATH:
             command = f"export PYTHONPATH={quote(shadow.remaining)}" if shadow.remaining else "unset PYTHONPATH"
@@ -58,7 +61,7 @@ def _offer_end(facts: Facts, shadow: ShadowingPil) -> Remedy:
 def _offer_end_of_user_site(facts: Facts, shadow: ShadowingPil) -> Remedy:
     interpreter, python = facts.interpreter, facts.environment.python
     if shadow.distribution and interpreter.pip_version is not None and interpreter.externally_managed is None:
-        # pip uninstalls the first one on sys.path, which is the other PIL.
+        # pip uninstalls the first distribution of that name on sys.path, which is the other PIL.
         return Remedy(
             text="uninstall it there, or keep the user site out: export PYTHONNOUSERSITE=1",
             command=show(python, "-m", "pip", "uninstall", "--yes", shadow.distribution),

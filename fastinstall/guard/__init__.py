@@ -1,1 +1,1 @@
-"""Keep the stack in place: the start-up guard, and pins of environments."""
+"""Protect the installed stack from replacement: the start-up guard, and pins of environments."""

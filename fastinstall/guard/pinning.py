@@ -1,8 +1,8 @@
 """Pin an environment in a transaction, and remove the pin: a line for conda, or settings in pip's configuration.
 
 If Pillow is pinned, resolvers silently choose older versions of packages that require another Pillow. Measured on
-2026-11-21: with a constraint, and without the wheel that meets it, imageio was downgraded to 2.0.0. So before pip is
-pinned, it is asked what it would install with and without the pin.
+2026-11-21: with a constraint but without a wheel that meets the constraint, pip downgraded imageio to 2.0.0. So before
+the pin is written, pip is asked what it would install with the pin and without it.
 
 Pins of projects, which users apply themselves, are in `pins.pin_project`.
 """
@@ -52,11 +52,11 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
         project: the project that the environment belongs to, or None.
 
     Returns:
-        The function, or None if this build is already pinned without problems.
+        The function, or None if the environment is already pinned: for conda, in any form; for pip, without problems.
 
     Raises:
-        RefusedError: a foreign setting is in the way, the wheel is missing, or pip would downgrade packages that
-            require Pillow.
+        RefusedError: a setting of the user conflicts with the pin, the wheel is missing, or pip would downgrade
+            packages that require Pillow.
     """
     prefix = facts.environment.prefix
     if facts.environment.kind is EnvironmentKind.CONDA:
@@ -82,10 +82,12 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
 
 
 def list_links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
-    """Return the `find-links` places of pip's present settings, which a pin must repeat; empty if pip is not used here.
+    """Return the `find-links` places of pip's other settings, which a pin must repeat.
+
+    The result is empty if pip is not used in this environment.
 
     Raises:
-        RefusedError: a foreign setting is in the way, or pip cannot read one of its files.
+        RefusedError: a setting of the user conflicts with the pin, or pip cannot read one of its configuration files.
     """
     found = observe_pip_settings(prefix, session.variables)
     return links_beside(prefix, found, used_by_pip=project is None and not is_made_by_uv(prefix))
@@ -102,13 +104,17 @@ def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
 
 
 def read_pin(prefix: Path) -> str:
-    """Return our pin: the line in conda's pins, the first line of our block for pip, or its directory; else ""."""
+    """Return text that shows that an environment is pinned; empty if it is not.
+
+    The first of these that exists: 1. our line in conda's pins; 2. the first line of our block in pip's configuration;
+    3. the name of the pin's directory.
+    """
     told = pin_in(_read_conda_pins(prefix)) or "".join(pip_pins.block_in(read_configuration(prefix))[:1])
     return told or (pip_pins.DIRECTORY if (prefix / pip_pins.DIRECTORY).is_dir() else "")
 
 
 def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
-    """Add our line to conda's pins, unless it exists.
+    """Add our line to conda's pins, unless that line exists already.
 
     Args:
         prefix: root of the environment that is pinned.
@@ -124,7 +130,7 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
 
 
 def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
-    """Return the moves that remove our pins for conda and pip, if any.
+    """Return the moves that remove our pins for conda and pip; empty if there are none.
 
     Args:
         store: the environment's journal store.
@@ -146,13 +152,13 @@ def _read_conda_pins(prefix: Path) -> str:
 
 
 def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *, rebuilt_by: str) -> Path:
-    """Return the wheel that was installed, compared by SHA-256, from the cache or the wheelhouse of the setup.
+    """Return the path of the wheel that was installed, identified by SHA-256, in the cache or the setup's wheelhouse.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         prefix: root of the environment.
-        receipt: receipt of its setup.
-        rebuilt_by: the option with which `setup` builds the wheel again, for the hint.
+        receipt: receipt of the environment's setup.
+        rebuilt_by: the option of `setup` that builds the wheel again, for the hint.
 
     Raises:
         RefusedError: neither the cache nor the wheelhouse has the wheel.
@@ -171,7 +177,10 @@ def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *,
 
 
 def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
-    """Return the pin of the project in directory `named`; empty if the project has none or the pin is in `known`."""
+    """Return the pin of the project in directory `named`.
+
+    The result is empty if `named` is None, if the project has no pin, or if `known` already has that pin.
+    """
     if named is None:
         return ()
     project_of(prefix, named)  # raises if the directory is not a project
@@ -180,7 +189,10 @@ def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[Pi
 
 
 def wants_pip_pin(facts: Facts, request: Request) -> bool:
-    """Return whether a setup writes a pin for pip: one was requested, or an existing one must follow the new build."""
+    """Return whether a setup writes a pin for pip: if a pin was requested, or an existing one must name the new build.
+
+    Always False outside virtual environments.
+    """
     return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
 
 
@@ -227,10 +239,10 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
 
     Args:
         pin: the pin to write.
-        transaction: the transaction that does it; its undo removes only our lines from the configuration.
+        transaction: the transaction that makes the changes; its undo removes only our lines from the configuration.
 
     Raises:
-        RefusedError: pip cannot read its configuration, or our lines would change the meaning of others.
+        RefusedError: pip cannot read its configuration, or our lines would change the meaning of other lines.
         OSError: a file could not be written, and the caller must undo.
     """
     staged = transaction.stage / _STAGED
@@ -297,7 +309,7 @@ class PinTrial:
         variables: the environment variables that pip is run with.
         space: directory for temporary files.
         emit: receives events, with a warning if the trial was not possible.
-        offline: whether indexes must not be accessed; then nothing is tried.
+        offline: whether indexes must not be accessed; if True, the pin is not tried.
     """
 
     pin: PipPin
@@ -308,12 +320,13 @@ class PinTrial:
     offline: bool = False
 
     def refuse_trap(self) -> None:
-        """Raise if pip with the pin would downgrade a package that requires Pillow; change nothing.
+        """Raise if, with the pin, pip would downgrade a package that requires Pillow; change nothing.
 
-        If the environment is already pinned, emit a warning instead.
+        If the environment is already pinned, or if the pin could not be tried, emit a warning instead.
 
         Raises:
-            RefusedError: pip would; the message names the packages with both versions.
+            RefusedError: pip would downgrade packages, or could install nothing; the message names them, with both
+                versions, or gives pip's reason.
         """
         names = tuple(sorted({dependant.name for dependant in self.facts.stack.dependants}))
         if not names:
@@ -352,10 +365,10 @@ class PinTrial:
         return without.impossible
 
     def _object(self, impossible: str, downgrades: Mapping[str, str]) -> None:
-        """Refuse a harmful pin, or only warn if the environment is already pinned, so that a repair can continue.
+        """Refuse a harmful pin; if the environment is already pinned, only warn, so that a repair can continue.
 
         Args:
-            impossible: pip's message if it cannot install anything with the pin; else empty.
+            impossible: pip's message if pip cannot install anything with the pin; otherwise empty.
             downgrades: the result of `find_forced_downgrades`.
         """
         if not impossible and not downgrades:
@@ -385,7 +398,8 @@ def find_forced_downgrades(
         names: names of the distributions to compare.
 
     Returns:
-        A mapping of texts to reasons: "imageio 2.0.0 instead of 2.37.0" to "imageio: 2.37.0 is installed".
+        A text for each downgrade, with the reason that it is one: "imageio 2.0.0 instead of 2.37.0" is mapped to
+        "imageio: 2.37.0 is installed".
     """
     installed = {each.name: each.version for each in there}
     found = {}

@@ -1,4 +1,4 @@
-"""Write and compile the start-up guard in a `stage`, from which a transaction moves it into site-packages."""
+"""Write and compile the start-up guard in a transaction's `stage`; the transaction moves it into site-packages."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def stage_guard(stage: Path, state: str, python: Path, version: str) -> tuple[st
 
     Args:
         stage: a directory on the target's filesystem.
-        state: text of the guard's state file, as returned by `render_state`.
+        state: content of the guard's state file, as returned by `render_state`.
         python: path of the interpreter that will run the guard.
         version: version of that interpreter, such as "3.12.4".
 
@@ -27,7 +27,8 @@ def stage_guard(stage: Path, state: str, python: Path, version: str) -> tuple[st
     for name in list_sources(version):
         files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
     files.write_text(stage / GUARD_STATE, state)
-    # Python validates this bytecode by the source's size and time, which a rename keeps. SOURCE_DATE_EPOCH is ignored.
+    # Python validates this bytecode by the source's size and modification time, which a rename keeps. The mode is named
+    # because compileall would choose another one if SOURCE_DATE_EPOCH is set.
     compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
     process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS, while_working=True)
     return list_entries(version)

@@ -1,6 +1,6 @@
-"""The guards of a stack as `guard status` shows them; the start-up guard's events and files.
+"""Read the guards of a stack for `guard status`, and renew or remove the files of the start-up guard.
 
-- Events are the guard's reports, one line of JSON each; they are only read here.
+- Events are the start-up guard's reports, one line of JSON each. This module only reads them.
 - The guard's files are moved into and out of site-packages by a transaction.
 """
 
@@ -31,8 +31,8 @@ class Guards:
         installed: whether the start-up guard is installed.
         version: version of the start-up guard; empty if it is not installed.
         problems: problems of the start-up guard, and settings of this shell that hide a pin from pip.
-        installed_by: the fastinstall that set the stack up ("fastinstall 0.6.0"); empty if nothing is set up.
-        installed_at: time of that setup, ISO 8601, UTC; empty if nothing is set up.
+        installed_by: name and version of the tool that set the stack up ("fastinstall 0.6.0"); empty without a setup.
+        installed_at: time of that setup, ISO 8601, UTC; empty without a setup.
         package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not installed.
         pins: fastinstall's pins of the environment and of its project.
         events: reports of the start-up guard, newest first.
@@ -54,9 +54,9 @@ class Guards:
 
 
 def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
-    """Return the last events, newest first; empty if the guard reported nothing, or could not write its reports.
+    """Return the latest events, newest first; empty if the guard reported nothing, or could not write its reports.
 
-    Malformed lines are skipped: a disk may have been full, or somebody may have edited the file.
+    Malformed lines are skipped: the disk may have been full, or somebody may have edited the file.
 
     Args:
         prefix: root of the environment.
@@ -85,7 +85,7 @@ def renew_guard_files(
         facts: facts of the environment.
         receipt: receipt of the setup that installed the stack.
         transaction: the transaction that performs the moves.
-        program: the command that fastinstall was called by, for the guard's hint.
+        program: the command by which fastinstall was called, for the guard's hint.
 
     Raises:
         CommandError: the target's interpreter could not compile the files, and the caller must undo.
@@ -104,8 +104,8 @@ def renew_guard_files(
 
 
 def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
-    """Return the moves that remove the guard's files, as far as they exist."""
-    # The hooks are removed before the package that they import, so that Python never starts with a hook alone.
+    """Return the moves that remove the guard's existing files."""
+    # A hook is removed before the package that it imports, so that Python never runs a hook whose package is missing.
     return [
         Move(kind=MoveKind.OUT, live=store.relative(site_packages / name), kept=f"aside/{name}")
         for name in reversed(entries_present(site_packages))

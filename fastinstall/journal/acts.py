@@ -1,6 +1,6 @@
-"""Undo a transaction act by act, and find foreign files that stand in the way.
+"""Undo a transaction act by act, and find the foreign files that prevent it.
 
-Files that another program has replaced are left in place, together with the related entries (`find_conceded_entries`).
+An undo can leave files that another program has replaced in place, with related entries (`find_conceded_entries`).
 """
 
 import errno
@@ -39,16 +39,16 @@ class Batch:
 
 
 Placed = Batch | LocatedExternalChange | Adding
-"""An act with its location on disk."""
+"""An act whose paths are resolved for an environment."""
 
 
 def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
-    """Return an act with its absolute paths and its outcome.
+    """Return an act with the directories or absolute paths that undo needs, and with its outcome from the log.
 
     Args:
         log: the log of the transaction.
         act: an act of that log.
-        prefix: the environment's present prefix, which may have changed since the transaction.
+        prefix: the environment's prefix now; the environment may have moved since the transaction.
         work: the directory of the transaction's `stage` and `aside`.
     """
     match act:
@@ -70,10 +70,10 @@ def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
 
 
 def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None:
-    """Check all renames of an undo before the first one: in a copied environment some may be impossible.
+    """Check that all renames of an undo are possible, without making any; in a copied environment, some may not be.
 
     Raises:
-        OSError: the error that a rename would fail with; nothing has changed.
+        OSError: a rename would fail with this error; nothing has changed.
     """
     for act in acts:
         for item in act.items if isinstance(act, Batch) else ():
@@ -118,7 +118,7 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
 def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
     """Yield paths of previous content that cannot be restored, because it was removed since.
 
-    Files that an earlier one of these acts had installed are left out: undoing that act removes them anyway.
+    Paths that an earlier act in `acts` installed are left out: undoing that act removes them anyway.
     """
     brought: set[str] = set()
     for act in acts:
@@ -142,10 +142,10 @@ def parents_of(path: str) -> set[str]:
 
 
 def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Conceding:
-    """Return the journal entry that lists the entries left to another program: those whose files it has replaced.
+    """Return the journal entry that lists the entries which undo leaves to another program that has replaced them.
 
-    In a batch with replaced entries, missing entries and those that may be the other program's are left too. An
-    external change whose files another program has replaced is not undone at all, since its files belong together.
+    If some entries of a batch are replaced, its missing entries, PIL and PIL's libraries are left too. An external
+    change of which some files are replaced is not undone at all, since its files belong together.
     """
     batches = [act for act in acts if isinstance(act, Batch)]
     paths = tuple(dict.fromkeys(path for batch in batches for path in _list_left_paths(batch, known)))
@@ -176,7 +176,7 @@ def is_of_stack(path: str) -> bool:
 
 
 def list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
-    """Yield previous entries that are not restored because of another program, each with its present path.
+    """Yield previous entries that are not restored because of another program: path to restore, and path now.
 
     Entries that an interrupted undo has already moved to `kept/` are left out.
     """

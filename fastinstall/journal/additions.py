@@ -1,8 +1,8 @@
 """Add text to another program's file, whole or not at all, and remove it without touching the rest.
 
 Text is appended to files that other programs append to (`conda-meta/history`, `conda-meta/pinned`), or inserted into
-files that people edit (`pip.conf`). Removal keeps text that others wrote later. If nobody did, the file is restored to
-the byte and to its modification time.
+files that people edit (`pip.conf`). Removal keeps text that others wrote later. If nobody wrote any, the file gets its
+previous content and modification time.
 """
 
 import hashlib
@@ -56,9 +56,10 @@ def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
 
 
 def remove_addition(content: bytes, adding: Adding) -> bytes:
-    """Return the content of a file without the added text, at its recorded place or else at its last occurrence.
+    """Return the content of a file without the added text.
 
-    If somebody has edited a text that was added at a place, only its unchanged lines are removed.
+    The text is removed at its recorded place, or else at its last occurrence. If it does not occur, because somebody
+    has edited it, its unchanged lines are removed, but only if it had been inserted at a given place.
     """
     text, place = adding.text.encode(), adding.place if adding.place >= 0 else max(adding.size, 0)
     if content[place : place + len(text)] == text:
@@ -76,10 +77,10 @@ def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
 
 
 def _remove_lines(content: bytes, text: bytes) -> bytes:
-    """Return the content without our lines, as far as they are between our first line and our last one.
+    """Return the content without those of our lines that are between our first line and our last one.
 
-    If a program has rewritten the file without comments, as `pip config set` does, our settings are removed wherever
-    they are: a remaining one would name a file that is about to be removed.
+    If neither of these two is found, a program such as `pip config set` has rewritten the file without comments. Our
+    settings are then removed wherever they are: a remaining setting would name a file that is about to be removed.
     """
     ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
     lines = content.split(b"\n")
@@ -116,7 +117,7 @@ def _is_as_before(content: bytes, adding: Adding) -> bool:
 
 
 def _write(store: JournalStore, adding: Adding, content: bytes) -> None:
-    """Replace the file by way of a draft beside it, whose name is in the journal."""
+    """Write a draft beside the file, then rename it over the file; the journal records the draft's name."""
     live, draft = store.prefix / adding.path, store.prefix / adding.draft
     rights.make_given_directories(live.parent)
     draft.unlink(missing_ok=True)

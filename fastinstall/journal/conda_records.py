@@ -32,9 +32,9 @@ def package(path: str) -> str:
 
 
 def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[str, ...]:
-    """Return records that an external change added unannounced, and their files that match the record.
+    """Return paths of the records that an external change added unannounced, and of the files that they claim.
 
-    A file is included only if its content is the recorded one and no earlier record claims it.
+    A file is included only if its content matches the record and no earlier record claims the file.
     """
     known = {*begun.records, *(PurePath(path).name for path in begun.paths)}
     owned = {path for name in list_record_names(prefix) if name in begun.records for path in claims(prefix, name)}
@@ -52,7 +52,7 @@ def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[
 def find_foreign_records(
     records: Mapping[str, Path], known: Collection[str], returning: Collection[str]
 ) -> Iterator[str]:
-    """Yield unknown records of packages whose own record undo restores, with all the files that they claim.
+    """Yield the unknown records of packages whose previous record undo restores, and all files that those claim.
 
     Args:
         records: paths of all records, by file name.
@@ -69,7 +69,7 @@ def find_foreign_records(
 def claims(prefix: Path, name: str) -> dict[str, str]:
     """Return the digests of the files that a record claims, by path; a digest is empty if the record has none.
 
-    Empty for a record that cannot be read. Source: conda's PrefixRecord (`files`, `paths_data`).
+    The result is empty if the record cannot be read. Source: conda's PrefixRecord (`files`, `paths_data`).
     """
     return _read_claims(prefix / RECORDS / name)
 

@@ -1,4 +1,4 @@
-"""conda's history of an environment, a file that only grows: undo keeps revisions that conda appended later.
+"""Keep the revisions that conda appended to an environment's history after a change that is undone.
 
 Source: conda/history.py; a revision begins with a line "==> date <==".
 """
@@ -17,11 +17,11 @@ _BEGINNING = b"==> "
 
 
 def list_later_revisions(file: Path | bytes, digests: Collection[str]) -> bytes | None:
-    """Return the revisions that follow a known state of the history, or None if the history starts with no such state.
+    """Return the revisions that follow a known state of the history, or None if it does not start with a known state.
 
     Args:
         file: path or content of the history.
-        digests: digests of the known states ("sha256:..."); of several that match, the longest counts.
+        digests: digests of the known states ("sha256:..."). If several match, the longest state counts.
     """
     if isinstance(file, Path) and (file.is_symlink() or not file.is_file()):
         return None
@@ -39,7 +39,7 @@ def carry(revisions: bytes, kept: Path, like: Path) -> None:
     Args:
         revisions: the bytes to append.
         kept: the history that will be restored.
-        like: the live history, whose times the kept one gets.
+        like: the live history, whose access and modification times are given to the kept one.
     """
     content = foreign.read_bytes(kept)
     if content.endswith(revisions):

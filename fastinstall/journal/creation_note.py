@@ -1,6 +1,7 @@
-"""A file that marks an environment as being created: everything beside the note was made by this setup.
+"""A file, the note, that marks an environment as being created: one setup makes everything else in the environment.
 
-The note is written before all other files, and removed last, so that the next run can finish what a killed run began.
+The note is written before all other files, and removed last. If the setup is killed, the note shows the next run that
+it may remove what was created.
 """
 
 import json
@@ -35,7 +36,7 @@ def note(prefix: Path, at: str) -> None:
 
 
 def finish(prefix: Path) -> None:
-    """Remove the note: the environment is complete, or is accepted as it is."""
+    """Remove the note, because the environment is complete or is accepted as it is."""
     files.discard(prefix / CREATION)
     files.sync_directory(prefix)
 
@@ -44,7 +45,7 @@ def clear(prefix: Path) -> None:
     """Remove the content of an environment that was being created, the note last; keep the directory itself.
 
     Raises:
-        OSError: an entry could not be removed; another call continues.
+        OSError: an entry could not be removed; calling again continues the removal.
     """
     for entry in tuple(prefix.iterdir()) if prefix.is_dir() else ():
         if entry.name != CREATION:
@@ -53,7 +54,7 @@ def clear(prefix: Path) -> None:
 
 
 def creation_interruption(prefix: Path) -> Interruption | None:
-    """Return the interrupted creation of an environment, or None; the caller has checked that no run is active."""
+    """Return the interruption that the note records, or None without a note; the caller knows that no run is active."""
     file = prefix / CREATION
     if not file.is_file():
         return None
@@ -62,9 +63,9 @@ def creation_interruption(prefix: Path) -> Interruption | None:
 
 
 def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
-    """Return entries and packages, relative to the prefix, that creating an environment does not make, sorted.
+    """Return entries and packages that setup never makes in a new environment: sorted paths, relative to the prefix.
 
-    They mean that somebody already uses the environment.
+    If there are any, somebody already uses the environment.
     """
     entries = (entry for entry in prefix.iterdir() if entry.name not in _ENTRIES)
     packages = (

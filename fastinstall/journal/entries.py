@@ -3,8 +3,8 @@
 All paths are relative to the environment's prefix, so that an environment that was moved or copied whole can still be
 undone.
 
-While another program changes the environment, one entry announces that before it begins, and another records what it
-did.
+If another program changes the environment, one entry announces its changes before the program starts, and another
+records them after it has ended.
 """
 
 import json
@@ -23,8 +23,8 @@ class ExternalChange:
     """The changes that another program is expected to make.
 
     Attributes:
-        copies: files that the program removes or overwrites; missing ones are treated as `appearing`.
-        appearing: files that the program creates; existing ones are copied too.
+        copies: files that the program removes or overwrites; missing files are treated like those of `appearing`.
+        appearing: files that the program creates; existing files are treated like those of `copies`.
         own_places: `Path.glob` patterns of places that only the program uses, such as drafts: undo removes every new
             file in them.
     """
@@ -36,7 +36,7 @@ class ExternalChange:
 
 @immutable
 class Copied:
-    """A file or symbolic link as it was before the change; the file name of its copy is its index in the list.
+    """A file or symbolic link as it was before the change; its copy is named by its index in the list of copies.
 
     Attributes:
         path: path of the file, relative to the prefix.
@@ -61,7 +61,7 @@ class ExternalChangeBegun:
         appearing: files that the program may create and that do not exist yet.
         own_places: glob patterns of places that only the program uses; see `ExternalChange`.
         records: names of the package records that `conda-meta` holds before the change.
-        created: missing directories that the program may make for its files, outermost first.
+        created: directories that do not exist and that the program may make for its files, outermost first.
         directories: existing directories whose entries may change, outermost first.
     """
 
@@ -81,7 +81,7 @@ class ExternalChangeBegun:
 
 @immutable
 class ExternalChangeEnded:
-    """The external change announced last has ended, successfully or not.
+    """The most recently announced external change has ended, successfully or not.
 
     Attributes:
         manifest: digests of the files that the program created or changed, by path.
@@ -123,12 +123,12 @@ class TransactionBegun:
         work: directory of `stage` and `aside`.
         created: fastinstall's directories that did not exist before, outermost first.
         directories: the existing directories whose entries change, as they were before.
-        verb: the command that was run ("guard remove"); needed only while the plan file does not exist.
+        verb: the command that was run ("guard remove"); read only if the plan file does not exist yet.
         tool_version: version of the fastinstall that writes the journal.
         home: the prefix as hexadecimal text, so that programs that replace prefixes in text files, such as
             `conda create --clone`, leave it alone.
-        schema: schema of the journal. Its number rises if the meaning of an existing event changes. An added event that
-            undo must understand only needs a name that older versions refuse.
+        schema: schema of the journal. Its number rises if the meaning of an existing event changes. For an added event
+            it need not rise, since older versions refuse unknown events.
     """
 
     id: str
@@ -151,7 +151,7 @@ class Moving:
         moves: the moves, in order.
         inodes: inode number at each move's `live` before the move; 0 if `live` does not exist.
         created: parent directories that are made for the moves, outermost first.
-        directories: other directories whose entries change.
+        directories: existing directories whose entries change, except those that `TransactionBegun` records.
         manifest: digests of the incoming files, by their `live` path.
     """
 
@@ -164,7 +164,7 @@ class Moving:
 
 @immutable
 class Moved:
-    """The moves announced last are done.
+    """The most recently announced moves are done.
 
     Attributes:
         window_ns: total duration of the moves, in nanoseconds.
@@ -190,7 +190,7 @@ class MovingTree:
 
 @immutable
 class MovedTree:
-    """The tree announced last has been moved."""
+    """The most recently announced tree has been moved."""
 
 
 @immutable
@@ -204,7 +204,7 @@ class Adding:
         sha256: SHA-256 of the content before, in hexadecimal.
         mtime_ns: modification time before, nanoseconds since the epoch.
         draft: temporary path of the rewritten file before it is renamed to `path`.
-        directories: the directory of the file.
+        directories: the state of the file's directory before; empty if that directory did not exist.
         place: byte offset of the text in the file; -1 for the end.
     """
 
@@ -243,8 +243,8 @@ class Conceding:
     Attributes:
         paths: `live` paths of the moves that are not undone.
         areas: `area` of each external change that is not undone.
-        dropped: `live` paths from which undo removes our file without restoring the previous one, which would
-            contradict the other program's files.
+        dropped: `live` paths from which undo removes our file without restoring the previous file, because that
+            would contradict the other program's files.
     """
 
     paths: tuple[str, ...]

@@ -1,10 +1,10 @@
-"""Record a change that another program makes, and undo it, even if either was interrupted.
+"""Record a change that another program makes, and undo it, even if the change or an earlier undo was interrupted.
 
-Files that the program may change are copied before it runs; afterwards the journal records what it did. They are
-copied, not linked, because such a program may write into a file in place, as conda does with its history.
+Files that the program may change are copied before it runs; afterwards the journal records what the program did. The
+files are copied, not linked, because a program may write into a file in place, as conda does with its history.
 
-Undo keeps no progress record: the files on disk are the record. Each copy is swapped with the program's file, and after
-the last one the directory of the copies moves to the stage. So an undo can be interrupted and repeated.
+Undo keeps no progress record: the files on disk are the record. Each copy is swapped with the program's file; after the
+last swap, the directory of the copies moves to the stage. So an undo can be interrupted and repeated.
 """
 
 import errno
@@ -37,12 +37,12 @@ ALWAYS = (HISTORY, "conda-meta/pinned")
 
 @immutable
 class LocatedExternalChange:
-    """An external change with the directories that its paths are relative to.
+    """An external change, with the directories to which its paths are relative.
 
     Attributes:
         begun: the journal entry written before the change.
-        ended: the journal entry written after it, or None if the process died first.
-        prefix: the environment's prefix, to which paths of files are relative.
+        ended: the journal entry written after the change, or None if the process died first.
+        prefix: the environment's prefix, to which the paths of files are relative.
         work: the directory of the transaction's `stage` and `aside`.
     """
 
@@ -60,7 +60,8 @@ class LocatedExternalChange:
     def is_over(self) -> bool:
         """Whether the change is undone.
 
-        Without copies a missing `area` is no proof: a copy of the environment may lack the empty directories.
+        If no files were copied, a missing `area` proves nothing: a copied environment may lack empty directories. So
+        `undone` must exist too.
         """
         return not self.area.is_dir() and (bool(self.begun.copies) or self.undone.is_dir())
 
@@ -105,7 +106,7 @@ def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> Ext
 
 
 def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
-    """Sync the files that an external change wrote and the directories it changed, and return its closing entry."""
+    """Sync the files and directories that an external change wrote; return the entry that records its end."""
     untouched = tuple(each.path for each in begun.copies if not is_bytecode(each.path) and is_as_before(each, prefix))
     own_places = (path for pattern in begun.own_places for path in files_below(prefix, pattern))
     announced = dict.fromkeys((*sorted(begun.paths), *own_places, *find_unannounced_records(begun, prefix)))
@@ -138,10 +139,10 @@ def is_file(path: Path) -> bool:
 
 
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
-    """Yield paths that undo has to restore or clear and whose present content is foreign.
+    """Yield paths that undo has to restore or clear, and whose content on disk is foreign.
 
-    Content is foreign if it is neither the previous one nor the program's. If the process died during the change, the
-    program's files are not recorded, and any file counts as the program's.
+    Content is foreign if it is neither the previous content nor the program's. If the process died during the change,
+    the program's files are not recorded, and any file counts as the program's.
     """
     if item.is_over:
         return
@@ -164,12 +165,12 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
 def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
     """Return the paths that undo restores, each with its copy.
 
-    A file that the program left untouched is restored only if it is missing now: otherwise it stays as it is, with any
-    later change. Bytecode is always restored, since Python may have written it again.
+    A file that the program left untouched is restored only if it is missing now; otherwise it stays, with any later
+    change. Bytecode is always restored, since Python may have written it again.
 
     Args:
         item: an external change that is not undone yet.
-        stands: returns whether a path exists when the change is undone; None to look at the disk now.
+        stands: returns whether a path will exist when the change is undone; None to check the disk now.
     """
     untouched = frozenset(item.ended.untouched if item.ended is not None else ())
     copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.begun.copies))
@@ -178,13 +179,13 @@ def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | 
 
 
 def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
-    """Return the files that an external change created; none if its end was not recorded."""
+    """Return the files that an external change created; an empty result if the change's end was not recorded."""
     before = {copied.path for copied in item.begun.copies}
     return tuple(path for path in (item.ended.manifest if item.ended is not None else ()) if path not in before)
 
 
 def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
-    """Move the files that the change created away, and restore the copies.
+    """Undo an external change: move away the files that it created, and restore the copies.
 
     Raises:
         OSError: a step failed; no copy has been overwritten.
@@ -242,7 +243,7 @@ def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool
 
 
 def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
-    """Return existing files that were not there before: those of the program, and bytecode that Python wrote."""
+    """Return the files that exist only since the change: the program's files, and bytecode that Python wrote."""
     begun, ended = item.begun, item.ended
     before = {copied.path for copied in begun.copies}
     if ended is not None:
@@ -257,7 +258,7 @@ def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
 
 
 def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
-    """Return the directories that undo needs: all if the end of the change was not recorded."""
+    """Return the recorded directories that must exist for the undo; all if the end of the change was not recorded."""
     if item.ended is None:
         return frozenset(directory.path for directory in item.begun.directories)
     return frozenset((*item.ended.removed, *ancestors(list_returning(item))))
@@ -279,7 +280,7 @@ def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
         return digest_entry(copy) != copied.digest
     if item.ended is None or not os.path.lexists(item.prefix / HISTORY):
         return False
-    # The file is still conda's if its start is the history as conda left it.
+    # If the file does not start with the history as conda left it, the copy is already restored.
     return list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.ended)) is None
 
 
@@ -304,12 +305,12 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
 
 
 def _list_later_histories(ended: ExternalChangeEnded) -> tuple[str, ...]:
-    """Return the digest of conda's history as the program left it; empty if the program did not change it."""
+    """Return the digest of the history as the program left it, alone in a tuple; empty if it was not changed."""
     return tuple(filter(None, (ended.manifest.get(HISTORY),)))
 
 
 def _replace(copy: Path, live: Path) -> None:
-    """Replace `live` from another filesystem: copy `copy` beside it, then rename that over `live`."""
+    """Replace `live` by a file on another filesystem: copy the file to a name beside `live`, then rename it."""
     beside = live.with_name(f".{live.name}.fastinstall")
     files.discard(beside)
     files.copy_file(copy, beside)

@@ -1,8 +1,8 @@
 """Distinguish files that fastinstall installed from foreign ones, by the content of each file.
 
-Inodes and times prove nothing after a copy, a restored backup or a reused inode number; content does. The journal lists
-the digests of files that fastinstall, or a program that it ran, has written; all other files are foreign. Bytecode is
-ignored, because Python generates it again.
+Inode numbers and times prove nothing: environments are copied, backups restored, and inode numbers reused. The journal
+lists the digests of files that fastinstall, or a program that it ran, has written; all other files are foreign.
+Bytecode is ignored, because Python generates it again.
 """
 
 import errno
@@ -24,8 +24,9 @@ class KnownFiles:
 
     Attributes:
         digests: all digests that a path, relative to the prefix, has had.
-        unwatched: paths whose content is never foreign: files that another program was changing when the process died,
-            records of installed conda packages, which conda rewrites to add the user's request, and conda's history.
+        unwatched: paths whose content is never foreign: 1. files that another program was changing when the process
+            died; 2. records of installed conda packages, because conda rewrites them to add the user's request;
+            3. conda's history.
         home: the prefix at the time of the transaction, as hexadecimal text; empty if unknown.
     """
 
@@ -45,7 +46,7 @@ class KnownFiles:
 def merge_manifests(
     manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = (), home: str = ""
 ) -> KnownFiles:
-    """Merge manifests, which map paths to digests; the other arguments are attributes of `KnownFiles`."""
+    """Merge manifests, which map paths to digests; `unwatched` and `home` become those attributes of the result."""
     digests: dict[str, set[str]] = {}
     for manifest in manifests:
         for path, digest in manifest.items():
@@ -57,23 +58,23 @@ def merge_manifests(
 _CACHE = "__pycache__"
 _HEXADECIMAL = re.compile("([0-9a-f]{2})+")
 _LONGEST_TEXT = 1 << 20
-"""Maximum size, in bytes, of a file that is searched for a replaced prefix."""
+"""Maximum size, in bytes, of a file that is searched for the environment's prefix."""
 
 
 def fingerprint(tree: Path, live: str) -> dict[str, str]:
-    """Return the digests of all files of `tree`, by the path that each has once `tree` is at `live`."""
+    """Return the digests of all files of `tree`, by the path that each file has when `tree` is moved to `live`."""
     return {key: digest_entry(path) for key, path in files_of(tree, live)}
 
 
 def is_known_tree(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Return whether every file of `tree`, as if it were at `live`, has known content; files may be missing."""
+    """Return whether every file of `tree` has content that is known for its path when `tree` is at `live`."""
     return all(is_known_file(path, key, known) for key, path in files_of(tree, live))
 
 
 def is_known_whole(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Return whether `tree`, as if it were at `live`, has known content and no known file is missing.
+    """Return whether `tree`, taken as if at `live`, has every known file below `live` and no other content.
 
-    The files alone cannot prove that a tree is ours: a previous tree may consist of some of the same files.
+    `is_known_tree` does not prove that a tree is ours: a previous tree may consist of some of the same files.
     """
     found = {key for key, _ in files_of(tree, live)}
     expected = {path for path in known.digests if path == live or path.startswith(f"{live}/")}
@@ -84,7 +85,7 @@ def is_known_file(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
     """Return whether a file has content that is known for a path.
 
     Args:
-        lies: present path of the file, or its content.
+        lies: path of the file on disk, or its content.
         key: path of the file in the environment, relative to the prefix.
         known: the known contents.
     """
@@ -95,7 +96,7 @@ def is_known_file(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
 
 
 def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
-    """Yield every file of a tree except bytecode: its path once the tree is at `live`, and its present path."""
+    """Yield every file of a tree except bytecode: its path when the tree is moved to `live`, and its path now."""
     if tree.is_symlink() or not tree.is_dir():
         yield live, tree
         return
@@ -129,7 +130,7 @@ def is_bytecode(path: str) -> bool:
 
 
 def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
-    """Return existing bytecode files of a module's source, relative to the prefix; empty unless `module` is a .py."""
+    """Return the existing bytecode files of a module, relative to the prefix; empty if `module` is not a .py file."""
     path = PurePath(module)
     if path.suffix != ".py":
         return ()
@@ -139,12 +140,12 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
 
 
 def _digest_with_prefix_restored(path: Path, key: str, known: KnownFiles) -> str:
-    """Return the digest that a file had before its environment was copied and the prefix in it replaced.
+    """Return the digest that a file had before its environment was copied, which replaced the prefix in the text.
 
-    Empty if the file cannot have had a known digest.
+    The result is empty if the file is not a candidate: no digest is known, it is a link, or it is too large.
 
-    Source: `clone_env` in conda's misc.py replaces the prefix in every UTF-8 file, conda-pack in files whose records
-    have a placeholder.
+    Source: `clone_env` in conda's misc.py replaces the prefix in every UTF-8 file; conda-pack replaces it in files
+    whose records have a placeholder.
     """
     prefix, tail = os.fsencode(path)[: -len(os.fsencode(key))], os.fsencode(path)[-len(os.fsencode(key)) :]
     if not known.of(key) or tail != os.fsencode(key) or path.is_symlink() or not path.is_file():

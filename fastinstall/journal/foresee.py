@@ -35,9 +35,10 @@ class Step:
 
     Attributes:
         id: the transaction's identifier.
-        foreign_entries: value for `UndoTerms.foreign_entries`: those that exist when this step begins.
-        foreign: foreign paths, relative to the prefix, that the step has to move away and that exist already now.
-        returning: foreign paths that the step has to move away because an earlier step restores them.
+        foreign_entries: value for `UndoTerms.foreign_entries`: contradicting paths that exist when this step begins.
+        foreign: paths, relative to the prefix, of foreign content that the step has to move away and that is already
+            there before the first step.
+        returning: paths of foreign content that the step has to move away and that an earlier step restores.
     """
 
     id: str
@@ -64,10 +65,10 @@ def foresee_undo(store: JournalStore, identifiers: Sequence[str], intruding: Seq
 
 
 def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Sequence[str]) -> tuple[str, ...]:
-    """Return the transactions to undo so that the receipt that is restored describes the files that are restored.
+    """Return the transactions to undo so that the restored receipt describes the restored files.
 
-    A setup may have replaced a stack that another program had altered, as a repair does. Undoing it alone would restore
-    an older receipt over the altered files. So the setup of that receipt is undone too.
+    A setup, such as a repair, may have replaced a stack that another program had altered. Undoing only that setup would
+    restore the altered files with an older receipt that does not describe them. So the older setup is undone too.
 
     Args:
         store: the store of the environment, which is only read.
@@ -100,7 +101,7 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
 
 
 def _leaves_receipt(store: JournalStore, identifier: str) -> bool:
-    """Return whether the environment has a receipt once a transaction is undone."""
+    """Return whether undoing a transaction restores an earlier receipt."""
     committing = store.journal(identifier).read().committing
     return committing is not None and committing.replaces
 
@@ -155,7 +156,10 @@ def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed]
 
 
 def _is_distribution_metadata(path: str) -> bool:
-    """Return whether a path is a distribution's metadata; conda records are excluded, as their names are compared."""
+    """Return whether a path is a distribution's metadata directory; conda records do not count.
+
+    Contradicting conda records are found by their package names instead (`find_intruding_records`).
+    """
     return is_metadata(path) and not conda_records.is_record(path)
 
 
@@ -164,7 +168,7 @@ def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
 
 
 def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """Return the files that undoing an external change restores, with their copies, and those that it removes.
+    """Return the files that undoing an external change restores, with their copies, and the files that it removes.
 
     Both are empty if the change is undone already.
     """
@@ -174,7 +178,7 @@ def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str
 
 
 def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
-    """Simulate the undo of an act, and yield the distributions' metadata paths that it restores."""
+    """Simulate the undo of an act, and yield the metadata paths of distributions that the undo restores."""
     match act:
         case LocatedExternalChange():
             back, brought = _list_changes(scene, act)
@@ -198,8 +202,8 @@ def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
 class _Scene:
     """The simulated content of an environment.
 
-    A node is a mapping for a directory that differs from the disk, the present path of an unchanged file or directory,
-    or the bytes of a changed file.
+    A node is: 1. for a directory that may differ from the disk, a mapping of names to nodes; 2. for an unchanged file
+    or directory, its path on disk; 3. for a changed file, its bytes.
 
     Args:
         prefix: prefix of the environment, whose content on disk is the start of the simulation.
@@ -214,11 +218,11 @@ class _Scene:
         return self._find_node(path) is not None
 
     def is_in_place(self, path: str) -> bool:
-        """Return whether part of the content at a path is at the same path on disk now, or is simulated text."""
+        """Return whether some file at or below a path is at the same path on disk, or is simulated text."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
-        """Return whether some file at or below a path does not match the known files."""
+        """Return whether the content of some file at or below a path is not a known one."""
         return not all(is_known_file(lies, key, known) for key, lies in self._list_files(path))
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
@@ -244,7 +248,7 @@ class _Scene:
             self.put(adding.path, rest)
 
     def records(self) -> dict[str, Path]:
-        """Return present paths of the conda records, by file name."""
+        """Return the paths on disk of the simulated environment's conda records, by file name."""
         found = (
             (PurePath(key), lies)
             for key, lies in self._list_files(conda_records.RECORDS)
@@ -267,7 +271,7 @@ class _Scene:
         self._open_directory(parent)[name] = node
 
     def _open_directory(self, path: str) -> dict[str, "_Node"]:
-        """Turn a directory on disk, and its parents, into mappings that can be changed, and return its mapping."""
+        """Make the nodes of a directory and its parents into mappings, and return the directory's mapping."""
         found = self._top
         for name in filter(None, path.split("/")):
             inner = found.get(name)
@@ -291,7 +295,7 @@ def _list_entries(directory: Path) -> dict[str, _Node]:
 
 
 def _list_tree_files(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
-    """Yield every file of a tree except bytecode, as path in the environment and present path or content."""
+    """Yield every file of a tree except bytecode: its path in the environment, and its path on disk or its content."""
     match node:
         case dict():
             for name, inner in node.items():

@@ -1,9 +1,9 @@
-"""Forget old transactions to free their disk space: the oldest first, and never the current setup's.
+"""Forget old transactions, the oldest first, to free their disk space.
 
-The remaining ones can still be undone, since rollback goes from the newest to the oldest. A kill leaves a transaction
-whole, or partly removed; the next command removes the rest (`remove_transaction_directories`).
+The remaining transactions can still be undone, since rollback goes from the newest to the oldest. If a kill leaves a
+transaction partly removed, the next command removes the rest (`remove_transaction_directories`).
 
-A transaction with an unreadable journal blocks all others. It is moved out of the way, and nothing is deleted.
+A transaction with an unreadable journal blocks others. It is moved out of the way, and nothing is deleted.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,9 @@ def list_forgettable_transactions(store: JournalStore, identifier: str | None) -
 
     Args:
         store: the environment's store.
-        identifier: identifier of the newest transaction to forget, or its beginning. None forgets those before the
-            current setup, and keeps the setup's transaction and later ones, such as changes of its guard.
+        identifier: identifier of the newest transaction to forget, or the start of that identifier. With None, all
+            transactions before the current setup are forgotten; its own and later ones, such as a change of the guard,
+            are kept.
 
     Raises:
         RefusedError: a transaction is unfinished.
@@ -48,7 +49,7 @@ def list_forgettable_transactions(store: JournalStore, identifier: str | None) -
 def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     """Forget a transaction and all older ones, which can then no longer be rolled back.
 
-    The files that they had moved aside are deleted; the environment and its receipt do not change.
+    The files that these transactions had moved aside are deleted; the environment and its receipt do not change.
 
     Args:
         store: the store of the environment, whose lock the caller holds.
@@ -60,8 +61,8 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     Raises:
         RefusedError: a transaction is unfinished, or a link leads out of the environment; nothing has changed.
         UsageError: there is no such transaction.
-        FailedError: the first one could not be removed; nothing has changed.
-        EnvironmentDamagedError: a transaction was only partly removed; the next command continues.
+        FailedError: the oldest transaction could not be removed; nothing has changed.
+        EnvironmentDamagedError: some transactions were removed, or one was partly removed; the next command continues.
     """
     older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]
@@ -78,15 +79,15 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
 
 
 def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:
-    """Return the transaction with an identifier if its journal cannot be read, else None."""
+    """Return the transaction with an identifier if its journal cannot be read; otherwise None."""
     return next((each for each in store.unreadable() if each.transaction == identifier), None)
 
 
 def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> Path:
-    """Move an unreadable transaction out of the way of the others, and return its new path.
+    """Move an unreadable transaction's directory to `kept/`, and return its new path.
 
     Raises:
-        LaterDocumentError: a later fastinstall wrote the transaction, and can read it.
+        LaterDocumentError: a later fastinstall wrote the transaction, and that version can read it.
         RefusedError: a link leads the transaction's present or new directory out of the environment.
         FailedError: the directory cannot be moved; nothing has changed.
     """

@@ -1,8 +1,8 @@
 """Protect root's renames in an environment from a user who replaces a directory by a link at the same time.
 
 Each system call resolves its path again. A user who may write to the environment could replace a directory by a link
-after it was checked, and so have root move system files. Therefore a directory is opened first, then shown to be inside
-the environment by following "..", and only then used, as `/proc/self/fd/N`.
+after root has checked the directory, and so have root move system files. Therefore root first opens the directory, then
+follows ".." to check that it is inside the environment, and then uses it as `/proc/self/fd/N`.
 """
 
 import errno
@@ -18,7 +18,10 @@ _OPEN = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def identify_home(prefix: Path) -> os.stat_result | None:
-    """Return the identity of an environment; None unless root runs this and other users can rename on its path."""
+    """Return the status of an environment's directory if `hold_parents` must protect it; otherwise None.
+
+    Protection is needed if root runs this and other users can rename the prefix or one of its parents' entries.
+    """
     if os.geteuid() != _ROOT or not any(map(_is_others, (prefix, *prefix.parents))):
         return None
     with suppress(OSError):
@@ -28,7 +31,7 @@ def identify_home(prefix: Path) -> os.stat_result | None:
 
 @contextmanager
 def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Path, ...]]:
-    """Yield the paths by way of open directories (`/proc/self/fd/N/name`), or unchanged if `home` is None.
+    """Yield the paths through open directories (`/proc/self/fd/N/name`); if `home` is None, yield them unchanged.
 
     Args:
         home: the result of `identify_home` for the environment.
@@ -36,7 +39,7 @@ def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Pa
 
     Raises:
         PermissionError: a path is outside the environment.
-        OSError: a directory cannot be opened, or the block failed; the error has the given paths.
+        OSError: a directory cannot be opened, or the block raised an OSError; the error names the given paths.
     """
     if home is None:
         yield paths

@@ -1,4 +1,4 @@
-"""The file of a journal: lines are only appended, and each is durable before the change that it announces."""
+"""The file of a journal: lines are only appended, and each line is durable before the change that it announces."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ class Journal:
         """Append one line and sync it.
 
         Raises:
-            OSError: the line could not be written; it is removed again if possible.
+            OSError: the line could not be written; any part of it is removed again if possible.
         """
         self._cut_torn_line()
         whole = self.file.stat().st_size if self.file.exists() else 0

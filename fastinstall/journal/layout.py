@@ -3,19 +3,19 @@
     <prefix>/share/fastinstall/
         receipt.json                    the current setup
         tx/<id>/plan.json               the plan of a transaction
-        tx/<id>/journal.jsonl           its journal
+        tx/<id>/journal.jsonl           the transaction's journal
         tx/<id>/{stage,aside}/          its incoming files, and the files that it moved aside
-        tx/<id>/previous-receipt.json   the receipt that it replaced
-        guard-events.jsonl{,.1}         reports of the start-up guard, and the previous, full file of them
+        tx/<id>/previous-receipt.json   the receipt that the transaction replaced
+        guard-events.jsonl{,.1}         reports of the start-up guard; .1 is the previous file, which is full
         kept/<id>/                      foreign content that a rollback moved out of the way
         kept/<id>/transaction/          an unreadable transaction, put away by `rollback --forget <id>`
 
-The directory holds only fastinstall's files. While an environment is being created, a note of that is in the prefix
-itself (`creation_note`).
+The directory holds only fastinstall's files. While an environment is being created, a note that says so is in the
+prefix itself (`creation_note`).
 
-Each line of a journal is durable before the next is written, so only the last one may be incomplete. After a kill its
-newline is missing. After a power failure its later blocks may be on the disk and its earlier ones missing; missing
-blocks read as zeros, which no valid line contains.
+Each line of a journal is durable before the next is written, so only the last line may be incomplete. After a kill, it
+has no newline. After a power failure, some of its blocks may be missing on the disk, even before others that are there;
+missing blocks read as zero bytes, which no valid line contains.
 """
 
 from pathlib import Path
@@ -52,7 +52,7 @@ def split_whole_lines(text: str) -> list[str]:
 
 
 def measure_whole_lines(content: bytes) -> int:
-    r"""Return the size in bytes of a journal's complete lines, at the end of which an incomplete last line begins.
+    r"""Return the size in bytes of a journal's complete lines; an incomplete last line begins at this offset.
 
     >>> measure_whole_lines(b"one\ntwo\nthr"), measure_whole_lines(b"one\n\0\0\n")
     (8, 4)

@@ -28,7 +28,7 @@ from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.history import Phase
 
 Act = Moving | ExternalChangeBegun | Adding
-"""An entry that announces changes, which are undone together; undo goes through acts in reverse order."""
+"""An entry that announces changes of the environment. The changes are undone together, the newest act first."""
 
 
 @immutable
@@ -43,7 +43,7 @@ class Log:
 
     @property
     def begun(self) -> TransactionBegun | None:
-        """The first entry, or None if the process died before writing it."""
+        """The entry that opened the transaction, or None if the process died before it was written."""
         first = self.entries[0] if self.entries else None
         return first if isinstance(first, TransactionBegun) else None
 
@@ -119,7 +119,7 @@ class Log:
 
     @property
     def known(self) -> KnownFiles:
-        """Contents of files that the transaction installed, and of those copied before its external changes."""
+        """Contents of the files that the transaction installed or copied before its external changes."""
         brought = [entry.manifest for entry in self.entries if isinstance(entry, Moving | ExternalChangeEnded)]
         before = ({copied.path: copied.digest for copied in change.copies} for change in self.begun_changes)
         unwatched = (
@@ -148,7 +148,7 @@ class Log:
 
     @property
     def unfinished_tree_move(self) -> MovingTree | None:
-        """The tree whose move file by file was interrupted, or None."""
+        """The tree whose file-by-file move was interrupted, or None."""
         moves = [entry for entry in self.entries if isinstance(entry, MovingTree | MovedTree)]
         return moves[-1] if moves and isinstance(moves[-1], MovingTree) else None
 

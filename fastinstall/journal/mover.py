@@ -1,8 +1,8 @@
-"""Rename inside one environment without overwriting anything; record moves of trees in the journal.
+"""Rename inside one environment without overwriting anything; record moves of trees in the journal if needed.
 
 An overlay filesystem (a container's layers) renames files of a lower layer but not its directories (EXDEV, unless
-mounted with redirect_dir). Such a tree is moved file by file: the move is recorded in the journal, the directories are
-created, and the files renamed one by one. An interrupted move of a tree is completed before any other work.
+mounted with redirect_dir). Such a directory is moved file by file: the move is recorded in the journal, the directories
+are created, and the files are renamed one by one. An interrupted move is completed before any other work.
 """
 
 import errno
@@ -31,9 +31,9 @@ class Mover:
         self._journal = journal
 
     def move(self, source: Path, target: Path) -> None:
-        """Rename `source` to `target`, whose directory is made if it is missing.
+        """Rename `source` to `target`.
 
-        A copy of an environment often lacks empty directories.
+        The parent directory of `target` is made if it is missing: a copied environment often lacks empty directories.
 
         Raises:
             FileExistsError: the target exists.
@@ -50,7 +50,10 @@ class Mover:
             self._move_tree(source, target)
 
     def exchange(self, one: Path, other: Path) -> bool:
-        """Swap two entries in one step; return False, with nothing changed, if kernel or filesystem cannot do that."""
+        """Swap two entries in one step and return True.
+
+        If the kernel or the filesystem cannot do that, nothing changes and the result is False.
+        """
         try:
             with hold_parents(self._store.home, one, other) as held:
                 return files.exchange(*held)
@@ -60,7 +63,7 @@ class Mover:
             return False
 
     def complete(self, log: Log) -> None:
-        """Complete the move of a tree if a kill interrupted one."""
+        """Complete the file-by-file move of a tree if the log has an interrupted one."""
         if log.unfinished_tree_move is not None:
             self._carry_out(log.unfinished_tree_move)
 
@@ -98,7 +101,7 @@ class Mover:
                 files.copy_rights(source / directory.path, place)
             place.chmod(directory.mode)
             os.utime(place, ns=(directory.mtime_ns, directory.mtime_ns))
-            files.sync_directory(place)  # the copies are durable before their source is removed
+            files.sync_directory(place)  # the new directory is durable before the old one is removed
             if directory.path in there:
                 (source / directory.path).rmdir()
         files.sync_directory(source.parent)

@@ -1,7 +1,7 @@
-"""Perform one move, and undo one, even if either was interrupted.
+"""Perform a move, and undo a move, even if the move or an earlier undo was interrupted.
 
 An exchange in one step never leaves `live` absent. If the kernel or the filesystem cannot exchange, three renames are
-made by way of `<kept>.swap`, which always holds the previous entry of `live`. Undo decides by the files on disk, so it
+made: `live` to `<kept>.swap`, `kept` to `live`, and `<kept>.swap` to `kept`. Undo decides by the files on disk, so it
 can be interrupted and repeated any number of times.
 """
 
@@ -26,8 +26,8 @@ class LocatedMove:
     Attributes:
         move: the move in the journal, with relative paths.
         inode: inode number at `live` before the move; 0 if `live` did not exist.
-        live: absolute path that Python searches.
-        kept: absolute path in `stage` or `aside`.
+        live: absolute path in the environment proper, where Python searches.
+        kept: absolute path in the transaction's `stage` or `aside`.
         brought: the files that the batch of the move brings in.
         certain: whether the journal says that the move was done and that its undo has not begun.
     """
@@ -57,9 +57,10 @@ def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = Fal
 
 
 def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMove, ...]:
-    """Return the moves of a batch with their absolute paths, and whether the journal proves that each was done.
+    """Return the moves of a batch with their absolute paths, and whether each was certainly done and not undone.
 
-    If a transaction did not commit, a move may be undone without a record in the journal, because the disk was full.
+    In a transaction that did not commit, a move may be undone without a record, because the disk was full. Such a
+    move is not certain if the previous inode is at `live` again.
     """
     items = locate_moves(moving, prefix, work, certain=log.happened(moving))
     if log.committed:
@@ -99,7 +100,7 @@ def undo_move(item: LocatedMove, mover: Mover) -> None:
 
 
 def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
-    """Yield source and target of the rename that undo would do now; nothing if there is nothing to undo."""
+    """Yield the source and target of the rename that would undo the move now; nothing if the move is not in effect."""
     previous = find_previous_entry(item)
     if previous is not None:
         yield previous, item.live
@@ -108,11 +109,11 @@ def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
 
 
 def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
-    """Return whether `live` holds foreign content, which undo would have to move away.
+    """Return whether `live` has foreign content, which undo would have to move away.
 
     Args:
         item: the move to undo.
-        there: known files of the whole transaction, since a later batch may have changed `live` again.
+        there: known files of the whole transaction, since its later batches may have changed `live` again.
     """
     if not os.path.lexists(item.live) or is_before(item):
         return False
@@ -143,7 +144,7 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
 
 
 def make_plain_arrival(item: LocatedMove) -> LocatedMove:
-    """Return an exchange as a `MoveKind.IN`, whose undo removes our entry and does not restore the previous one."""
+    """Return the move as a `MoveKind.IN`: undoing it removes our entry and does not restore the previous one."""
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 
 
@@ -167,7 +168,7 @@ def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_of_a_copy(item: LocatedMove) -> bool:
-    """Return whether conda has started another history, as it does for a clone; that one must stay in place."""
+    """Return whether `live` is a history that conda started anew, as in a clone; undo must leave it in place."""
     return (
         item.move.live == HISTORY
         and item.live.is_file()
@@ -176,7 +177,7 @@ def _is_of_a_copy(item: LocatedMove) -> bool:
 
 
 def _keep_later_revisions(item: LocatedMove) -> None:
-    """Append revisions that conda wrote since the exchange of its history to the history that is to be restored."""
+    """Append the revisions that conda wrote after its history was exchanged to the history that undo restores."""
     if item.move.live == HISTORY:
         carry(list_later_revisions(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
 
@@ -190,7 +191,8 @@ def _from_swap(item: LocatedMove, mover: Mover) -> None:
 def _is_previous_kept(item: LocatedMove) -> bool:
     """Return whether `kept` holds the previous entry of `live`.
 
-    The journal decides if it can, else the content, else, if both trees are the same, the inode.
+    True if one of three holds: 1. the journal proves that the move was done; 2. the content at `kept` is not the
+    content that the batch brought; 3. `kept` has the inode of the previous entry.
     """
     if not os.path.lexists(item.kept):
         return False

@@ -1,8 +1,8 @@
-"""Refuse journals with a path that leads out of the environment, whoever wrote them.
+"""Refuse journals with a path that leads out of the environment, because anybody may have written a journal.
 
 Undo moves and removes the files that a journal names, and the environment with the journal may be somebody else's. So
-no path in it may be absolute or contain ".." (`refuse_escapes`, which checks the text), and none may pass through a
-symbolic link that leads outside (`refuse_ways_out`, which checks the disk).
+no path in the journal may be absolute or contain ".." (`refuse_escapes`, which checks the text), and none may pass
+through a symbolic link that leads outside (`refuse_ways_out`, which checks the disk).
 """
 
 import os
@@ -29,7 +29,7 @@ from fastinstall.journal.remembered_directories import directories_below
 _CACHE = "__pycache__"
 
 Named = tuple[str, str]
-"""The key in an entry, and the path that is its value."""
+"""A key of a journal entry, such as "moves[0].live", and the path that is the value of that key."""
 
 
 def refuse_escapes(log: Log, file: PurePath) -> None:
@@ -37,7 +37,8 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
 
     Args:
         log: the log that was read from the journal.
-        file: path of the journal; its directory, or its own name if it is loose, contains the transaction's identifier.
+        file: path of the journal. The transaction's identifier must be the name of its directory, or for a loose
+            journal part of its own name.
 
     Raises:
         DocumentError: a path leads outside; the message names the file, the line and the key.
@@ -58,7 +59,7 @@ def refuse_ways_out(prefix: Path, log: Log) -> None:
     """Raise if an undo would touch a path that leads out of the environment through a symbolic link.
 
     Raises:
-        RefusedError: a path does; the message names the directory and its real path. Nothing has been touched.
+        RefusedError: a path leads outside; the message names the directory and its real path. Nothing has been touched.
     """
     refuse_outside(prefix, _list_touched_directories(prefix, log))
 
@@ -67,7 +68,7 @@ def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
     """Raise if a directory, relative to the prefix, leads out of the environment through a symbolic link.
 
     Raises:
-        RefusedError: a directory does; the message names it and its real path. Nothing has been touched.
+        RefusedError: a directory leads outside; the message gives its path and its real path. Nothing has been touched.
     """
     home = os.path.realpath(prefix)
     for directory in dict.fromkeys(directories):
@@ -99,7 +100,7 @@ _WORKPLACE_PATHS: dict[type, tuple[str, ...]] = {
 
 
 def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PATHS) -> Iterator[Named]:
-    """Yield every path of an entry with its key; by default the paths that are relative to the prefix."""
+    """Yield the key and value of every path in an entry; by default, of the paths that are relative to the prefix."""
     for place in places.get(type(entry), ()):
         name, _, inner = place.partition(".")
         value = getattr(entry, name)
@@ -124,7 +125,7 @@ def _is_outside(path: str) -> bool:
 
 
 def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
-    """Yield the directories whose entries or times an undo may change."""
+    """Yield the directories in which an undo may change entries, or whose modification times it may set."""
     begun = log.begun
     if begun is None:
         return
@@ -132,7 +133,7 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
     for entry in log.entries:
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
-                continue  # files inside a moved tree are only read; their directory may have been a link before
+                continue  # undo only reads these files, and their directory may be a link that the move replaced
             whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, MovingTree)
             yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):

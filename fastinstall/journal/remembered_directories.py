@@ -48,8 +48,8 @@ def ancestors(paths: Iterable[str]) -> tuple[str, ...]:
 def restore(prefix: Path, directories: Iterable[Directory]) -> None:
     """Restore the modification times of directories that have the same entry names as recorded.
 
-    If somebody has added or removed an entry since, the time is kept: Python's importers rely on it to notice changes
-    (importlib's FileFinder caches a listing by its mtime).
+    If an entry was added or removed since, the directory keeps its present time: Python's importers rely on the time
+    to notice changes (importlib's FileFinder caches a listing by its mtime).
     """
     for directory in directories:
         path = prefix / directory.path
@@ -58,7 +58,7 @@ def restore(prefix: Path, directories: Iterable[Directory]) -> None:
 
 
 def remake(prefix: Path, directories: Iterable[Directory]) -> None:
-    """Make missing directories again with their modes; parents must come before children."""
+    """Create missing directories again with their recorded modes; `directories` has parents before their children."""
     umask = os.umask(0)  # set the mode on creation, since a kill could come before a chmod
     try:
         for directory in directories:
@@ -70,7 +70,7 @@ def remake(prefix: Path, directories: Iterable[Directory]) -> None:
 
 
 def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
-    """Remove directories, the last one first; those that are not empty are kept.
+    """Remove directories, the last one of `paths` first; directories that are not empty are kept.
 
     Raises:
         OSError: an empty directory could not be removed.
@@ -86,7 +86,7 @@ def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
 
 
 def list_changed_directories(prefix: Path, paths: Iterable[str]) -> Iterator[Path]:
-    """Yield the existing parent directories of some paths, each once: making or removing the paths changes them."""
+    """Return the existing parent directories of some paths, each once: creating or removing the paths changes them."""
     found = dict.fromkeys((prefix / path).parent for path in paths)
     return (directory for directory in found if directory.is_dir())
 

@@ -59,23 +59,23 @@ def rollback(
 ) -> RolledBack:
     """Undo the newest setup, or all setups from the newest to `to`: offline and to the byte.
 
-    The caller holds the environment's lock and has called `recover`. All setups are simulated before the first is
-    undone. Foreign content that a later setup had moved aside, and that is in the way of an older one, is moved to
-    `kept/<id>/`.
+    The caller holds the environment's lock and has called `recover`. The undo of all setups is simulated before the
+    first one begins. Undoing a later setup may restore foreign content that prevents the undo of an older one; that
+    content is moved to `kept/<id>/`.
 
     Args:
         store: the store of the environment, whose lock the caller holds.
-        to: identifier of the oldest transaction to undo, or the start of it; None for the newest alone.
+        to: identifier of the oldest transaction to undo, or the start of that identifier; None for the newest alone.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        foreign_entries: paths, relative to the prefix, of metadata of another stack that would contradict the restored
-            one, such as the `.dist-info` of a Pillow that pip installed since.
+        foreign_entries: metadata paths, relative to the prefix, of another stack that would contradict the restored
+            stack, such as the `.dist-info` of a Pillow that pip has installed since.
 
     Raises:
         RefusedError: a transaction is unfinished, or files differ from those that the journal recorded; nothing has
             changed.
         UsageError: there is no setup `to`.
         EnvironmentDamagedError: a step failed; the message says which.
-        DocumentError: the journal of one of the setups, or of a later one, cannot be read.
+        DocumentError: the journal of one of these setups, or of a later transaction, cannot be read.
     """
     chosen = _choose_transactions(store, to)
     steps = foresee_undo(store, [info.id for info in chosen], foreign_entries)
@@ -100,15 +100,15 @@ def rollback(
 
 
 def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[str, ...] = ()) -> Recovered | None:
-    """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
+    """Recover an interrupted transaction from its journal alone, or return None if nothing was interrupted.
 
-    An interrupted setup is undone, an interrupted rollback is completed, and transaction directories that were being
-    made or removed are removed.
+    An interrupted setup is undone, and an interrupted rollback is completed. Transaction directories that were still
+    being made, or already being removed, are removed.
 
     Args:
         store: the store of the environment, whose lock the caller holds.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        foreign_entries: metadata of another stack, relative to the prefix; see `rollback`.
+        foreign_entries: metadata paths of another stack, relative to the prefix; see `rollback`.
 
     Raises:
         RefusedError: foreign content is at a path that has to be restored; nothing has changed.
@@ -155,15 +155,15 @@ def is_transaction(store: JournalStore, given: str) -> bool:
 
 
 def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to") -> int:
-    """Return the index of the transaction with an identifier, or with a unique beginning of one.
+    """Return the index of the transaction whose identifier is `given`, or else of the only one that begins with it.
 
     Args:
         infos: the transactions to choose from, newest first.
-        given: the identifier, or its beginning.
+        given: an identifier, or the start of one.
         flag: the command-line option, for the hint's example.
 
     Raises:
-        UsageError: no transaction or several match; the message lists the candidates.
+        UsageError: no transaction matches, or several do; the message lists the candidates.
     """
     known = [info.id for info in infos]
     meant = [each for each in known if each == given] or [each for each in known if given and each.startswith(given)]
@@ -187,7 +187,7 @@ def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: Fasti
 def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
     newest_first = list_undoable_transactions(store)
     chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
-    for each in store.unreadable():  # a later one would have to be undone first
+    for each in store.unreadable():  # an unreadable transaction that is not older would have to be undone first
         if not chosen or not store.is_before(each.transaction, chosen[-1]):
             store.read(each.transaction)  # raises, since it cannot be read
     return chosen
@@ -198,7 +198,10 @@ def _find_unfinished(infos: Sequence[TransactionInfo]) -> TransactionInfo | None
 
 
 def _clean_up(store: JournalStore) -> Recovered | None:
-    """Remove strays and partly made or removed transaction directories; return the newest of those interruptions."""
+    """Remove strays and partly made or removed transaction directories.
+
+    Return the interruption with the latest identifier, or None if there were no leftovers.
+    """
     leftovers = (*find_stray_interruptions(store.prefix), *find_loose_interruptions(store.prefix))
     found = sorted(leftovers, key=lambda each: each.id)
     try:

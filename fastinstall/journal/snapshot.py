@@ -1,7 +1,7 @@
 """Summarize an environment's transactions quickly: finished, interrupted and unreadable ones.
 
-Of journals, only the first line and the names of the events are interpreted, which is enough for doctor. Undo reads
-them completely, as `entries`.
+Only the first line of a journal and the names of its events are interpreted, which is enough for doctor. Undo reads
+journals completely, as `entries`.
 """
 
 import re
@@ -96,7 +96,7 @@ def find_unfinished_transaction(history: EnvironmentHistory) -> str | None:
 
 
 def is_at_work(prefix: Path) -> bool:
-    """Return whether a running fastinstall holds the environment's lock: its transaction is not interrupted."""
+    """Return whether a running fastinstall holds the environment's lock, so that its transaction is not interrupted."""
     from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (needed only after an interruption)
 
     for locked in (prefix / LOCK_FILE, prefix):
@@ -112,7 +112,7 @@ def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unrea
     Args:
         error: the error that reading it raised.
         file: path of the document.
-        transaction: identifier of its transaction; empty if it belongs to none.
+        transaction: identifier of the transaction that the document belongs to; empty if it belongs to none.
     """
     later = isinstance(error, LaterDocumentError)
     return Unreadable(
@@ -126,7 +126,7 @@ def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unrea
 
 @immutable
 class _JournalSummary:
-    """Facts from a journal; `error` is set if the journal cannot be read."""
+    """The facts of a transaction that doctor needs; if the journal cannot be read, `error` says why."""
 
     file: Path
     id: str
@@ -173,11 +173,11 @@ def _summarize_journal(file: Path) -> _JournalSummary:
 
 
 def _locate_workplace(file: Path, work: str) -> Path:
-    """Return the directory of the transaction's `stage` and `aside`.
+    """Return the directory that contains the transaction's `stage` and `aside`.
 
     Args:
-        file: the journal.
-        work: that directory as recorded in the journal, relative to the prefix; empty for the journal's directory.
+        file: path of the journal.
+        work: the directory that the journal records, relative to the prefix; empty for the journal's own directory.
     """
     prefix = file.parents[len(Path(TRANSACTIONS).parts) + 1]
     return prefix / work if work else file.parent
@@ -246,7 +246,7 @@ def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interrupt
 
 
 def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
-    """Yield an interruption for each transaction that was killed while its directories were made or removed."""
+    """Yield an interruption for each transaction whose process died while making or removing its directories."""
     for file in find_loose_journals(prefix):
         summary = _summarize_journal(file)
         kind = UnfinishedRun.CLEANUP if {_COMMITTED, _UNDOING} & summary.events else UnfinishedRun.PREPARATION
@@ -255,7 +255,7 @@ def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
 
 
 def find_stray_interruptions(prefix: Path) -> Iterator[Interruption]:
-    """Yield an interruption for each directory of an ended transaction that a process made again (`strays`)."""
+    """Yield an interruption for each stray, a transaction's directory that a Python process made again (`strays`)."""
     for directory in list_strays(prefix):
         begun = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-", directory.name)
         at = "{}-{}-{}T{}:{}:{}Z".format(*begun.groups()) if begun else ""
@@ -271,7 +271,7 @@ def find_loose_journals(prefix: Path) -> Iterator[Path]:
 
 
 def _describe_damaged_journals(summaries: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
-    """Yield damaged or missing journals, except of strays, whose directories hold only bytecode."""
+    """Yield a description of each damaged or missing journal; strays are left out, since they never have one."""
     for each in summaries:
         if each.error is not None and not is_stray(each.file.parent):
             yield unreadable(each.error, each.file, each.id)

@@ -11,8 +11,8 @@ class Stamp:
     """The identity of a transaction.
 
     Attributes:
-        id: sorts by time ("20261121T101500Z-3fa2c1").
-        at: ISO 8601, UTC, to the second.
+        id: time and random digits; identifiers sort by time ("20261121T101500Z-3fa2c1").
+        at: the time in ISO 8601, UTC, to the second.
     """
 
     id: str

@@ -1,6 +1,6 @@
 """Find and read the transactions in fastinstall's directory inside an environment.
 
-Its layout is described in `layout`. Reading takes no lock and changes nothing.
+`layout` describes that directory. Reading takes no lock and changes nothing.
 """
 
 from collections.abc import Iterable
@@ -109,14 +109,14 @@ class JournalStore:
         return next((info for info in self.transactions() if info.state is not Phase.COMMITTED), None)
 
     def is_before(self, identifier: str, other: TransactionInfo) -> bool:
-        """Return whether an unreadable transaction is older than another.
+        """Return whether an unreadable transaction is older than another one.
 
-        The sequence number in its journal's first line decides if it can be read, else the time in the identifier.
+        If the first line of its journal can be read, the sequence numbers decide; otherwise the identifiers' times do.
         """
         sequence = sequence_in(self.directory(identifier) / JOURNAL)
         if sequence is not None:
             return sequence < other.sequence
-        return identifier.partition("-")[0] < other.id.partition("-")[0]  # equal, so False, for two of one second
+        return identifier.partition("-")[0] < other.id.partition("-")[0]  # False if both are of the same second
 
     def held_by(self, identifier: str) -> int:
         """Return the disk space of a transaction's directory, in bytes, even if its journal is unreadable."""

@@ -1,7 +1,7 @@
-"""Remove directories of ended transactions that a Python process made again (strays).
+"""Remove strays: directories of ended transactions that a Python process created again by writing bytecode.
 
-Python makes missing parent directories of the bytecode that it writes. A transaction's directory is a stray if it has
-no journal and no files but bytecode, so that removing it loses nothing.
+When Python writes bytecode, it makes the missing parent directories. A transaction's directory is a stray if it has no
+journal and no files but bytecode, so that nothing is lost when it is removed.
 """
 
 import os
@@ -13,7 +13,7 @@ from fastinstall.journal.layout import JOURNAL, LOOSE, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.remembered_directories import remove_empty
 
 _BYTECODE = re.compile(r"\.pyc(\.\d+)?$")
-"""Matches temporary names too; see `importlib._bootstrap_external._write_atomic`."""
+"""Matches the names of bytecode files, also temporary ones; see `importlib._bootstrap_external._write_atomic`."""
 _BESIDE = LOOSE.removesuffix(r"\.jsonl")
 
 
@@ -55,7 +55,10 @@ def remove_strays(prefix: Path) -> tuple[Path, ...]:
 
 
 def _list_strays_beside_packages(prefix: Path) -> tuple[Path, ...]:
-    """Return strays in site-packages, which has `stage` and `aside` if it is on another filesystem than the prefix."""
+    """Return strays in site-packages.
+
+    A transaction keeps `stage` and `aside` there if site-packages is on another filesystem than the prefix.
+    """
     found = (
         (path, re.fullmatch(_BESIDE, path.name)) for path in prefix.glob("lib*/python*/site-packages/.fastinstall-*")
     )

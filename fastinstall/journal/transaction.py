@@ -1,7 +1,7 @@
-"""A transaction: stage beside the target, record what will move, move it, and commit or undo.
+"""A transaction: stage files beside the target, record the moves, make them, and commit or undo.
 
 The caller holds the environment's lock (`setup.exclusive.hold_environment_lock`) and has called `recover`. Before the
-first move of a batch, all its moves are checked: each must be possible, with nothing foreign in the way.
+first move of a batch, all moves of the batch are checked: each must be possible, with nothing foreign in the way.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys
 
 _REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
-"""For each kind of move: whether `live` and `kept` must exist before it."""
+"""For each kind of move: whether `live`, and whether `kept`, exists before the move."""
 
 
 def begin(
@@ -49,7 +49,7 @@ def begin(
     Raises:
         RefusedError: another transaction is unfinished, or site-packages is outside the environment.
         FailedError: the transaction's directories cannot be made; nothing has changed.
-        EnvironmentDamagedError: only some directories could be made, and they cannot be removed.
+        EnvironmentDamagedError: only some directories could be made, and those cannot be removed.
     """
     unfinished = store.unfinished()
     if unfinished is not None:
@@ -66,9 +66,9 @@ def begin(
 
 
 class Transaction:
-    """An open transaction; as a context manager it is undone if the block fails or does not commit.
+    """An open transaction. Used as a context manager, it is undone if the block fails or does not commit.
 
-    An `OSError` in the block is raised as a `FailedError` after the undo.
+    After the undo, an `OSError` from the block is raised as a `FailedError`.
 
     Args:
         store: the store of the environment that the transaction changes.
@@ -100,7 +100,7 @@ class Transaction:
 
         Raises:
             RefusedError: something foreign is in the way, or a link leads out of the environment; nothing was moved.
-            FailedError: a move failed, and the caller must undo.
+            FailedError: a move is not possible, or failed; the caller must undo.
         """
         self._give_rights(planned)
         moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
@@ -168,7 +168,9 @@ class Transaction:
         self._replace_receipt(receipt.created_at)
 
     def retire(self, at: str) -> None:
-        """Commit without a receipt: the environment no longer counts as set up; a rollback restores the old receipt.
+        """Commit and remove the receipt, so that the environment no longer counts as set up.
+
+        A rollback restores the receipt.
 
         Args:
             at: time of the commit, ISO 8601, UTC.
@@ -182,10 +184,10 @@ class Transaction:
         """Restore the environment to its state before the transaction, and discard the stage.
 
         Raises:
-            RefusedError: another installer has replaced the installed files: its files stay, and the message says where
-                the previous ones are kept.
-            FailedError: another program has altered the installed files: the environment is as before, and the altered
-                files are kept.
+            RefusedError: another installer has replaced the installed files. That installer's files stay, and the
+                details say where the previous files are kept.
+            FailedError: another program has altered the installed files. The environment is as it was before, and the
+                altered files are kept.
             EnvironmentDamagedError: the undo failed; the message says how to recover.
         """
         self._over = True
@@ -203,7 +205,7 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Undo unless the block committed without an error; an error after the commit undoes as well."""
+        """Undo the transaction, unless it is undone already, or is committed and the block ended without an error."""
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return
@@ -215,7 +217,7 @@ class Transaction:
             ) from error
 
     def _undo_surely(self, reason: str) -> None:
-        """Undo; after a KeyboardInterrupt that came before signals were deferred, finish the undo and raise it."""
+        """Undo the transaction; if a KeyboardInterrupt stops the undo, finish it, then raise the KeyboardInterrupt."""
         try:
             self.undo(reason)
         except KeyboardInterrupt:
@@ -224,7 +226,7 @@ class Transaction:
             raise
 
     def _give_rights(self, planned: Sequence[Move]) -> None:
-        """Give incoming files the owner and mode of the file that they replace, or else those of their directory."""
+        """Give each incoming file the rights of the file that it replaces, or else those that fit its directory."""
         for move in planned:
             live, staged = self._store.prefix / move.live, self.work / move.kept
             if move.kind is MoveKind.OUT or not os.path.lexists(staged):
@@ -236,9 +238,9 @@ class Transaction:
                     rights.give_tree(held, rights.read_rights(_find_directory(live.parent)))
 
     def _give_away_directories(self) -> None:
-        """Give directories that root made for the transaction to the environment's owner, who can then undo it.
+        """Give the transaction's directories and its own files to the owner of the directory that contains them.
 
-        The content of `stage` and `aside` keeps its own rights.
+        So the environment's owner can undo what root did. The content of `stage` and `aside` keeps its rights.
         """
         own = self._store.directory(self.id)
         made = dict.fromkeys((*self._made, self.stage, self.aside, self.work, own))
@@ -264,9 +266,10 @@ class Transaction:
         self._over = True
 
     def _make_receipt_document(self, receipt: Receipt) -> dict[str, object]:
-        """Return the receipt as JSON-ready data, with unknown keys of a current receipt of the same setup.
+        """Return the receipt as JSON-ready data.
 
-        A later fastinstall may have written those keys.
+        If the current receipt is of the same setup, its unknown keys are kept: a later fastinstall may have written
+        them.
         """
         document = codec.document("receipt", receipt)
         try:
@@ -296,7 +299,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
 
     Raises:
         RefusedError: something foreign is at the target of a move, or a link leads out of the environment.
-        FailedError: the source of a move is missing, or its paths do not have the required form.
+        FailedError: the source of a move is missing, or the paths of a move do not have the required form.
     """
     _check(planned, prefix, work)
     refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
@@ -324,7 +327,7 @@ def _find_directory(path: Path) -> Path:
 
 
 def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
-    """Return the error for an undo that could not begin, with a hint for recovery instead of the one for rollback."""
+    """Return the error for an undo that could not begin; its hint adds the command that recovers the environment."""
     recover = recover_command(store.prefix)
     hint = f"{error.hint}; then: {recover}" if error.hint else recover
     details = error.details if isinstance(error, RefusedError) else ()
@@ -332,7 +335,7 @@ def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) 
 
 
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Raise if a move is impossible; simulate them in order, since one may make room for the next."""
+    """Raise if a move is impossible; the moves are simulated in order, since one may make room for the next."""
     there: dict[Path, bool] = {}
     for move in planned:
         _check_form(move)

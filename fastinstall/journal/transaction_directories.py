@@ -1,8 +1,8 @@
 """Make and remove the directories of a transaction, so that a kill at any moment leaves nothing behind.
 
-While directories are made or removed, the journal is named `.fastinstall-<id>.jsonl` (loose) and is in a directory that
-outlives them. A transaction with a loose journal does not count; `clean_up_transaction_directories` removes the
-directories that the journal's first line lists.
+While directories are made or removed, the journal is loose: it is named `.fastinstall-<id>.jsonl`, in a directory that
+is not removed with them. A transaction does not count as one while its journal is loose. If it was interrupted in that
+state, `clean_up_transaction_directories` removes the directories that the journal's first line lists.
 """
 
 import errno
@@ -34,8 +34,8 @@ def create_transaction_directories(
 
     Raises:
         RefusedError: site-packages or fastinstall's directory is outside the environment.
-        OSError: a file or directory could not be made, and the others are removed.
-        EnvironmentDamagedError: some files were made and could not be removed.
+        OSError: a file or directory could not be made; those that were made have been removed again.
+        EnvironmentDamagedError: a file or directory could not be made, and others could not be removed again.
     """
     for path in (SHARE, ROOT, TRANSACTIONS):
         _require_inside(store, store.prefix / path)
@@ -98,7 +98,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -
 
 
 def _is_one_mount(one: Path, other: Path) -> bool:
-    """Return whether two directories are on one filesystem and mount, so that a rename works; False if unknown."""
+    """Return whether two directories are on the same mount, so that a rename between them works; False if unknown."""
     return _OPEN_FILES.is_dir() and _find_mount(one) == _find_mount(other)
 
 
@@ -148,7 +148,7 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
 
 
 def _read_loose_log(file: Path) -> Log:
-    """Return the log of a loose journal; empty if the process died in its first line, before it made a directory.
+    """Return the log of a loose journal; empty if the first line is incomplete, so that no directory was made yet.
 
     Raises:
         DocumentError: the journal is damaged, or a later fastinstall wrote it; nothing is removed.
@@ -163,7 +163,7 @@ def _read_loose_log(file: Path) -> Log:
 
 
 def _has_line(file: Path) -> bool:
-    """Return whether the first line is complete; True if the file cannot be read, as it is then not our journal."""
+    """Return whether a file's first line is complete; True if the file cannot be read, so that it is not removed."""
     try:
         return b"\n" in foreign.read_bytes(file)
     except OSError:
@@ -181,7 +181,7 @@ def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
                 store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")
             )
         )
-    remembered_directories.restore(store.prefix, remembered)  # not yet of the loose journal's directory
+    remembered_directories.restore(store.prefix, remembered)  # all but the loose journal's directory
     files.discard(loose.file)
     if _is_the_last(store):
         remembered_directories.remove_empty(store.prefix, (ROOT,))  # the loose journal may have been in it
@@ -200,12 +200,12 @@ def _remove(store: JournalStore, begun: TransactionBegun) -> None:
 
 
 def _is_the_last(store: JournalStore) -> bool:
-    """Return whether no setup and no transaction is left; the guard's event files are then removed too."""
+    """Return whether neither a receipt nor a transaction is left in the environment."""
     there = store.transactions_directory
     return not store.receipt_file.exists() and not (there.is_dir() and any(there.iterdir()))
 
 
 def _make_loose_path(store: JournalStore, begun: TransactionBegun) -> Path:
-    """Return the path of the loose journal: beside the outermost directory that was made, never inside `tx`."""
+    """Return the path of the loose journal: beside the outermost directory of the transaction, never inside `tx`."""
     outermost = begun.created[0]
     return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"

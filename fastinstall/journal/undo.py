@@ -1,7 +1,7 @@
 """Undo a transaction from its journal alone: newest move first, repeatable, and without destroying anything foreign.
 
-If another program has replaced our files, its files stay in place, and the previous content is kept for the user
-instead of being restored. The list of those paths is decided once and recorded in the journal, so that an interrupted
+If another program has replaced files during an open transaction, that program's files stay in place. The previous
+content is then not restored, but kept for the user. The paths are listed once, in the journal, so that an interrupted
 undo continues with the same list.
 """
 
@@ -74,8 +74,8 @@ class UndoResult:
     """The content that an undo could not restore in place.
 
     Attributes:
-        kept: new paths of foreign content that was moved away, and of previous content whose place another program
-            keeps.
+        kept: new paths of content that was put away: foreign content that was in the way, and previous content that
+            could not return because another program's files stay at its path.
         lost: paths, relative to the prefix, of previous content that was removed since and cannot be restored.
     """
 
@@ -94,7 +94,8 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
 
     Raises:
         ForeignError: foreign content is at a path that has to be restored; nothing has changed.
-        RefusedError: a package manager still changes the environment, or a link leads out of it; nothing has changed.
+        RefusedError: a package manager is still changing the environment, or a link leads out of the environment;
+            nothing has changed.
         FailedError: the undo could not begin; nothing has changed.
         EnvironmentDamagedError: a step failed; the next call continues where this one stopped.
         DocumentError: the journal is malformed.
@@ -110,12 +111,12 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
 def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> FastinstallError | None:
     """Undo an open transaction whose files another program may have changed meanwhile.
 
-    If the metadata that the transaction installed is gone or replaced, another installer has taken over. Its files
-    then stay in place, and the previous content is kept for the user. After any other change, everything is undone, and
-    the changed files are kept.
+    If metadata that the transaction installed is gone or replaced, another installer has taken over: the installer's
+    files stay in place, and the previous content is kept for the user. Otherwise everything is undone, and files that
+    another program has altered are kept below `kept/`.
 
     Returns:
-        An error that reports what the other program did, or None if no other program interfered.
+        An error, for the caller to raise, that says what the other program did; None if no other program interfered.
 
     Raises:
         FastinstallError: see `undo`.
@@ -141,10 +142,10 @@ def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> 
 
 
 def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
-    """Return conda records that arrived after a transaction, with the files that they claim, relative to the prefix.
+    """Return later conda records that undo must move away, and the files that they claim, relative to the prefix.
 
-    The result has records of packages whose previous record is about to be restored, since two records of one package
-    break every conda engine. It also has records that claim files of an external change whose process died.
+    These are: 1. records of packages whose previous record is about to be restored, since two records of one package
+    break every conda engine; 2. records that claim files of an external change whose end was not recorded.
 
     Args:
         prefix: the environment's prefix.
@@ -162,7 +163,7 @@ def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] |
 
 
 def find_free_place(path: Path) -> Path:
-    """Return this path, or, if it exists, the first free one of "path.2", "path.3" and so on."""
+    """Return `path` if nothing exists at it, otherwise the first free one of "path.2", "path.3" and so on."""
     number = 1
     candidate = path
     while os.path.lexists(candidate):
@@ -172,7 +173,7 @@ def find_free_place(path: Path) -> Path:
 
 
 def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
-    """Return the error that refuses an undo because of foreign content.
+    """Return an error saying that foreign content prevents an undo.
 
     Args:
         store: the environment's store.
@@ -188,13 +189,13 @@ def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | 
 
 
 def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:
-    """Refuse if a package manager is still changing an environment.
+    """Raise if a package manager is still changing an environment.
 
     Args:
         processes: the directory of the process table; see proc_pid_cmdline(5).
 
     Raises:
-        RefusedError: a process is; the message gives its number.
+        RefusedError: a package manager is running for this prefix; the message gives its process number.
     """
     for number, words in commands(processes):
         command = recognise_command(words)
@@ -240,8 +241,8 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
     """Check that all renames of an undo are possible, before the first one.
 
     Raises:
-        FailedError: a finished setup cannot be undone, and stays as it is.
-        OSError: an unfinished setup cannot be undone, and stays half done.
+        FailedError: a rename is impossible; the transaction has committed, and the setup stays as it is.
+        OSError: a rename is impossible; the transaction has not committed, or is already partly undone.
     """
     try:
         probe_renames(acts, left)
@@ -270,7 +271,10 @@ def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: 
 
 
 def _announce(journal: Journal, log: Log, reason: str) -> None:
-    """Record that the undo begins; after an unfinished setup, go on even if a full disk prevents the record."""
+    """Record in the journal that the undo begins.
+
+    For a transaction that did not commit, the record is not essential, and a failure to write it is ignored.
+    """
     if log.state is Phase.UNDOING:
         return
     try:
@@ -291,7 +295,7 @@ def _put_away(source: Path, target: Path, mover: Mover) -> Path:
 
 
 def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
-    """Return a free path below `kept/` for content that is moved away from `path`, or cannot be restored to it."""
+    """Return a free path below `kept/` for content that is moved away from `path` or cannot be restored to `path`."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
@@ -337,7 +341,10 @@ def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
 
 
 def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
-    """Yield names of other metadata directories of the same distributions, as conda leaves pip's beside its own."""
+    """Yield names of other metadata directories of the distributions that were installed.
+
+    They show that another installer was active: conda, for example, leaves pip's metadata beside its own.
+    """
     own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
     names = {_get_distribution_name(path) for path in own}
     for directory in {path.parent for path in own}:

@@ -6,8 +6,8 @@ Needs only the standard library and PIL, on Python 3.8 or later. The cases are:
 - "decode-FORMAT/VARIANT/DAMAGE": damage the content of the file FORMAT-VARIANT in the working directory, and decode it;
 - "round-trip-FORMAT/VARIANT/": write such a file and decode it.
 
-DAMAGE is "whole" for none; "cut:N" keeps the first N thousandths; "flip:SEED:COUNT" replaces COUNT bytes anywhere,
-"head:SEED:COUNT" in the first 64.
+DAMAGE is one of: "whole" for no damage; "cut:N" to keep the first N thousandths of the file; "flip:SEED:COUNT" to
+replace COUNT bytes anywhere; "head:SEED:COUNT" to replace COUNT of the first 64 bytes.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def perform(name: str) -> Parts:
     """Perform one case.
 
     Returns:
-        Mode, size and samples of each of the first frames; for "make//", name, size and content of each file.
+        Mode, size and samples of each of the first frames; for "make//", the name and the content of each file, with
+        the size of its picture.
     """
     if name == "make//":
         return list(files())
@@ -102,7 +103,7 @@ def perform(name: str) -> Parts:
 
 
 def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
-    """Yield name, picture size and content of each file; formats whose codec this PIL lacks are left out."""
+    """Yield the name, picture size and content of each file; formats that this PIL cannot write are left out."""
     for key in FORMATS:
         try:
             yield key, (WIDTH, HEIGHT), encoded(key)
@@ -111,7 +112,10 @@ def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
 
 
 def picture(mode: str, size: Tuple[int, int] = (WIDTH, HEIGHT)) -> Any:
-    """Return a picture with slopes, edges and noise, to exercise every encoder; made from bytes, not by PIL."""
+    """Return a picture with slopes, edges and noise, to exercise every encoder.
+
+    The samples are computed without PIL, so that they do not depend on the tested code.
+    """
     count = {"1": 1, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3}.get(mode, 4)
     width = (size[0] + 7) // 8 if mode == "1" else size[0]
     noise = hashlib.shake_128(mode.encode()).digest(width * size[1] * count)
@@ -128,7 +132,7 @@ def picture(mode: str, size: Tuple[int, int] = (WIDTH, HEIGHT)) -> Any:
 
 
 def encoded(key: str) -> bytes:
-    """Encode a picture as an entry of `FORMATS` says; return the bytes of the file."""
+    """Encode a picture in the format, mode and options of an entry of `FORMATS`; return the bytes of the file."""
     form, mode, options = FORMATS[key]
     first, stream = picture(mode, LARGE if key.endswith("/large") else (WIDTH, HEIGHT)), io.BytesIO()
     if options.get("save_all"):
@@ -138,7 +142,7 @@ def encoded(key: str) -> bytes:
 
 
 def decoded(content: bytes) -> Parts:
-    """Decode a file; return mode, size and samples of its first frames, at most `MOST_FRAMES`."""
+    """Decode a file; return mode, size and samples of its frames, of `MOST_FRAMES` at most."""
     parts: Parts = []
     with Image.open(io.BytesIO(content)) as opened:
         while len(parts) < MOST_FRAMES:
@@ -163,7 +167,10 @@ def filtered_rows(content: bytes) -> bytes:
 
 
 def damaged(content: bytes, damage: str, name: str) -> bytes:
-    """Truncate the content or replace bytes of it, as DAMAGE says; the name of the case seeds the random numbers."""
+    """Truncate the content or replace bytes of it, according to DAMAGE.
+
+    The name of the case, which contains DAMAGE, seeds the random numbers.
+    """
     kind, _, rest = damage.partition(":")
     if kind == "whole":
         return content

@@ -1,8 +1,8 @@
 """Perform one image operation, named "operation/mode/WIDTHxHEIGHT/parameters"; runs inside a target.
 
 The name alone determines the operation and the picture, on every machine and Python, so each case can be repeated by
-itself. Pictures are made from bytes, never by an operation under test. Needs only the standard library and PIL, on
-Python 3.8 or later.
+itself. Pictures are made from bytes, never by an operation under test. This module needs only the standard library and
+PIL, and runs on Python 3.8 or later.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def members(enumeration: str) -> Dict[str, Any]:
 
 
 def report_members(name: str) -> Iterable[str]:
-    """Return the names of an enumeration's members, or for "MODES" and "VERSION" the modes or the version of Pillow."""
+    """Return the names of an enumeration's members; for "MODES" Pillow's modes, for "VERSION" Pillow's version."""
     if name == "VERSION":
         return [PIL.__version__.partition("+")[0]]
     return Image.MODES if name == "MODES" else members(name)
@@ -56,7 +56,8 @@ def perform(name: str) -> Parts:
     """Perform one case.
 
     Returns:
-        Mode, size and samples of each resulting picture; a result that is no picture gets the mode "values".
+        Mode, size and samples of each resulting picture. A result that is not a picture has the mode "values", and its
+        `repr` as samples.
     """
     operation, mode, size, parameters = name.split("/")
     width, height = size.split("x")
@@ -91,10 +92,10 @@ def picture(mode: str, size: Size, seed: int) -> Any:
 
 
 def samples(mode: str, size: Size, count: int, seed: int) -> bytes:
-    """Return noise.
+    """Return `count` bytes of noise per pixel.
 
-    If the number of pixels is even, half of the samples are 0 or 255, to make kernels overflow. If it is odd, samples
-    are from 64 to 191, so that little is clipped, and errors of rounding show.
+    If the number of pixels is even, half of the samples are 0 or 255, to make kernels overflow. If it is odd, the
+    samples are from 64 to 191, so that few results are clipped and errors of rounding show.
     """
     length = size[0] * size[1] * count
     stream = hashlib.shake_128(("%s %dx%d %d" % (mode, size[0], size[1], seed)).encode()).digest(2 * length)
@@ -148,7 +149,7 @@ def call_core(image: Any, text: str) -> Any:
 
     Args:
         image: the image whose core is called.
-        text: the method and its arguments, as in "reduce:(2;2)"; the string 'nan' becomes the number.
+        text: the method and its arguments, as in "reduce:(2;2)"; the string 'nan' stands for the float NaN.
     """
     method, _, arguments = text.partition(":")
     values = ast.literal_eval("(%s,)" % arguments.replace(";", ","))
@@ -157,25 +158,28 @@ def call_core(image: Any, text: str) -> Any:
 
 
 def resampling(name: str) -> Any:
-    """Return a filter by its name; any other text is its number."""
+    """Return the resampling filter with a name; any other text has to be the number of a filter."""
     return FILTERS[name] if name in FILTERS else int(name)
 
 
 def resize(image: Any, resample: str, size: str, box: str = "") -> Any:
-    """Resize to "WIDTHxHEIGHT"; an optional box selects the source area."""
+    """Resize to "WIDTHxHEIGHT"; a box, if given, selects the source area."""
     width, height = size.split("x")
     return image.resize((int(width), int(height)), resampling(resample), box=floats(box) if box else None)
 
 
 def reduce(image: Any, factor: str, box: str = "") -> Any:
-    """Reduce by one factor, or by two ("2:3"); an optional box selects the source area."""
+    """Reduce by one factor, or by two ("2:3"); a box, if given, selects the source area."""
     factors = tuple(int(value) for value in floats(factor))
     edges = tuple(int(value) for value in floats(box)) if box else None
     return image.reduce(factors if len(factors) > 1 else factors[0], edges)
 
 
 def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any:
-    """Filter with a kernel of `KERNELS`, `side` (3 or 5) wide; an empty scale means the sum of its values."""
+    """Filter with a kernel of `KERNELS` whose sides are `side` (3 or 5) long.
+
+    The sums are divided by `scale`; if it is empty, by the sum of the kernel's values.
+    """
     values = KERNELS[kernel]
     divisor = float(scale) if scale else (sum(values) or 1)
     return image.filter(ImageFilter.Kernel((side, side), values, scale=divisor, offset=float(offset)))
@@ -184,7 +188,8 @@ def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any
 def alpha_composite(image: Any, alpha: str) -> Any:
     """Composite another picture over an image.
 
-    An `alpha` that is a number is set in all its pixels; "taller" and "grey" use a picture of a wrong size or mode.
+    `alpha` is one of: a number, the alpha of all pixels of the other picture; "taller" or "grey", for a picture of a
+    wrong size or mode; empty, for a picture of noise.
     """
     if alpha == "taller":
         return Image.alpha_composite(image, picture(image.mode, (image.size[0], image.size[1] + 1), 1))
@@ -203,7 +208,7 @@ def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
 
 @lru_cache(maxsize=64)
 def table_of(sizes: str, channels: str, mode: str) -> Any:
-    """Return a colour table; the filter has to clip some values, and some exceed 16 bits, for "wide" by far."""
+    """Return a colour table with some values outside 0 to 1, which the filter has to clip; with "wide", -3 to 4."""
     counts = floats("5:4:7" if sizes == "wide" else sizes)
     steps = tuple(int(value) for value in counts) * (3 if len(counts) == 1 else 1)
     count = steps[0] * steps[1] * steps[2] * int(channels)
@@ -216,7 +221,7 @@ def table_of(sizes: str, channels: str, mode: str) -> Any:
 
 
 def putalpha(image: Any, _: str = "") -> Any:
-    """Return a copy whose alpha is a mask."""
+    """Return a copy of the image with a mask as its alpha."""
     made = image.copy()
     made.putalpha(mask(image))
     return made
@@ -229,13 +234,13 @@ def merge(image: Any, _: str = "") -> Any:
 
 
 def convert_by_matrix(image: Any, mode: str) -> Any:
-    """Convert RGB by a matrix, of 12 numbers to mode "RGB", of 4 to "L"."""
+    """Convert an image by a matrix: of 12 numbers to mode "RGB", of 4 numbers to mode "L"."""
     matrix = (0.41, 0.36, 0.18, 3.0, 0.21, 0.72, -0.07, 0.0, 0.02, 0.12, 1.35, -9.0)
     return image.convert(mode, matrix if mode == "RGB" else matrix[:4])
 
 
 def chops(image: Any, name: str) -> Any:
-    """Apply a function of ImageChops, or one with special arguments ("add-scaled")."""
+    """Apply a function of ImageChops to an image; "add-scaled" and "subtract-scaled" use a scale and an offset."""
     if name == "add-scaled":
         return ImageChops.add(image, other(image), 2.0, 3)
     if name == "subtract-scaled":
@@ -250,7 +255,8 @@ def chops(image: Any, name: str) -> Any:
 def paste(image: Any, kind: str) -> Any:
     """Paste a colour, the image itself, or another picture.
 
-    `kind` is "colour", "colour-MODE", "itself", "outside" (partly outside the image) or MODE, the mode of the mask.
+    `kind` is one of: "colour" or "colour-MODE", to paste a colour through a mask; "itself", to paste the image into
+    itself; "outside", to paste a picture partly outside the image; MODE, to paste one through a mask of that mode.
     """
     made = image.copy()
     if kind == "colour":
@@ -269,16 +275,16 @@ def paste(image: Any, kind: str) -> Any:
 
 
 def thumbnail(image: Any, size: str, gap: str) -> Any:
-    """Make a thumbnail that fits into a square of `size` pixels, with an optional reducing gap."""
+    """Make a thumbnail that fits into a square with sides of `size` pixels; `gap`, if given, is the reducing gap."""
     made = image.copy()
     made.thumbnail((int(size), int(size)), FILTERS["bicubic"], float(gap) if gap else None)
     return made
 
 
 def point(image: Any, kind: str) -> Any:
-    """Map each sample by a table that is not monotonic.
+    """Map each sample by a table.
 
-    `kind` is "solarize", "posterize", "bands" (a different table for each band), or empty (one table for all bands).
+    `kind` is "solarize", "posterize", "bands" (a different table for each band), or empty (the same table for all).
     """
     count = len(image.getbands())
     if kind == "solarize":
@@ -290,12 +296,15 @@ def point(image: Any, kind: str) -> Any:
 
 
 def getcolors(image: Any, most: str) -> Any:
-    """Count the colours of an image: at most `most`, in the order of Pillow's C code; if empty, 65536, sorted."""
+    """Count the colours of an image, if there are at most `most`; the result has the order of Pillow's C code.
+
+    If `most` is empty, the limit is 65536, and the result is sorted.
+    """
     return image.getcolors(int(most)) if most else sorted(image.getcolors(1 << 16) or [], key=repr)
 
 
 def transform(image: Any, kind: str, resample: str) -> Any:
-    """Transform to a slightly larger picture; `kind` is the method, with "-nan" or "-short" for invalid data."""
+    """Transform to a slightly larger picture; `kind` is the method, followed by "-nan" or "-short" for invalid data."""
     width, height = image.size
     corners = (1.2, 0.7, 0.3, height - 1.1, width - 0.6, height - 0.2, width + 0.4, 0.1)
     method, _, fault = kind.partition("-")
@@ -319,17 +328,17 @@ def crop(image: Any, edges: str) -> Any:
 
 
 def enhance(kind: str, image: Any, factor: str) -> Any:
-    """Enhance with a class of ImageEnhance."""
+    """Enhance an image by a factor, with the class of ImageEnhance named `kind`."""
     return getattr(ImageEnhance, kind)(image).enhance(float(factor))
 
 
 def pack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """Pack an image's rows in a raw mode, with a stride in bytes; a step of -1 starts at the last row."""
+    """Pack an image's rows in a raw mode, with a stride in bytes; a step of -1 packs from the last row to the first."""
     return row_of(image.tobytes("raw", rawmode or image.mode, int(stride), int(step)))
 
 
 def unpack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """Unpack rows of noise into a picture; for RGB, return the unused fourth bytes too."""
+    """Unpack rows of noise into a picture; for RGB, also return all four bytes per pixel, of which one is unused."""
     chosen, made = rawmode or image.mode, Image.new(image.mode, image.size)
     row = int(stride) or image.size[0] * BYTES.get(chosen, 4)
     made.frombytes(samples(image.mode, (row, image.size[1]), 1, 3), "raw", chosen, int(stride), int(step))
@@ -348,7 +357,7 @@ JPEGS: Dict[str, Dict[str, Any]] = {
 
 
 def encode_jpeg(image: Any, name: str) -> Any:
-    """Encode as JPEG with settings of `JPEGS`, and return the file as a picture."""
+    """Encode an image as JPEG with settings of `JPEGS`, and return the bytes of the file as a picture."""
     file = io.BytesIO()
     image.save(file, "JPEG", **JPEGS[name])
     return row_of(file.getvalue())

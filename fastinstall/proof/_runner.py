@@ -3,7 +3,7 @@
     python -I _runner.py --stage DIR --operations FILE.py --cases FILE --results FILE
                          [--inputs DIR] [--samples FILE] [--from INDEX] [--seconds S]
 
---stage DIR: import PIL from DIR; if it comes from another directory, exit with code 3.
+--stage DIR: import PIL from DIR; if PIL cannot be imported or comes from another directory, exit with code 3.
 --operations FILE.py: a module with `perform(name)`, which returns a list of (mode, (width, height), bytes).
 --cases FILE: names of cases, one per line.
 --results FILE: an existing file of 160 * (cases + 1) bytes. It is written through a memory map, so nothing is lost if a
@@ -65,7 +65,10 @@ def main(arguments: list[str]) -> None:
 
 
 def prepared(stage: str, operations: str) -> Perform:
-    """Import PIL, which has to come from the stage, and the module of operations; return its `perform`."""
+    """Import PIL from the stage, then the module of operations; return the module's `perform`.
+
+    If PIL cannot be imported, or comes from another directory, exit with code 3.
+    """
     sys.path.insert(0, stage)
     try:
         import PIL
@@ -98,7 +101,7 @@ def attempt(perform: Perform, name: str, samples: Any) -> bytes:
 
 
 def digest(parts: Parts) -> bytes:
-    """Hash modes, sizes and samples; return the first 16 bytes of the SHA-256."""
+    """Return the first 16 bytes of the SHA-256 of the pictures' modes, sizes and samples."""
     found = hashlib.sha256()
     for mode, size, content in parts:
         found.update(("%s %dx%d " % (mode, size[0], size[1])).encode())

@@ -21,10 +21,10 @@ from typing import Any, Callable, Dict, Iterable
 Calls = Dict[str, Callable[[], Any]]
 FEWEST = 2
 LARGE_BLOCK = 31 << 20
-"""Size of a block that is allocated and freed once, unused; from then on glibc reuses the memory of freed pictures.
+"""Size of a block that is allocated and freed once, so that glibc keeps and reuses the memory of freed pictures.
 
-Every program that has run for a while has freed such a block. Without it, the speed of blocks of some megabytes would
-depend on what each PIL happened to free before (see `_values.py`).
+Every program that has run for a while has freed such a block. Otherwise the time to allocate some megabytes would
+depend on the sizes of the blocks that each PIL has freed before (see `_values.py`).
 """
 
 
@@ -46,9 +46,9 @@ def main(arguments: list[str]) -> None:
 def serve(Image: Any, bench: Calls, requests: Iterable[str]) -> None:  # noqa: N803 (a module's name)
     """Answer requests until one has an empty operation.
 
-    Before each operation a JPEG is decoded, because saving an AVIF leaves the upper halves of the vector registers in
-    use. Code for SSE, as in the official wheel, then takes up to 3.4 times as long on some CPUs, so an operation would
-    slow down the next one (findings/avif-slows-what-follows.sh). Decoding a JPEG clears the registers.
+    Before each operation a JPEG is decoded, which clears the vector registers. Saving an AVIF leaves their upper halves
+    in use. On some CPUs, code for SSE, as in the official wheel, then takes up to 3.4 times as long, so that one
+    operation would slow down the next (findings/avif-slows-what-follows.sh).
     """
     file = io.BytesIO()
     Image.new("RGB", (64, 64)).save(file, "JPEG")
@@ -62,7 +62,7 @@ def serve(Image: Any, bench: Calls, requests: Iterable[str]) -> None:  # noqa: N
 
 
 def answer(name: str, bench: Calls, seconds: float) -> dict[str, Any]:
-    """Time an operation; return its milliseconds or its error, or for "?" the names of all operations."""
+    """Time an operation, and return its milliseconds or its error. For "?", return the names of all operations."""
     if name == "?":
         return {"operation": name, "names": sorted(bench)}
     if name not in bench:
@@ -74,13 +74,14 @@ def answer(name: str, bench: Calls, seconds: float) -> dict[str, Any]:
 
 
 def best(call: Callable[[], Any], seconds: float) -> float:
-    """Call repeatedly for `seconds`, at least twice since the first may meet cold caches; return the shortest time.
+    """Call a function repeatedly for `seconds`, and return the shortest time of a call, in seconds of CPU time.
 
-    This measures CPU time, in seconds. Wall-clock time is unfair on a busy machine: long operations are interrupted
-    each time, short ones are not. With ten processes on two cores, a resize seemed 24 times as fast instead of 8 times.
+    There are at least two calls, since the first may meet cold caches. Wall-clock time would be unfair on a busy
+    machine: long operations are interrupted each time, short ones are not. With ten processes on two cores, a resize
+    that is 8 times as fast seemed 24 times as fast.
 
-    If `seconds` is 0 there is one call, to see whether it works. On a virtual machine the clock may not advance for a
-    while, so calls of zero time do not count; the result is infinite if there are no others.
+    If `seconds` is 0, there is one call, to see whether the function works. On a virtual machine the clock may not
+    advance for a while, so calls of zero time do not count; the result is infinite if there are no others.
     """
     shortest, calls, start = float("inf"), 0, time.perf_counter()
     while calls < (FEWEST if seconds else 1) or time.perf_counter() - start < seconds:
@@ -94,7 +95,7 @@ def best(call: Callable[[], Any], seconds: float) -> float:
 
 
 def photo(Image: Any, path: str | None, size: tuple[int, int]) -> Any:  # noqa: N803 (a module's name)
-    """Return the photo at `path`, resized, or generate a similar picture with smooth colours and grain.
+    """Return the photo at `path`, resized; without a path, a generated picture with smooth colours and grain.
 
     The generated picture is the same in every run.
     """
@@ -107,7 +108,7 @@ def photo(Image: Any, path: str | None, size: tuple[int, int]) -> Any:  # noqa: 
 
 
 def operations_package() -> Any:
-    """Import the package `operations/` beside this file; `-I` keeps its directory off `sys.path`."""
+    """Import the package `operations/` from its path beside this file; `-I` keeps this directory off `sys.path`."""
     name = "fastinstall_operations"
     place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "operations")
     start = os.path.join(place, "__init__.py")

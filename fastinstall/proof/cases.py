@@ -1,7 +1,7 @@
 """Values that describe the result of a proof: its cases, the differences that were found, and the checks.
 
-No pixels are computed here. A proof is stored beside the wheel that it is about; each failed check lists the cases that
-differ, and by how much.
+This module computes no pixels. A proof is stored beside its wheel; each failed check lists the cases that differ, and
+by how much.
 """
 
 import math
@@ -36,10 +36,11 @@ class CaseDifference:
     """The difference between the results of two builds in one case.
 
     Attributes:
-        case: name of the case, "operation/mode/WIDTHxHEIGHT/parameters"; the case can be repeated by it.
+        case: name of the case, "operation/mode/WIDTHxHEIGHT/parameters", with which the case can be repeated.
         largest: the largest difference of one sample, in steps of its mode, with colours weighted by their alpha.
         allowed: the largest difference that the operation may have, in the same unit.
-        problem: why the case fails whatever `largest` is (a crash, another exception, another size); empty if nothing.
+        problem: why the case fails, whatever `largest` is (a crash, another exception, another size); empty if only
+            `largest` counts.
     """
 
     case: str
@@ -69,8 +70,8 @@ class ProofCheck:
 
     Attributes:
         name: stable name ("matrix x86-64-v3", "heap", "decoders").
-        status: "ok", "failed", or "skipped" for the reason in `summary`.
-        summary: one line for people; if the check was skipped, the reason.
+        status: whether the check is "ok", "failed" or "skipped".
+        summary: one line for people; if the check was skipped, the reason for that.
         details: what failed, one line each.
         operations: the operations that failed, sorted.
         seconds: duration of the check.
@@ -86,7 +87,7 @@ class ProofCheck:
 
 @immutable
 class ProofSubject:
-    """The wheel that is proven, and the circumstances; proofs of equal subjects have equal results.
+    """The wheel that is proven, and the circumstances of the proof; proofs of equal subjects have equal results.
 
     Attributes:
         wheel_sha256: SHA-256 of the built wheel, 64 hexadecimal digits.
@@ -119,7 +120,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """True if no check failed."""
+        """Whether no check failed."""
         return all(check.status is not ProofStatus.FAILED for check in self.checks)
 
 
@@ -135,7 +136,8 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
     Args:
         name: name of the check ("heap", "decoders").
         passed: the summary if there is no difference.
-        differences: the failed cases; for each operation the details show the worst and the one with fewest pixels.
+        differences: the failed cases. For each operation, the details show the worst case and the one with the fewest
+            pixels.
         seconds: duration of the check.
     """
     groups: dict[str, list[CaseDifference]] = defaultdict(list)

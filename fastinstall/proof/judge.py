@@ -3,11 +3,11 @@
 The distance between two results depends on the mode: colours are weighted by alpha, and hues are circular. Only samples
 that differ are examined, so the comparison of nearly equal pictures is fast.
 
-A build of Pillow's own source, with or without our kernels, has to equal the official wheel, except for the cases of
-`KNOWN_DIFFERENCES`. A fork has tolerances, each with its reason. They come from measurements on 2026-11-21 on an AMD
-Zen 5, over 70,356 cases: pillow-simd 12.1.1.post0 was compared with Pillow 12.1.1, without the cases of its three
-defects. Each measured difference is rounded up to a whole number; one more is allowed if the operation uses the
-reciprocal instruction of SSE, which CPUs of different makers round differently.
+The results of a build of Pillow's own source, with or without our kernels, have to equal those of the official wheel,
+except for the cases of `KNOWN_DIFFERENCES`. For a fork there are tolerances, each with its reason. They were measured
+on 2026-11-21 on an AMD Zen 5, over 70,356 cases: pillow-simd 12.1.1.post0 was compared with Pillow 12.1.1, without the
+cases of three defects of the fork. Each measured difference is rounded up to a whole number. One more is allowed if the
+operation uses the reciprocal instruction of SSE, whose rounding depends on the maker of the CPU.
 """
 
 import re
@@ -29,7 +29,7 @@ from fastinstall.proof.cases import CaseDifference, pixels_of
 _WIDE = {"I": "=i", "F": "=f", "I;16": "<H", "I;16L": "<H", "I;16N": "=H", "I;16B": ">H"}
 _WITH_ALPHA = {"RGBA": 4, "LA": 2, "PA": 2}
 _CIRCULAR = {"HSV": (0,), "LAB": (1, 2)}
-"""Indexes of bands whose values 0 and 255 are neighbours: hue, and the signed bands of LAB, which PIL shifts by 128."""
+"""Indexes of bands in which 0 and 255 are neighbours: the hue of HSV, and the bands a and b of LAB."""
 
 _EXACT = ("1", "P", "values", "file")
 """Modes of bits, palette indexes and other data, in which any difference is an error."""
@@ -43,8 +43,8 @@ class Distance:
 
     Attributes:
         largest: the largest difference of one sample, in steps of its mode.
-        bias: the mean signed difference, ours minus theirs, of the band in which it is largest.
-        samples: number of samples in the smallest picture, over all bands; with few of them `bias` means nothing.
+        bias: the mean difference, ours minus theirs, in the band in which the mean is furthest from 0.
+        samples: number of samples in the smallest picture, over all bands; if it is small, `bias` means nothing.
         problem: why the results cannot be compared; empty if they can.
     """
 
@@ -55,7 +55,7 @@ class Distance:
 
 
 def measure_distance(ours: Sequence[runs.ProofPicture], theirs: Sequence[runs.ProofPicture]) -> Distance:
-    """Return the distance between the pictures that one case gave on two stacks."""
+    """Return the distance between the pictures that one case returned on two stacks."""
     if len(ours) != len(theirs):
         return Distance(problem=f"{len(ours)} pictures, expected {len(theirs)}")
     largest = bias = 0.0
@@ -69,7 +69,7 @@ def measure_distance(ours: Sequence[runs.ProofPicture], theirs: Sequence[runs.Pr
 
 
 def _measure_bias(sample: runs.ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
-    """Return the mean signed difference of the band in which it is largest."""
+    """Return the mean difference in the band in which the mean is furthest from 0; `apart` has the differences."""
     bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
     sums = [0.0] * bands
     for position, difference in apart:
@@ -82,7 +82,7 @@ def _describe_shape(sample: runs.ProofPicture) -> str:
 
 
 def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:
-    """Return position and difference, ours minus theirs, of each sample that differs."""
+    """Return the position and the difference, ours minus theirs, of each sample that differs."""
     positions = _find_differing_bytes(ours, theirs)
     if mode in _EXACT:
         return ((position, _WRONG) for position in positions)
@@ -107,11 +107,11 @@ def _compare_wide_samples(
     for start in dict.fromkeys(position // form.size * form.size for position in positions):
         (mine,), (other,) = form.unpack_from(ours, start), form.unpack_from(theirs, start)
         apart = float(mine) - float(other)
-        yield start, apart if abs(apart) >= 0 else _WRONG  # the difference is NaN if a sample is
+        yield start, apart if abs(apart) >= 0 else _WRONG  # the difference is NaN if a sample is NaN
 
 
 def _compare_weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
-    """Compare colours multiplied by alpha, as they are seen, and alpha itself; fully transparent colours are equal."""
+    """Compare alpha, and colours multiplied by alpha, as they are seen; all fully transparent colours are equal."""
     for position in positions:
         last = position // bands * bands + bands - 1
         if position == last:
@@ -133,14 +133,14 @@ def judge_results(
 ) -> tuple[CaseDifference, ...]:
     """Return the cases in which our stack differs from the standard by more than allowed.
 
-    Cases in which the standard dies are left out: ours cannot be worse.
+    Cases in which the standard dies are left out, since our stack cannot be worse.
 
     Args:
         ours: the build that is judged.
         standard: the stack with which the build has to agree.
         work: the cases, and the module that performs them.
         results: runs the cases, and remembers their results.
-        exact: whether results have to be bit-identical, regardless of the operation's tolerance.
+        exact: whether results have to be bit-identical; if False, the operations' tolerances apply.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -160,12 +160,12 @@ def judge_results(
 def exclude_undetermined(
     wrong: Sequence[CaseDifference], witness: runs.ProofStack | None, work: runs.Work
 ) -> tuple[CaseDifference, ...]:
-    """Leave out the cases whose result depends on the former content of memory even on the official wheel.
+    """Return the cases without those whose result depends on the initial content of memory even on the official wheel.
 
     Args:
         wrong: cases in which our stack differs from its standard.
-        witness: the official wheel, which runs these cases twice with different content of fresh memory; a case whose
-            results differ is left out. None leaves out no case.
+        witness: the official wheel. It runs these cases twice, with different content of fresh memory; a case is left
+            out if its two results differ. None leaves out no case.
         work: the cases that were run.
     """
     known = set(work.cases)
@@ -194,8 +194,8 @@ def find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator
     """Yield the cases whose distance from the standard is too large.
 
     Args:
-        distances: distances of the cases whose bytes differ.
-        exact: whether any difference is too large; otherwise the operation's tolerance applies.
+        distances: distances by name of the case, for cases whose results are not bit-identical.
+        exact: whether any difference is too large; if False, the operation's tolerance applies.
     """
     for case, apart in distances.items():
         tolerance, problem = EQUAL if exact else tolerance_of(case), apart.problem
@@ -215,10 +215,10 @@ class Tolerance:
 
     Attributes:
         largest: the largest difference of one sample, in steps of its mode, with colours weighted by their alpha.
-        bias: the largest mean signed difference of a band, in steps. Errors of rounding go both ways. A lost constant,
-            such as the half that turns truncation into rounding, shifts all samples by half a step, which `largest`
-            would not reveal.
-        reason: why the results are not equal.
+        bias: how far the mean difference of a band may be from 0, in steps. Errors of rounding go both ways. A missing
+            constant, such as the half that turns truncation into rounding, shifts all samples by half a step, which
+            `largest` would not reveal.
+        reason: why the results differ.
     """
 
     largest: float
@@ -263,7 +263,7 @@ EQUAL = Tolerance(largest=0, bias=0, reason="every step is the same")
 
 
 def tolerance_of(case: str) -> Tolerance:
-    """Return the tolerance of a case for a fork; results have to be equal if none is stated."""
+    """Return a fork's tolerance in a case; if `TOLERANCES` has none, the results have to be equal."""
     operation, _, _, parameters = (*case.split("/"), "", "")[:4]
     setting = f"{operation}/{parameters.partition(',')[0]}"
     return TOLERANCES.get(setting) or TOLERANCES.get(operation, EQUAL)
@@ -272,15 +272,16 @@ def tolerance_of(case: str) -> Tolerance:
 KNOWN_DIFFERENCES: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         # The exact sum is half-way between 35,993 and 35,994. The official wheel's compiler fuses multiplications and
-        # additions across statements, -ffp-contract=on only within one. One of 40,726 cases differs (2026-11-28).
+        # additions across statements; our -ffp-contract=on does so only within a statement. This is the only one of
+        # 40,726 cases that differs (2026-11-28).
         AARCH64.machine: {"resize/I/35x13/box,3x131": 1}
     }
 )
-"""By architecture: how far single cases may differ from the official wheel, in steps of their mode."""
+"""By architecture and case: how far the result may differ from the official wheel's, in steps of the mode."""
 
 
 def exclude_known(found: Iterable[CaseDifference], known: Mapping[str, float]) -> tuple[CaseDifference, ...]:
-    """Leave out the cases that differ by no more than their known difference."""
+    """Return the cases without those that differ by no more than their known difference."""
     return tuple(each for each in found if each.case not in known or each.problem or each.largest > known[each.case])
 
 
@@ -291,8 +292,8 @@ _BOUNDS = {
     "jpeg-": 4.0,
 }
 """Largest allowed differences, by prefix of the operation's name. SIMD kernels round differently: most results are
-identical, others differ by one. A resize divides colours by alpha, so for a small alpha the difference is larger,
-though invisible; therefore colours are weighted by their alpha before they are compared."""
+identical, others differ by one. A resize divides colours by alpha, so a low alpha makes the difference larger, though
+invisible. Therefore colours are weighted by their alpha before they are compared."""
 
 
 def compare_pixels(ours: Path, reference: Path) -> tuple[CaseDifference, ...]:
@@ -303,7 +304,7 @@ def compare_pixels(ours: Path, reference: Path) -> tuple[CaseDifference, ...]:
 
     Args:
         ours: file with the pixels of our stack, written by `observe_runtime`.
-        reference: file with the pixels of the reference, likewise.
+        reference: file with the pixels of the reference, also written by `observe_runtime`.
 
     Raises:
         UndeterminedError: a file is missing or damaged.
@@ -313,7 +314,7 @@ def compare_pixels(ours: Path, reference: Path) -> tuple[CaseDifference, ...]:
 
 
 def _read_pixels(path: Path) -> dict[str, runs.ProofPicture]:
-    """Read the pixels of each operation, as a picture of one row: the file does not contain the sizes."""
+    """Return the pixels of each operation, as a picture of one row, since the file does not contain the sizes."""
     try:
         with zipfile.ZipFile(path) as archive:
             parts = ((name.partition("/"), archive.read(name)) for name in archive.namelist())

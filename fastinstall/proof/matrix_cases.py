@@ -1,7 +1,7 @@
 """List the cases of a proof's matrix, operation x mode x size x parameters, by name; `_matrix.py` performs them.
 
-Most are ordinary uses; the others have unusual arguments, or arguments that Pillow refuses. For those a kernel must
-raise the same exception as Pillow, with the same text.
+Most cases are ordinary uses; the others have unusual arguments, or arguments that Pillow refuses. If Pillow refuses the
+arguments, a kernel must raise the same exception with the same text.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,8 @@ MODES = (
 FEW_SIZES = ((1, 1), (1, 9), (19, 1), (5, 4), (24, 7), (35, 13), (3, 131))
 
 Members = Mapping[str, tuple[str, ...]]
-"""Names of the members of PIL.Image's enumerations; also "MODES" and "VERSION". `_matrix.py` reports them."""
+"""Names of members by enumeration of PIL.Image, as reported by `_matrix.py`. "MODES" has the names of Pillow's modes
+instead, and "VERSION" its version."""
 
 PILLOW_13: Members = MappingProxyType(
     {
@@ -52,10 +53,10 @@ PILLOW_13: Members = MappingProxyType(
         "Quantize": ("mediancut", "maxcoverage", "fastoctree", "libimagequant"),
     }
 )
-"""The members in Pillow 13.0.0; a proof gets them from the official wheel of its version instead."""
+"""The members in Pillow 13.0.0, for use as a default; a proof asks the Pillow that it tests instead."""
 
 _OF_A_LIBRARY = "libimagequant"
-"""A method of quantizing that fails in official wheels, which are built without this library."""
+"""A method of quantizing that fails in official wheels, because they are built without the library of that name."""
 
 _RADII = ("0", "0.3", "0.5", "1", "1.7", "2", "3", "3.5", "10")
 _PAIRS = ("0.4:5", "3:0", "0:3", "0.3:0", "0:0.6", "2.5:0", "0:1.5", "0:0")
@@ -103,11 +104,13 @@ def matrix_cases(
     modes: tuple[str, ...] = MODES,
     members: Members = PILLOW_13,
 ) -> tuple[str, ...]:
-    """Return the names of all cases, "operation/mode/WIDTHxHEIGHT/parameters", even with modes that are refused.
+    """Return the names of all cases: "operation/mode/WIDTHxHEIGHT/parameters".
+
+    Every operation is listed with nearly every mode, even if Pillow refuses that mode.
 
     Args:
         sizes: widths and heights of the pictures.
-        modes: modes of the pictures.
+        modes: modes of the pictures; with the default, all further modes in `members` are included.
         members: the members of the enumerations of the tested Pillow.
     """
     if modes == MODES:
@@ -129,7 +132,7 @@ def matrix_cases(
 
 
 def list_member_cases() -> dict[str, str]:
-    """Return for each name in `Members` the case that reports its members."""
+    """Return for each key of a `Members` mapping the name of the case that reports the key's value."""
     return {name: f"members/L/1x1/{name}" for name in PILLOW_13}
 
 
@@ -189,11 +192,11 @@ _REFUSED_SIZE = "70x40"
 """A size that is large enough for every kernel."""
 
 _REFUSED_MODES = ("L", "LA", "P", "RGB", "RGBA", "F", "I;16")
-"""One mode for each kind of pixel storage."""
+"""At least one mode for each kind of pixel storage."""
 
 
 def _list_refused_arguments(members: Members) -> Iterator[str]:
-    """Yield arguments that Pillow refuses, in its Python or C code, and numbers at the limits of the allowed ranges."""
+    """Yield operations with arguments that Pillow's Python or C code refuses, or that are at the limit of a range."""
     if int(members["VERSION"][0].partition(".")[0]) >= _CHECKS_MORE:
         yield from _list_arguments_refused_since()
     yield from _list_refused_sizes()
@@ -216,7 +219,7 @@ _NO_NUMBERS = ("nan:0:70:40", "0:nan:70:40", "0:0:nan:40", "0:0:70:nan", "nan:na
 
 
 _CHECKS_MORE = 13
-"""The first Pillow that refuses certain arguments; earlier ones crash on them, or take minutes."""
+"""The first major version of Pillow that refuses certain arguments; earlier versions crash on them, or take minutes."""
 
 _RANKS = ("median", "smallest", "largest")
 

@@ -2,10 +2,10 @@
 
 - Pixels: every case is compared with the official wheel, and between the CPU levels of a build.
 - Memory: every case is run with different initial contents of memory. If the result changes, the code has read memory
-  that it never wrote. Reads that do not influence the result are not found, such as one beyond the end of a row that is
-  multiplied by zero; the sanitizers find those.
+  that it never wrote. Reads that do not influence the result are not found, such as a value beyond the end of a row
+  that is multiplied by zero; the sanitizers find those.
 - Decoders: our stack has to decode intact, truncated and damaged files as the official wheel does, without crashing.
-  The official wheel writes the files, so both read the same bytes.
+  The official wheel writes the files, so that both stacks read the same bytes.
 """
 
 import time
@@ -26,7 +26,7 @@ from fastinstall.proof.matrix_cases import FEW_SIZES, Members, list_member_cases
 
 
 def read_members(stack: runs.ProofStack) -> Members:
-    """Return the members of a Pillow's enumerations; for example, its filters depend on the version.
+    """Return the members of a Pillow's enumerations, such as its filters, which depend on its version.
 
     Raises:
         FailedError: PIL cannot be imported, or lacks one of the enumerations.
@@ -58,7 +58,7 @@ def prove_matrix(
 
 
 def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
-    """Return the cases in which our stack dies or hangs; used if there is no official wheel to compare with.
+    """Return the cases in which our stack dies or hangs; for builds without an official wheel to compare with.
 
     Raises:
         FailedError: PIL cannot be imported.
@@ -72,7 +72,7 @@ def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results
 def prove_heap(
     ours: runs.ProofStack, reference: runs.ProofStack | None, work: runs.Work, results: runs.Results
 ) -> tuple[CaseDifference, ...]:
-    """Return the cases whose result depends on uninitialised memory, but does not in the official wheel.
+    """Return the cases whose result depends on uninitialised memory in our stack, but not in the official wheel.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -109,10 +109,12 @@ QUICK = ProofDepth(sizes=FEW_SIZES, cuts=7, flips=6, heads=4)
 
 @contextmanager
 def generate_damaged_files(reference: runs.ProofStack, depth: ProofDepth) -> Iterator[runs.Work]:
-    """Let the reference write a file of every format that it supports; the files are removed when the block ends.
+    """Have the reference write a file of every format that it supports; the files are removed when the block ends.
+
+    Despite the name, the files are intact: the cases damage their content before they decode it.
 
     Yields:
-        The cases: decode every file intact, truncated and damaged, and write and decode every format.
+        The cases: to decode every file intact, truncated and damaged, and to write and decode every format.
 
     Raises:
         FailedError: the reference cannot write the files.
@@ -147,8 +149,8 @@ class QuickProof:
         subject: the wheel and the circumstances, for the record.
         levels: one stack for each CPU level of the wheel that this host can run, the baseline first.
         reference: the official wheel of the same version, or None if there is none.
-        exact: whether pixels have to equal those of the reference; those of a fork only have to be close.
-        known: exceptions from `exact`: allowed differences of single cases, in steps, by name of the case.
+        exact: whether pixels have to equal those of the reference; for a fork False, since its pixels may differ a bit.
+        known: exceptions from `exact`: allowed differences in steps of the mode, by name of the case.
         emit: receives the progress events.
     """
 
@@ -183,7 +185,7 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with runs.Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-            results.start(runs.fill_fresh_memory(stack), work)  # started first, so that the first checks do not wait
+            results.start(runs.fill_fresh_memory(stack), work)  # first, because the first checks need these
         for stack in trial.levels:
             results.start(runs.disturb_memory(stack), work)
         decoders = RunningProbe(lambda: _check_decoders(trial, depth, results))
@@ -241,12 +243,12 @@ def _compare_levels(trial: QuickProof, work: runs.Work, results: runs.Results) -
 
 
 def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results) -> ProofCheck:
-    """Check the decoders, only at the highest CPU level: no decoder has kernels."""
+    """Check the decoders, only at the highest CPU level, since the kernels do not include decoders."""
     ours, reference = trial.levels[-1], trial.reference
     if reference is None:
         return skip_proof_check("decoders", _NO_REFERENCE)
     mine, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (ours, reference))
-    if theirs and not mine & theirs:  # a reference without bundled libraries can be compared
+    if theirs and not mine & theirs:  # if the reference bundles no libraries, the comparison is made
         return skip_proof_check("decoders", _OTHER_LIBRARIES)
     begun = time.monotonic()
     with generate_damaged_files(reference, depth) as work:

@@ -1,7 +1,7 @@
 """Run named cases on one stack, in processes of the target's interpreter, and return each case's outcome.
 
-If a case kills its process, or hangs, that is its outcome, and the next process continues with the remaining cases.
-`Results` runs several stacks in parallel, and computes outcomes that several checks need only once.
+If a case hangs or kills its process, that is the outcome of the case, and a new process continues with the remaining
+cases. `Results` runs several stacks in parallel, and makes a run that several checks need only once.
 """
 
 import json
@@ -43,10 +43,10 @@ class ProofStack:
 
     Attributes:
         label: name for messages ("x86-64-v3", "pillow 13.0.0").
-        python: path of the interpreter that imports it.
-        tree: the directory that contains it, for the front of `sys.path`.
-        variables: the complete environment of its processes.
-        patience: factor for the time limit of each case; above 1 if it runs in an emulator.
+        python: path of the interpreter that imports PIL.
+        tree: the directory that contains PIL, for the front of `sys.path`.
+        variables: the complete environment of the processes.
+        patience: factor for the time limit of each case; above 1 if the processes run in an emulator.
     """
 
     label: str
@@ -60,9 +60,9 @@ class ProofStack:
         return replace(self, variables={**self.variables, **variables})
 
     def with_tunables(self, *tunables: str) -> "ProofStack":
-        """Return a copy of the stack with additional tunables of glibc.
+        """Return a copy of the stack with additional tunables of glibc, such as "glibc.cpu.hwcaps=-AVX2".
 
-        For example, "glibc.cpu.hwcaps=-AVX2" makes the loader choose a level below x86-64-v3.
+        This example makes the loader choose a level below x86-64-v3.
         """
         there = self.variables.get("GLIBC_TUNABLES", "")
         return self.with_variables({"GLIBC_TUNABLES": ":".join(filter(None, (there, *tunables)))})
@@ -100,7 +100,7 @@ def run_cases(stack: ProofStack, work: Work, process_group: ProcessGroup | None 
     Args:
         stack: the PIL to run.
         work: the cases.
-        process_group: a group that can end the processes of several runs; needed outside the main thread.
+        process_group: a group by which the processes of several runs can be killed; needed outside the main thread.
 
     Raises:
         FailedError: PIL cannot be imported.
@@ -125,7 +125,7 @@ def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture,
 
 
 def is_digest(outcome: str) -> bool:
-    """Return whether an outcome is a digest: the case returned pictures."""
+    """Return whether an outcome is a digest, which means that the case returned pictures."""
     return " " not in outcome
 
 
@@ -210,15 +210,16 @@ def _read_samples(content: bytes) -> Iterator[tuple[str, tuple[ProofPicture, ...
 
 
 _FILLED = "glibc.malloc.tcache_count=0:glibc.malloc.perturb="
-"""Tunables that make glibc fill fresh memory with a byte, to be appended. An operation that reads memory before writing
-it then gives the same result in every run, and a different one with another byte. The per-thread cache is disabled
-because its memory is not filled. Source: "Memory Allocation Tunables" in the manual of the GNU C Library."""
+"""Tunables that make glibc fill fresh memory with a byte; the byte's value has to be appended. An operation that reads
+memory before writing it gives the same result in every run with the same byte, but another result with another byte.
+The per-thread cache is disabled because its memory is not filled. Source: "Memory Allocation Tunables" in the manual of
+the GNU C Library."""
 
 
 class Results(AbstractContextManager["Results"]):
-    """Runs cases on stacks, in parallel, and remembers their outcomes: the same run is made only once.
+    """Runs cases on stacks, in parallel, and remembers the outcomes, so that the same run is made only once.
 
-    Use it in a `with` block; at the end it waits for the running processes.
+    Use it in a `with` block, which waits at its end for the running processes.
     """
 
     def __init__(self, processes: int = 0) -> None:
@@ -234,7 +235,7 @@ class Results(AbstractContextManager["Results"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for the runs that have begun, and cancel the others; after an error, kill the running processes."""
+        """Cancel the runs that have not begun, and wait for the others; after an error, kill the others first."""
         if kind is not None:
             self._process_group.pull()
         self._workers.shutdown(cancel_futures=True)
@@ -256,10 +257,13 @@ class Results(AbstractContextManager["Results"]):
 
 
 def fill_fresh_memory(stack: ProofStack) -> ProofStack:
-    """Return a copy of the stack whose fresh memory is filled with a fixed byte, as in every check."""
+    """Return a copy of the stack whose fresh memory is filled with a fixed byte; the checks compare such stacks."""
     return stack.with_tunables(_FILLED + "85")
 
 
 def disturb_memory(stack: ProofStack) -> ProofStack:
-    """Return a copy of the stack whose fresh memory is filled with another byte, and pictures use 4096-byte blocks."""
+    """Return a copy of the stack whose fresh memory is filled with another byte than by `fill_fresh_memory`.
+
+    Its pictures also use other blocks, of 4096 bytes.
+    """
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096"})

@@ -18,22 +18,25 @@ from fastinstall.observe.runtime import observe_runtime
 
 _HEADERS_ONLY = {"zlib_ng"}
 """Features in `PIL.features` that only describe a header at compile time. The official wheels report zlib_ng, but load
-the host's zlib (measured on Pillow 13.0.0), so a build without it loses nothing."""
+the host's zlib (measured on Pillow 13.0.0), so a build that does not report zlib_ng loses nothing."""
 
 _PARTS_OF_WEBP = {"transp_webp", "webp_anim", "webp_mux"}
-"""Features that Pillow 12 no longer lists: they are part of webp since 11. Source: Pillow's deprecations page."""
+"""Features that Pillow 12 no longer lists, because they are part of the feature webp since Pillow 11.
+
+Source: Pillow's deprecations page.
+"""
 
 
 @immutable
 class ProvenStack:
-    """The wheel that is proven, and the circumstances; equal values need only one proof.
+    """The wheel that is proven, and the circumstances of the proof; equal values need only one proof.
 
     Attributes:
         wheel_sha256: SHA-256 of the built wheel, 64 hexadecimal digits.
         reference: the official wheel whose pixels are the standard; None to prove only that all operations run.
         python: version and ABI of the target's interpreter.
         cpu: name of the CPU; kernels may round differently on another one.
-        level: feature level that the CPU reports, which a virtual machine may change; None if unknown.
+        level: feature level that the CPU reports, and that a virtual machine may change; None if unknown.
     """
 
     wheel_sha256: str
@@ -62,7 +65,7 @@ def prove(stage: Path, subject: ProvenStack, python: Path, run: Run) -> Runtime:
     """
     run.emit(Started(stage="stage", message="running real operations on the staged build"))
     compared = subject.reference.sha256 if subject.reference is not None else ""
-    is_repeatable = subject.reference is None or bool(compared)  # otherwise the index states no hash of the wheel
+    is_repeatable = subject.reference is None or bool(compared)  # False if the index gives no hash of the wheel
     note = run.cache / "proofs" / digest((replace(subject, reference=None), compared))
     if is_repeatable and note.is_file():
         runtime = observe_runtime(python, stage=stage, environment=run.variables, quick=True)
@@ -88,7 +91,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
         runtime = observe(stage=stage, pixels=ours)
         beside.result()
         _refuse_failures(runtime)
-        # An operation that did not run needs a feature that this build lacks; `refuse_lost_features` judges that.
+        # An operation that did not run needs a feature that this build lacks; `refuse_lost_features` reports that.
         ran = {operation.name for operation in runtime.operations}
         compared = (each for each in compare_pixels(ours, theirs) if each.operation in ran)
         wrong = tuple(each.text for each in compared if not each.is_tolerable)
@@ -116,8 +119,8 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
 
 
 def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
-    """Unpack an official wheel in the cache, unless that was done before; return the directory, for `sys.path`."""
-    if not wheel.sha256:  # the index states no hash, so it may now offer a different file than before
+    """Unpack an official wheel into the cache, unless that was done before; return the directory, for `sys.path`."""
+    if not wheel.sha256:  # without a hash in the index, the file may differ from the one that was unpacked before
         wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
 
     def unpack(tree: Path) -> None:

@@ -1,6 +1,7 @@
-"""Time real operations of two stacks in turn (A B A A B A), and compute ratios of medians.
+"""Time real operations of two stacks in turn (A B A in each round), and compute ratios of medians.
 
-The second A of each round is a different process. Its difference from the first A shows the noise of the machine.
+The second A of a round is a different process than the first A. The difference between the two shows the noise of the
+machine.
 """
 
 import json
@@ -35,7 +36,7 @@ SHORT: tuple[str, ...] = (
     "chops add",
 )
 _FOR_THE_FIGURE = 4
-"""Factor for the number of rounds of the headline operation, whose ratio stands for the build in several places."""
+"""Factor for the number of rounds of the headline operation, whose ratio several messages give for the whole build."""
 _WORKER = Path(__file__).with_name("_worker.py")
 
 
@@ -44,9 +45,9 @@ class MeasuredPil:
     """A PIL to measure.
 
     Attributes:
-        label: its name in the table ("pillow 13.0.0").
-        python: path of the interpreter that runs it.
-        stage: the directory that contains it, for the front of `sys.path`; None for the installed PIL.
+        label: the name in the table ("pillow 13.0.0").
+        python: path of the interpreter that imports PIL.
+        stage: the directory that contains PIL, for the front of `sys.path`; None for the installed PIL.
     """
 
     label: str
@@ -60,7 +61,7 @@ class TimingEffort:
 
     Attributes:
         operations: names of operations; empty for all.
-        rounds: rounds in which both stacks take turns; the headline operation gets more.
+        rounds: number of rounds in which the stacks take turns; four times as many for the headline operation.
         seconds: seconds per operation, process and round.
         photo: path of a picture to use; None for a generated one.
     """
@@ -91,7 +92,7 @@ class MeasurementConditions:
 def measure(
     before: MeasuredPil, after: MeasuredPil, effort: TimingEffort, circumstances: MeasurementConditions
 ) -> SpeedTable:
-    """Measure two stacks in turn, and the first one also against itself.
+    """Measure two stacks in turn; the first one runs in two processes, whose difference is the noise.
 
     Args:
         before: the stack that is replaced.
@@ -132,14 +133,14 @@ def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]
 
     Args:
         operation: name of the operation.
-        rounds: for each round the milliseconds of the old stack, the new stack, and the old stack in its second
-            process; infinite if it failed.
+        rounds: for each round, the milliseconds of the old stack, of the new stack, and of the old stack's second
+            process; infinite if the operation failed.
 
     Returns:
-        The row of the table, and by what fraction the medians of the old stack's two processes differ (0 if they are
-        equal); None if a process failed in more than half of the rounds.
+        The row of the table, and the fraction by which the medians of the old stack's two processes differ (0 if they
+        are equal). None if the operation failed in a process so often that the median is infinite.
     """
-    # Medians rather than minima: a minimum depends on the machine's best moment.
+    # Medians are used, not minima: a minimum depends on the machine's best moment.
     before, after, again = (median(column) for column in zip(*rounds, strict=True))
     if not math.isfinite(before + after + again):
         return None
@@ -167,7 +168,7 @@ def _open(
 def _time_operations(
     workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
 ) -> Iterator[tuple[SpeedRow, float]]:
-    """Yield for each operation that both stacks can run its row, and the difference of the first stack from itself."""
+    """Yield the row of each operation that both stacks run, and the difference between the first stack's processes."""
     names = effort.operations
     if not names:
         known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)

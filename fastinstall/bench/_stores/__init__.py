@@ -1,18 +1,18 @@
-"""Ways to store images, one per file: found by file name, and run inside the target.
+"""Ways to store images, one per file: each is found by its file name, and run inside the target.
 
 A user gets the same code that was measured: `printed_code.py` prints a file of this package as a self-contained script,
-together with the files of this package that it imports. Each file therefore runs on Python 3.8 or later. At import it
+together with the files of this package that it imports. Each file therefore runs on Python 3.8 or later. At import, it
 needs only the standard library and this package (`from ._preparing import ...`). The file's name is the store's name; a
-leading underscore marks shared code. A store has:
+leading underscore marks shared code. The file of a store has:
 
-- `TITLE`: its name for people; `CAVEAT`: what to know before choosing it;
+- `TITLE`: the store's name for people; `CAVEAT`: what the user should know before choosing the store;
 - `MODULES`, optional: modules that must be importable; `BRINGS`: the requirements that provide them;
 - `IN_FILES = True`, if each image has its own file, so that any loader can read it;
 - `SETTINGS`, optional: which of "shorter" and "filter" affect the stored images;
-- `PRIORITY`: its place in the order of measurement, which matters when time is short; lower is earlier, and the largest
-  stores come last;
-- `make(images, out, wanted)`: writes images into the directory `out`, continuing after an interruption; yields for each
-  (name, bytes, error), where the error is empty if the image was stored;
+- `PRIORITY`: the store's place in the order of measurement, which matters when time is short: lower numbers come
+  earlier, and the largest stores last;
+- `make(images, out, wanted)`: writes images into the directory `out`, continuing earlier work; yields for each
+  image (name, bytes, error), where the error is empty if the image was stored;
 - `Reader(path)`: has `len()`, `read(index)`, `name(index)`, `path(index)` if each image has a file, `paths` (all files
-  of the store) and `close()`. Every process opens the files separately, at its first read.
+  of the store) and `close()`. Every process opens the files for itself, at its first read.
 """

@@ -16,7 +16,7 @@ Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # size of the file in bytes, fu
 def make_files(
     images: List[Source], out: str, wanted: Dict[str, Any], named: Callable[[str], str], encode: Callable[..., Encoded]
 ) -> Iterator[Outcome]:
-    """Write a file for each image; `named` derives its name from the image's name, `encode` encodes the image."""
+    """Write a file for each image; `named` makes the file's name from the image's name, `encode` encodes the image."""
     return in_parallel(partial(make_file, out, wanted, named, encode), images)
 
 
@@ -37,9 +37,10 @@ def make_file(out: str, wanted: Dict[str, Any], named: Any, encode: Any, source:
 
 
 def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iterator[Any]:
-    """Call a function for each image in parallel; yield the results in order, only slightly ahead, to save memory.
+    """Call a function for each image in parallel, and yield the results in order.
 
-    If semaphores are unavailable (sem_open(3), in a container without a writable /dev/shm), one process does all work.
+    To save memory, only a few images are processed ahead. If semaphores are unavailable (sem_open(3), as in a container
+    without a writable /dev/shm), this process does all the work.
     """
     processes = len(os.sched_getaffinity(0))
     ahead: Deque["Future[Any]"] = deque()
@@ -91,4 +92,4 @@ class FileReader:
             return stream.read()
 
     def close(self) -> None:
-        """Do nothing: no file is held open."""
+        """Do nothing, because no file is kept open."""

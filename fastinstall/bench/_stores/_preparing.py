@@ -1,4 +1,4 @@
-"""Code that all stores share: find the images, report progress, write complete files, leave free disk space."""
+"""Code that all stores share: find the images, report progress, write files atomically, keep disk space free."""
 
 import errno
 import json
@@ -45,7 +45,7 @@ def main(make: Callable[[List[Source], str, Dict[str, Any]], Iterator[Outcome]],
 
 
 def images_below(place: str) -> List[Source]:
-    """Return name and path of each image, sorted; the name is the relative path. Hidden directories are skipped."""
+    """Return the name (the relative path) and the path of each image, sorted. Hidden directories are skipped."""
     sources: List[Source] = []
     seen: Set[str] = set()
     for directory, inner, files in os.walk(place, followlinks=True):
@@ -60,7 +60,7 @@ def images_below(place: str) -> List[Source]:
 
 
 def claim(out: str, wanted: Dict[str, Any]) -> None:
-    """Mark a directory as this script's; exit unless it is empty, or was marked before with the same settings."""
+    """Mark an empty directory as this script's; exit if it has files, unless it was marked with the same settings."""
     mark = os.path.join(out, "prepared.json")
     os.makedirs(out, exist_ok=True)
     if not os.path.exists(mark):

@@ -3,8 +3,8 @@
     python prepare.py IMAGES OUT
 
 Check the size first: a photo takes 10 to 20 times as much space as its JPEG. If the copies no longer fit into memory,
-the disk replaces the decoder as the bottleneck. BMP cannot store the EXIF orientation, so a loader cannot apply it. The
-directories stay the same; `a.jpg` becomes `a.jpg.bmp`:
+the disk replaces the decoder as the bottleneck. BMP cannot store the EXIF orientation, so a loader cannot apply the
+orientation. The directories stay the same; `a.jpg` becomes `a.jpg.bmp`:
 
     torchvision.datasets.ImageFolder("OUT", transform)
 

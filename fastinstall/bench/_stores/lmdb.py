@@ -3,7 +3,7 @@
     python -m pip install lmdb
     python prepare.py IMAGES OUT
 
-It only saves opening a file for each image; decoding takes as long as before. To read the images:
+This only saves opening a file for each image; decoding takes as long as before. To read the images:
 
     from prepare import Reader                 # this file
 

@@ -7,9 +7,9 @@ Directories and names stay the same, so you only need to change the directory in
     torchvision.datasets.ImageFolder("OUT", transform)
 
 JPEG stays JPEG (quality 90, 4:2:0), PNG stays PNG, other formats become PNG (`a.webp` becomes `a.webp.png`). JPEG and
-PNG files that are small enough are copied unchanged. The EXIF orientation is kept; Pillow applies it to a TIFF on
-opening. Transparency is lost, as in a loader that converts to RGB. Run the same command again to continue after an
-interruption; existing copies are kept.
+PNG files whose shorter side is not longer than requested are copied unchanged. The EXIF orientation is kept, except for
+TIFF, to which Pillow applies it on opening. Transparency is lost, as in a loader that converts to RGB. Run the same
+command again to continue after an interruption; existing copies are kept.
 
 A random crop cannot show more detail than these copies. If you train with RandomResizedCrop, set "shorter" below to two
 or three times the training size, and measure again.
@@ -43,7 +43,10 @@ def named(name: str) -> str:
 
 
 def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
-    """Encode an image as JPEG or PNG, keeping the EXIF orientation; small JPEG and PNG files stay unchanged."""
+    """Resize an image and encode it as JPEG or PNG, with its EXIF orientation.
+
+    The bytes of a JPEG or PNG file stay unchanged if its shorter side is not longer than requested.
+    """
     image, stream = opened(path, "RGB", "L"), io.BytesIO()
     is_small = min(image.size) <= wanted["shorter"]
     if is_small and named(path) == path:

@@ -62,7 +62,7 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 def members(images: List[Source]) -> Dict[str, str]:
-    """Choose a name with a unique key in the archives for each image; return these names by the images' names."""
+    """Choose for each image a member name whose key is unique; return the member names by the images' names."""
     names: Dict[str, str] = {}
     taken: Set[str] = set()
     for number, (name, _) in enumerate(images):
@@ -77,7 +77,7 @@ def members(images: List[Source]) -> Dict[str, str]:
 
 
 class Shard:
-    """An archive that is being written. It counts as complete once it has an index; otherwise it is written again."""
+    """An archive that is being written. Without its index file it counts as incomplete, and is written again."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""NVIDIA DALI as in training: a pipeline of whole batches with its own threads, on the CPU only."""
+"""NVIDIA DALI as used in training: a pipeline that loads whole batches on its own threads, on the CPU only."""
 
 TITLE = "NVIDIA DALI on the CPU, in batches"
 MODULES = ("numpy", "nvidia.dali")

@@ -1,6 +1,6 @@
-"""NVIDIA DALI as in training, on the first GPU that CUDA_VISIBLE_DEVICES allows.
+"""NVIDIA DALI as used in training, on the first GPU that CUDA_VISIBLE_DEVICES allows.
 
-The pictures are copied back to main memory, to be compared; training would leave them on the GPU.
+The pictures are copied back to main memory, so that they can be compared; training would leave them on the GPU.
 """
 
 import os
@@ -9,10 +9,10 @@ from . import dali
 
 
 def trouble() -> str:
-    """Return why no NVIDIA GPU can be used here; empty if one can. No library is loaded.
+    """Return why no NVIDIA GPU can be used; empty if one can. No library is loaded.
 
-    Device files decide, because a container without them still shows the host's driver in /proc. On WSL, /dev/dxg may
-    be a GPU of any maker, so NVIDIA's library has to exist too.
+    The result depends on device files: a container without them still shows the host's driver in /proc. On WSL,
+    /dev/dxg may be a GPU of any maker, so NVIDIA's library has to exist too.
     """
     of_windows = os.path.exists("/dev/dxg") and os.path.exists("/usr/lib/wsl/lib/libcuda.so.1")
     return "" if os.path.exists("/dev/nvidia0") or of_windows else "no NVIDIA GPU"

@@ -1,6 +1,7 @@
-"""OpenCV, reduced with INTER_AREA, which averages the merged pixels; the requested filter is ignored.
+"""OpenCV with INTER_AREA, which averages all source pixels of a target pixel, if the picture gets smaller.
 
-INTER_AREA is the only method of OpenCV that skips no pixels when it reduces a picture.
+INTER_AREA is the only method of OpenCV that skips no pixels when it reduces a picture. The requested filter is used
+only to enlarge.
 """
 
 TITLE = "OpenCV, INTER_AREA"

@@ -1,4 +1,4 @@
-"""OpenCV as most code calls it: INTER_LINEAR reads only four source pixels for each result, which causes aliasing."""
+"""OpenCV as most code calls it: INTER_LINEAR reads only four source pixels for each target pixel, so it aliases."""
 
 from . import opencv_area
 

@@ -1,7 +1,7 @@
 """Pillow's resize in two steps: blocks of pixels are averaged first, down to twice the requested size.
 
-This helps with large pictures in formats without draft mode: PNG, WebP, TIFF. After draft mode the picture is too small
-for the first step. The gap, 2.0, is the one that thumbnail() uses. Pillow's documentation calls the result nearly as
+This helps with large pictures in formats without draft mode: PNG, WebP, TIFF. After draft mode, a picture is too small
+for the first step. The gap of 2.0 is the one that thumbnail() uses. Pillow's documentation calls the result nearly as
 good as that of a plain resize.
 """
 

@@ -1,10 +1,10 @@
 """libvips' thumbnail on one thread: JPEG and WebP are decoded at a fraction of the size, then resized.
 
-The kernel is always Lanczos, because `thumbnail` has no other; the requested filter is ignored. The cache is off: in
+The filter is always Lanczos, because `thumbnail` has no other; the requested filter is ignored. The cache is off: in
 training the same picture does not come back soon, and a measurement must decode it again each time. `fail_on` turns a
-failed decoding into an error; otherwise libvips returns a black picture, for example of a TIFF whose compression it was
-built without. The threads of libvips do not survive a fork, so a process that has loaded a picture cannot fork workers
-that load pictures.
+failed decoding into an error. Otherwise libvips returns a black picture, for example for a TIFF with a compression that
+libvips was built without. The threads of libvips do not survive a fork, so a process that has loaded a picture cannot
+fork workers that load pictures.
 """
 
 import os
@@ -49,7 +49,7 @@ def versions() -> Dict[str, str]:
 
 
 def trouble() -> str:
-    """Return why libvips cannot be used; empty if it can. pyvips looks for it at import."""
+    """Return why libvips cannot be used; empty if it can. pyvips searches for libvips at import."""
     os.environ["VIPS_CONCURRENCY"] = "1"
     try:
         import pyvips  # noqa: F401 (only to see whether the import works)

@@ -1,4 +1,4 @@
-"""simplejpeg, a thin binding with its own libjpeg-turbo; Pillow resizes."""
+"""simplejpeg, a thin binding with its own libjpeg-turbo; Pillow resizes the decoded picture."""
 
 from . import pillow
 

@@ -1,6 +1,6 @@
 """simplejpeg's scaled decoding: libjpeg-turbo decodes at a fraction of the size, the smallest that suffices.
 
-It does not scale by factors below two, because decoding the complete picture is then faster. Source: simplejpeg's
+It does not reduce by factors below two, because decoding the complete picture is faster then. Source: simplejpeg's
 documentation.
 """
 

@@ -1,4 +1,4 @@
-"""torchvision decodes a list of JPEGs at once, on a GPU if there is one, else on one thread per CPU.
+"""torchvision decodes a list of JPEGs in one call, on a GPU if there is one, or else on one thread per CPU.
 
 On the CPU torchvision decodes the images of a list one after the other, so each thread gets a part of the batch. The
 calls release Python's lock, so the threads run in parallel.

@@ -1,4 +1,4 @@
-"""torchvision's own decoders, and its resize with antialiasing; its tensors have the order channel, row, column.
+"""torchvision's own decoders, and its resize with antialiasing; the tensors have the order channel, row, column.
 
 torchvision requires torch, which takes gigabytes, so it is never fetched; most environments with torch have it. Old
 versions lack the Lanczos filter for tensors, and fail at the first picture.
@@ -21,7 +21,7 @@ def finished(image):
         image = image[:, top : top + CROP, left : left + CROP]
     return image.permute(1, 2, 0).contiguous().cpu().numpy()
 """
-"""The end of a LOADER: resize and crop a decoded tensor."""
+"""The end of a LOADER: a function that resizes and crops a decoded tensor."""
 LOADER = f"""
 import torch
 from torchvision.io import ImageReadMode, decode_image, read_file

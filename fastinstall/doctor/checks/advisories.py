@@ -1,16 +1,16 @@
-"""Known vulnerabilities and defects of this version and its libraries, with their dates and sources.
+"""Known vulnerabilities and defects of the installed Pillow and its libraries, with their dates and sources.
 
 - error: a critical advisory affects this version, and the risk was not accepted. Or a pin set by fastinstall keeps a
   later version out.
 - warning: advisories affect this version; the message counts them by severity, and the evidence has the sources.
   Critical advisories are warnings if `--allow vulnerable` accepted them at the setup. Later critical ones are errors.
-  For a package of the operating system, critical ones are warnings: it may have the fixes under an older version.
-- hint: the data is older than 90 days; a later fastinstall has later data.
+  For a package of the operating system, critical ones are warnings: fixes may have been added without a new version.
+- hint: the data on advisories is older than 90 days; a later fastinstall has later data.
 
 The version of the installed Pillow counts: SIMD kernels do not remove its fixes. A defect of a fork's kernels counts
-only if the core has them. The evidence includes a line of Python that shows the defect. A fork follows Pillow with a
-delay, and scanners that look for the name `pillow` may miss it. The data is dated; a version without a known advisory
-is not a safe version. Libraries are judged by their versions alone, and a distribution may have patched its own build.
+only if the core has these kernels. The evidence includes a line of Python that shows the defect. The data is as old as
+its date says, and a version without a known advisory is not proved safe. Libraries are judged by their versions alone,
+and a distribution may have patched its own build.
 
 If a pin holds the stack, only a person installs a later version. So every advisory that affects it is an error, unless
 the risk was accepted at the setup.
@@ -112,7 +112,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
     status, consent = _weigh_advisories(context, affecting)
     pin = _find_pin(context)
     if pin is not None and (not of_libraries or is_bundled):
-        # A pin that keeps a later version out is an error, or a warning if the user has accepted the risk.
+        # With a pin that keeps a later version out, the finding is an error, or a warning if the risk was accepted.
         status = Status.WARNING if status is Status.WARNING and consent else Status.ERROR
         consent += f"; the pin ({pin.requirement}) keeps a later one out"
     shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
@@ -128,7 +128,10 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
 
 
 def _weigh_advisories(context: CheckContext, affecting: tuple[advisories.Advisory, ...]) -> tuple[Status, str]:
-    """Return the status for some advisories, and a clause on the accepted risk to append to the message."""
+    """Return the status for some advisories, and a clause to append to the message, which may be empty.
+
+    The clause says that the risk was accepted, or that the operating system may have patched its build.
+    """
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have patched its own build"
     critical = [advisory for advisory in affecting if advisory.severity is advisories.Severity.CRITICAL]
@@ -145,7 +148,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[advisories.Advisor
 
 
 def _find_pin(context: CheckContext) -> PinState | None:
-    """Return a pin without problems that holds the stack, or None if there is none or the core is not ours."""
+    """Return an effective pin of the stack; None if there is none, or if the core is not the receipt's."""
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
 
@@ -158,9 +161,9 @@ def _describe_advisory(context: CheckContext, advisory: advisories.Advisory) -> 
 
 
 def _make_remedy(context: CheckContext) -> Remedy:
-    """Return the remedy: a later version that the installed distributions and this Python allow.
+    """Return the remedy: to install a later version that the installed distributions and this Python allow.
 
-    It serves advisories of kernels and libraries too, since both come with a version of Pillow.
+    The same remedy serves advisories on kernels and libraries, since both come with a version of Pillow.
     """
     facts, version = context.facts, context.facts.stack.version or ""
     known = context.recipe.advisories
@@ -191,20 +194,20 @@ def _make_upgrade_remedy(context: CheckContext, least: str) -> Remedy:
 
 JPEG = "libjpeg-turbo"
 FEATURES = {"libtiff": "libtiff", "libwebp": "webp", "freetype": "freetype2", "openjpeg": "jpg_2000", "zlib": "zlib"}
-"""Libraries whose version `PIL.features` gets from the library itself, with the name of the feature."""
+"""Libraries whose version `PIL.features` gets from the library itself; the value is the feature's name there."""
 
 _KINDS = {"libtiff": "tiff", "libwebp": "webp", "freetype": "freetype", "openjpeg": "openjpeg", "zlib": "zlib"}
-"""The same libraries, with their kind in the simulated process."""
+"""The same libraries; the value is the library's kind (`Codec.kind`) in the simulated process."""
 _OTHERWISE_NUMBERED = ("zlib-ng", "zlib-ng compat")
-"""Replacements of a library, with other version numbers and advisories."""
+"""Implementations that replace zlib, but have their own version numbers and advisories."""
 
 
 def find_library_versions(context: CheckContext) -> dict[str, str]:
     """Return the known versions of libraries, by name.
 
-    The version that a library itself reports to `PIL.features` is preferred to the one found in its file. For libjpeg
-    the file is preferred, since `PIL.features` reports the version of the headers that the core was compiled with. That
-    version is used only if an unidentified libjpeg is linked into the core.
+    The version that a library itself reports to `PIL.features` is preferred to the version found in the library's file.
+    For libjpeg the file is preferred, since `PIL.features` reports the version of the headers that the core was
+    compiled with. The version of the headers is used only if no libjpeg was found: one may be linked into the core.
     """
     features, found = list_features(context), {JPEG: _find_jpeg_version(context)}
     for name, feature in FEATURES.items():

@@ -6,17 +6,17 @@
 
 The check counts functions that begin with the frame set-up of an unoptimised build. At -O0 all functions do, at -O3
 almost none. If the compiler recorded -O2 or more, such frames only mean that frame pointers were requested. If there
-are copies for CPU levels, each copy is checked, since another CPU loads another one. The evidence includes what the
-receipt records of the build.
+are copies for CPU levels, each copy is checked, since another CPU may load another copy. The evidence includes the
+receipt's record of the build.
 
 Why it matters:
 An unoptimised build with all its SIMD kernels was 8 times slower than an optimised one. Its Lanczos was 2.5 times
-slower than stock Pillow's (measured 2026-11-21). It passes every usual check: the version, the features, the libraries.
+slower than stock Pillow's (measured 2026-11-21). Such a build passes every usual check: version, features, libraries.
 
 How to fix it:
 Build with all flags, `CFLAGS="-O3 -DNDEBUG -fwrapv -march=x86-64-v3"`, or add a flag to the compiler instead, `CC="cc
 -mavx2"`. Give pip `--no-cache-dir`, or it reuses its earlier wheel with other flags. uv reuses its wheel too
-(`--no-cache`), unless a `-C` setting changed. `fastinstall setup` does all that, and checks the result.
+(`--no-cache`), unless a `-C` setting changed. `fastinstall setup` sets the flags itself, and checks the result.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Report the core or its copies if unoptimised; recorded switches are known only for the loaded one."""
+    """Report the core, or each copy of it, if it is unoptimised or if that is unknown.
+
+    The recorded compiler switches are known only for the file that is loaded; they override the count of frames.
+    """
     told = _describe_provenance(context, core)
     codes = [("the core", core.path, core.unoptimised_share, True)]
     if core.levels:
@@ -72,7 +75,7 @@ def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
 
 
 def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:
-    """Return what the binary and the receipt record of the build of the present core, as evidence."""
+    """Return evidence of how the core on disk was built: what the binary records, and what the receipt records."""
     told = [str(core.path), *_describe_frames(core.unoptimised_share)]
     if core.isa_note:
         told.append(f"declared CPU level: {core.isa_note}")

@@ -3,17 +3,17 @@
 - error: conda's records cannot be read; conda refuses every command in this environment.
 - warning: files of a package are missing, altered, or overwritten by another package. Or a package or a channel is
   known to cause trouble. Or the channel with the stack's packages is no longer registered.
-- hint: two packages claim the same files, which belong to the right one.
+- hint: two packages claim the same files, and the files are those of the right package.
 
 `pillow-owner` and `pillow-files` check PIL's own files. `guards` checks the guard package, and `interrupted` the
 leftovers of conda's transactions. The check is skipped if conda does not manage the environment.
 
 Why it matters:
-conda installs and removes files by its records, even if other programs have replaced the files. Two packages that claim
-the same files overwrite each other's, and removing one removes the files of both. conda warns once, during the
-installation. The packages `jpeg` and `libjpeg-turbo` contain headers of the same names. If those of `jpeg` were
-installed last, programs are built for the IJG's library, which has no SIMD code. Outdated guides install libraries that
-no solver can combine again.
+conda installs and removes files by its records, even if other programs have replaced the files. If two packages claim
+the same files, the package installed last overwrites them. Removing either package deletes them for both. conda warns
+once, during the installation. The packages `jpeg` and `libjpeg-turbo` contain headers of the same names. If those of
+`jpeg` were installed last, programs are built for the IJG's library, which has no SIMD code. Outdated guides install
+libraries that no solver can combine again.
 
 How to fix it:
 `fastinstall doctor --fix` reinstalls packages that lost their files, libjpeg-turbo last. Packages that are known to
@@ -87,7 +87,7 @@ def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         reason = _PACKAGES.get(name) or next(channels, "")
         if not reason:
             continue
-        # The replacement is the package of the same name from the usual channel, or the one that this one imitates.
+        # The replacement comes from the usual channel: the package of the same name, or the one that is imitated.
         instead = _STANDS_FOR.get(name, name)
         words = conda_command(facts, *usual, instead)
         if instead != name:

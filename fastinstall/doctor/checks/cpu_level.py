@@ -1,23 +1,22 @@
 """The level of this CPU, features that are hidden from programs, and whether the installed code suits it.
 
-- error: the core declares, or was built for, a higher level than this CPU offers, and would crash with SIGILL. Or, in a
-  wheel with one copy of the core per CPU level, a copy is missing, damaged or misplaced. That is an error even if this
-  CPU loads another copy.
+- error: the core declares, or was built for, a higher level than this CPU offers, and would crash with SIGILL. Or a
+  copy of the core for a CPU level is missing, damaged or misplaced, even if this CPU loads another copy.
 - warning: the recipe has no level for this CPU.
-- hint: the recipe has no levels for this architecture. Or a virtual machine hides features, or GLIBC_TUNABLES or an old
-  glibc keeps the loader from the better copy. Or this CPU could run a better level.
+- hint: the recipe has no levels for this architecture. Or a virtual machine hides features. Or GLIBC_TUNABLES or an old
+  glibc keeps the loader from choosing a better copy. Or this CPU could run a better level.
 - unknown: the level could not be determined.
 
 Levels: x86-64 psABI, "Micro-architecture levels". `isa-compatible` checks which instructions the code really contains.
 
 Why it matters:
-Code for a CPU with more features crashes with an illegal instruction, at its first operation and not on import. Code
+Code for a CPU with more features crashes with an illegal instruction, not on import but at the first operation. Code
 for a CPU with fewer features is slower than necessary. For most operations AVX2 matters, and AVX-512 does not.
 
 How to fix it:
 `fastinstall setup --level auto` builds for this CPU. `--levels x86-64-v2,x86-64-v3` puts a copy for each level into one
 wheel, and each machine loads the best that it can run. If a virtual machine hides features, its administrator can pass
-them through. If GLIBC_TUNABLES hides them, unset it.
+them through. If GLIBC_TUNABLES hides features, unset the variable.
 """
 
 from collections.abc import Iterator
@@ -125,14 +124,14 @@ def _describe_cpu(context: CheckContext) -> tuple[str, ...]:
 
 
 def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Report copies that are missing, damaged or misplaced, and a loader that ignores all but the baseline."""
+    """Report copies that are missing, damaged or misplaced, and a loader that ignores all copies but the baseline."""
     python, copies = context.facts.interpreter, owners.list_core_copies(core)
     for copy in core.levels:
         if copy.problem:
             message = f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}"
             remedy, verify = remedies.offer_repair(context), remedies.show_files(copy.path)
             yield Finding.error(message, evidence=(str(copy.path),), remedy=remedy, verify=verify)
-    # A missing baseline is among `core.levels`, with a problem.
+    # The baseline is always in `core.levels`; if its file is missing, it has a problem, which is reported above.
     for level in context.own_levels[1:]:
         if level not in {copy.level for copy in core.levels[1:]}:
             yield Finding.error(
@@ -156,9 +155,10 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
 
 
 def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Report copies that declare another level than their directory's.
+    """Report copies that declare another level than that of their directory.
 
-    The baseline may declare at most its level in the receipt or, without one, the level below the lowest other copy.
+    The baseline may declare at most the level that the receipt has for it. Without a receipt, it may declare at most
+    the level below that of the lowest other copy.
     """
     baseline, *others = core.levels
     least = min((rank(copy.level) for copy in others if rank(copy.level)), default=0)

@@ -36,8 +36,8 @@ _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-
 _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 
 # Verified on 2026-11-22 against copies of NVIDIA's release notes for CUDA 13.2 Update 2 (table 3) and of "Minor Version
-# Compatibility" (the branches 450, 525 and 580). Not verified, for want of a copy: that the branches begin at exactly
-# 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
+# Compatibility" (the branches 450, 525 and 580). Not verified, because no copy was available: that the branches begin
+# at exactly 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
 _MINIMUM_DRIVERS = {11: "450.80.02", 12: "525.60.13", 13: "580.65.06"}
 """The oldest Linux driver for all minor versions of a CUDA major version ("minor version compatibility").
 
@@ -45,7 +45,10 @@ Source: CUDA Toolkit release notes, table 2, and CUDA Compatibility, "Minor Vers
 """
 
 _OTHER_DRIVERS = {"11.0": "450.36.06", "10.2": "440.33", "10.1": "418.39", "10.0": "410.48", "9.2": "396.26"}
-"""The oldest driver for CUDA versions with a minimum of their own. Source: CUDA Toolkit release notes, table 3."""
+"""The oldest Linux driver for CUDA versions that `_MINIMUM_DRIVERS` does not cover, or not exactly.
+
+Source: CUDA Toolkit release notes, table 3.
+"""
 
 _VERSION = PurePath("/proc/driver/nvidia/version")
 _NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
@@ -53,7 +56,7 @@ _TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-con
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Check whether programs can use a GPU, and whether the installed builds fit it."""
+    """Check whether programs can use a GPU, and whether the installed builds fit the GPU's driver."""
     gpu = context.facts.gpu
     if gpu is None:
         yield Finding.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(_NODES[0], _VERSION))
@@ -73,7 +76,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def find_required_driver(cuda: str) -> str:
-    """Return the oldest Linux driver for a CUDA version ("12.6"); empty if the tables lack it."""
+    """Return the version of the oldest Linux driver for a CUDA version ("12.6"); empty if the tables do not have it."""
     parts = (*list_leading_numbers(cuda), 0)
     return _OTHER_DRIVERS.get(".".join(map(str, list_leading_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(
         parts[0], ""
@@ -81,11 +84,11 @@ def find_required_driver(cuda: str) -> str:
 
 
 def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
-    """Return whether the driver is new enough for a CUDA version, or None if unknown.
+    """Return whether the driver is new enough for a CUDA version, or None if that is unknown.
 
-    The highest CUDA version that NVML reports is compared first. Under WSL the driver is that of Windows, so only the
-    branch (the first number) is compared. A Tegra's driver versions are not comparable. A package for forward
-    compatibility counts as a later driver.
+    The highest CUDA version that NVML reports is compared first, then the driver's version. Under WSL the driver is
+    that of Windows, so only its branch (the first number) is compared. A Tegra's driver versions are not comparable. If
+    a package for forward compatibility is installed and has a later version, that version counts as the driver's.
     """
     if gpu.tegra or not cuda:
         return None
@@ -116,7 +119,7 @@ def _report_success(gpu: Gpu) -> Finding:
 
 
 def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
-    """Yield what keeps programs from the GPU, gravest first: status, message, remedy, and command for evidence."""
+    """Yield the obstacles to using the GPU, gravest first: status, message, remedy, and command for evidence."""
     driver, nodes, inside = _show_driver(), show_files(*_NODES), gpu.container
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
@@ -148,7 +151,7 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
 
 
 def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
-    """Compare the build of each framework with driver and GPUs."""
+    """Report each framework whose build does not fit the driver or the GPUs."""
     for build in gpu.frameworks:
         if build.cuda is None and build.known:
             yield from _report_build_for_others(gpu, build)
@@ -157,7 +160,10 @@ def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
 
 
 def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
-    """Report a build that cannot use the machine's GPU: a hint if a local version label shows a deliberate choice."""
+    """Report a build that cannot use the machine's GPU.
+
+    The finding is a hint if a local version label, such as "+cpu", shows a deliberate choice; otherwise a warning.
+    """
     if gpu.usable:
         yield Finding.of(
             Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
@@ -173,7 +179,7 @@ def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Findin
 def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[Finding]:
     if is_new_enough(gpu, cuda) is False:
         least = find_required_driver(cuda)
-        least = least.partition(".")[0] if gpu.wsl else least  # Windows's and Linux's numbers agree only before the dot
+        least = least.partition(".")[0] if gpu.wsl else least  # Windows and Linux drivers agree only before the dot
         hosts = "the host's driver" if gpu.container else "the driver"
         where = "Windows's driver" if gpu.wsl else hosts
         needs = f"for CUDA {cuda}, which needs a driver >= {least}"
@@ -195,7 +201,7 @@ def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
 
 
 def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:
-    """Return evidence on the driver and GPUs, and on why some of it is unknown."""
+    """Return evidence on the driver and the GPUs, with the problem that kept some of it from being read."""
     offered = f", which offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
     driver = (f"driver {gpu.driver}{' (of Windows)' if gpu.wsl else ''}{offered}",) if gpu.driver else ()
     devices = (
@@ -217,5 +223,5 @@ def _name_kind(build: FrameworkBuild) -> str:
 
 
 def _show_driver(*files: PurePath | None) -> str:
-    """Return a command that shows the driver's version and the files that state a build's CUDA version."""
+    """Return a command that shows the driver's version and the given files, which state a build's CUDA version."""
     return show_text(_VERSION, *(path for path in files if path is not None))

@@ -6,16 +6,16 @@
   not configured to request them.
 
 The speed of loading depends on the images: `fastinstall bench DIR` measures it, this check does not. torch's DataLoader
-counts the CPUs that a process may run on (`os.sched_getaffinity`), which a quota does not change. glibc 2.35 and later
-can request huge pages, if GLIBC_TUNABLES says so and the kernel's setting is "madvise".
+counts the CPUs that a process may run on (`os.sched_getaffinity`); a quota does not change that count. glibc 2.35 and
+later can request huge pages, if GLIBC_TUNABLES says so and the kernel's setting is "madvise".
 
 Why it matters:
 Training waits for its images more often than expected. `numpy.asarray` and `Image.tobytes` of a photo of 12 megapixels
-took 52 ms. Most of that were page faults in memory that malloc had returned before. If malloc keeps the memory, they
-took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps its peak memory. In processes
-with fastinstall's Pillow, glibc keeps blocks up to 32 MB. So only photos of more than 11 megapixels are affected.
-Pillow's draft mode made loading 4 times as fast (2026-11-21). Small images gain nothing. Workers beyond the quota
-compete for memory and CPU time, and load no faster.
+took 52 ms. Most of that time was spent on page faults in memory that malloc had returned before. With memory that
+malloc keeps, both calls took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). The price is that a
+process keeps its peak memory. In processes with fastinstall's Pillow, glibc keeps blocks up to 32 MB. So only photos of
+more than 11 megapixels are affected. Pillow's draft mode made loading 4 times as fast (2026-11-21). Small images gain
+nothing. Workers beyond the quota compete for memory and CPU time, and load no faster.
 
 A model that is trained with one decoder and served with another may give other answers, and nothing reports it. Pillow
 12 and 13 also resize differently.
@@ -42,9 +42,9 @@ _HUGE_PAGES = PurePosixPath("/sys/kernel/mm/transparent_hugepage/enabled")
 _KEPT = {"glibc.malloc.mmap_threshold": str(1 << 30), "glibc.malloc.trim_threshold": str(1 << 30)}
 _HUGE = {"glibc.malloc.hugetlb": "1"}
 _GIVEN_BACK = ("large array", "large photos")
-"""Arrays whose memory malloc returns to the kernel, and images that are slowed by that."""
+"""For messages: arrays whose memory malloc returns to the kernel, and the images that load more slowly for it."""
 _GIVEN_BACK_BY_OURS = ("array above 32 MB", "photos of more than 11 megapixels")
-"""The same if our core has configured malloc (recipes/memory.c)."""
+"""The same two texts for a process in which our core has configured malloc (recipes/memory.c)."""
 _TUNABLES_SINCE, _HUGE_SINCE = (2, 26), (2, 35)
 
 
@@ -74,7 +74,7 @@ _DISAGREEING = {
     "kornia-rs": ("has two JPEG decoders that disagree: the called function decides", "call one function of kornia-rs"),
     "simplejpeg": ("encodes JPEGs below quality 96 otherwise than Pillow and OpenCV", "use one encoder"),
 }
-"""Problem and remedy by package, measured with kornia-rs 0.2.0 and simplejpeg 1.9.0 (2026-11-29)."""
+"""Problem and remedy by package; the problems were measured with kornia-rs 0.2.0 and simplejpeg 1.9.0 (2026-11-29)."""
 
 
 def _report_disagreeing_decoders(context: CheckContext) -> Iterator[Finding]:

@@ -92,7 +92,7 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
 
 
 def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield why fastinstall does not change this environment, each reason with its source."""
+    """Yield each reason why fastinstall does not change this environment, with the file that shows it or similar."""
     leaves, kind = "fastinstall does not change it", facts.environment.kind
     marker = facts.interpreter.externally_managed
     if marker is not None and kind is not EnvironmentKind.CONDA:
@@ -110,7 +110,7 @@ def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
-    """Report a `bin/python` that leads out of the conda environment: pip would install elsewhere with it."""
+    """Report a conda environment whose `bin/python` is another environment's: its pip would install into that one."""
     facts = context.facts
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:

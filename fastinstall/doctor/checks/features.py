@@ -4,8 +4,8 @@
 - warning: another feature of the setup is missing, or the stack never had a feature that the recipe expects.
 - hint: PIL was compiled for zlib-ng, and another zlib is loaded.
 
-The library that PIL was compiled for need not be the one that is loaded. `PIL.features` says "libjpeg_turbo" even with
-another libjpeg, which `jpeg-library` reports.
+The library that PIL was compiled for need not be the one that is loaded. `PIL.features` says "libjpeg_turbo" even if
+another libjpeg is loaded. The check `jpeg-library` reports that.
 
 Why it matters:
 A missing format is noticed only when a file of that format is opened, in production. If PIL was compiled for a library

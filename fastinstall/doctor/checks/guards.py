@@ -6,14 +6,14 @@
   in a conda environment, so conda's solver does not keep it.
 
 The check is skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`). If another tool
-installed a build of fastinstall from an index, the guard is optional.
+installed a build of fastinstall from an index, the check is skipped too, since a guard is then optional.
 
 Why it matters:
 Any later `pip install` of a package that requires Pillow may silently replace the stack with stock Pillow. `pip check`
-does not report it. With the guard, each program that imports PIL reports it, once for itself and its workers. conda,
-mamba and pixi do not run the environment's Python. They obey the guard package, which allows only Pillows of
-fastinstall beside it. So it holds back security updates of Pillow too. Its scripts in `etc/conda/activate.d` check the
-stack when the environment is activated.
+does not report that. With the guard, each program that imports PIL reports a replacement, once for itself and its
+workers. conda, mamba and pixi do not run the environment's Python. They obey the guard package, which allows only
+Pillows of fastinstall beside it. So the guard package holds back security updates of Pillow too. Its scripts in
+`etc/conda/activate.d` check the stack when the environment is activated.
 
 conda's classic solver does not name the guard package when it refuses another Pillow. Its `UnsatisfiableError` says
 that packages are "incompatible with your system", with lines such as `feature:/linux-64::__archspec==1=icelake` or
@@ -115,7 +115,7 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
 
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
-    """Return whether the environment's configuration has a pin, in any form; True in a pixi environment."""
+    """Return whether the environment's own configuration has a pin, in any form; always True in a pixi environment."""
     from fastinstall.model.dependants import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
     from fastinstall.observe.installed_pins import is_of_pixi  # noqa: PLC0415 (only where a pin was asked for)
 

@@ -9,7 +9,7 @@
 Why it matters:
 An installer that is stopped midway leaves PIL missing, or with files of two versions. That happened in 39 of 66
 interruptions of pip (measured 2026-11-21). Names that begin with `~` are files that pip had moved aside. Later runs of
-pip warn of them and leave them there. conda undoes a transaction that fails, but not one that is killed.
+pip warn of these files and leave them. conda undoes a transaction that fails, but not one that is killed.
 
 How to fix it:
 The next command of fastinstall that changes the environment first finishes or undoes its own interrupted transaction,

@@ -4,7 +4,7 @@
   Some features only give wrong results (LZCNT, which older CPUs run as BSR); the message then says so. Or a file
   declares a level that the CPU lacks, and the loader refuses it. Or a copy of the core requires more than the CPUs of
   its level have. They would load it, and crash. With `--host-flags FILE` other machines are checked too, each by name.
-- hint: the code was not decoded. Then only a file's own note and its recorded compiler switches are known. With the
+- hint: the code was not decoded, so that only a file's own note and its recorded compiler switches are known. With the
   extra `isa` (iced-x86) the instructions themselves are read.
 - unknown: the CPU's features, or those that the code requires, could not be determined.
 
@@ -39,7 +39,7 @@ from fastinstall.model.finding import Finding, Remedy, shorten_evidence
 
 
 class CpuOutcome(StrEnum):
-    """What happens if a CPU runs the code of a file."""
+    """The result of running a file's code on a CPU, as a verb phrase; `UNTOLD` if it is unknown."""
 
     RUNS = "runs"
     WRONG = "computes wrongly"
@@ -110,13 +110,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
     """Return the verdict on a file for a CPU.
 
-    The loader of glibc 2.33 or later refuses a file that declares a level which the CPU lacks. Otherwise code crashes
-    at the first unknown instruction. If the CPU takes all unknown instructions for other ones, results are wrong.
+    The loader of glibc 2.33 or later refuses a file that declares a level which the CPU lacks. Other code crashes at
+    the first instruction that the CPU lacks. If the CPU runs all such instructions as other ones, results are wrong.
     """
     if scan.problem or not architecture_of(cpu.architecture).supported or not (cpu.flags or rank(cpu.level)):
         return FileVerdict(scan=scan, outcome=CpuOutcome.UNTOLD)
     lacking = tuple(feature for feature in scan.requires if cpu.flags and feature not in cpu.flags)
-    # Without decoded code and without a level, a required feature may have been overlooked.
+    # If the code was not decoded and declares no level, a required feature may have been overlooked.
     unread = scan.confidence is Confidence.UNVERIFIED and scan.level is None
     if rank(scan.declared) > rank(find_offered_level(cpu)):
         outcome = CpuOutcome.REFUSED
@@ -162,7 +162,7 @@ def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
 
 
 def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
-    """Check the files that a host's loader would load: of the copies of a core, only the chosen one."""
+    """Check the files that a host's loader would load; if the core has copies, only the copy that it would choose."""
     here, there = (architecture_of(cpu.architecture) for cpu in (context.facts.cpu, host.cpu))
     if there.supported and here.machine != there.machine:
         yield Finding.skipped(
@@ -268,7 +268,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
         return
     for copy in list_whole_copies(core):
         level, scan = copy.level, scans.get(copy.path)
-        if copy == core.levels[0]:  # the level that the baseline declares, else the one it was built for
+        if copy == core.levels[0]:  # the level that the baseline declares, or else the receipt's level
             level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if scan is not None and excess:

@@ -1,18 +1,19 @@
 """Whether two libjpegs are loaded into one process, which files use each, and whether functions bind wrongly.
 
-- error: a file is bound to another libjpeg than the one that it requires, with another interface or implementation. The
-  library refuses the call ("Wrong JPEG library version: library is 80, caller expects 90"). Or it writes into memory
-  with another layout.
-- warning: two are loaded without harm. Each user is bound to its own, or to one with the same interface.
+- error: a file is bound to another libjpeg than the one that it requires, with another interface or implementation.
+  That libjpeg refuses the call ("Wrong JPEG library version: library is 80, caller expects 90"). Or it writes into the
+  caller's memory with another layout.
+- warning: two libjpegs are loaded without harm. Each file is bound to the libjpeg that it requires, or to one with the
+  same interface.
 
-A libjpeg that is linked into a module with hidden symbols does not conflict with others. Nor does one under another
-name in another package (`cv2`, `torchvision`). The check is skipped if Python runs on musl, whose loader is not
+A libjpeg that is linked into a module with hidden symbols does not conflict with others. Nor does a libjpeg with
+another name in another package (`cv2`, `torchvision`). The check is skipped if Python runs on musl, whose loader is not
 simulated.
 
 Why it matters:
-The loader binds a function to the first library that defines it, even if another file required that library. Two
-libjpegs meet if one is the wheel's or conda's, and the other comes with the system's libtiff. The symbol versions and
-the order of loading then decide what happens. It may work until another module or package is imported first.
+The loader binds a function to the first loaded library that defines it, even if the calling file requires another one.
+Two libjpegs meet if one is the wheel's or conda's, and the other comes with the system's libtiff. The symbol versions
+and the order of loading decide which one is used. PIL may work until another module or package is imported first.
 
 How to fix it:
 Have all of PIL's libraries come from one place, as with a wheel that contains its libraries, or `fastinstall setup`. In
@@ -72,7 +73,7 @@ def _report_crossed(context: CheckContext, codecs: _Codecs, crossed: tuple[Bindi
 
 
 def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
-    """Return whether the libjpeg that a file is bound to has the implementation and interface that it requires."""
+    """Return whether the bound libjpeg has the implementation and interface of the libjpeg that the file requires."""
     pair = [codecs[path].library for path in (binding.provider, binding.wanted) if path in codecs]
     return len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
 
@@ -90,7 +91,7 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
-    """Report one libjpeg, or several separate ones, and others that the real process has mapped."""
+    """Report that there is one libjpeg or several separate ones, and list others that the real process has mapped."""
     core, mapped = context.facts.stack.core, libraries.list_mapped_files(context)
     others = (path for path in mapped if "libjpeg" in path.name and path not in codecs)
     unasked = "also mapped, and none of PIL's files asks for it"
@@ -120,7 +121,7 @@ def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
 
 
 def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
-    """Return a line for each user of a wrong libjpeg: its first function, and the number of others."""
+    """Return a line for each file that uses a wrong libjpeg: the first function, and the number of others."""
     groups: dict[tuple[PurePath | None, ...], list[str]] = {}
     for binding in crossed:
         symbol = f"{binding.symbol}@{binding.version}" if binding.version else f"{binding.symbol} without a version"
@@ -132,7 +133,7 @@ def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
 
 
 def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
-    """Return the remedy: unset the shell variable that causes one of them to be loaded, else repair."""
+    """Return the remedy: unset the shell variable that causes one of the codecs to be loaded, or else repair."""
     paths = {codec.library.path for codec in codecs}
     by_variable = any(libraries.is_by_variable(file) for file in context.linkage.files if file.path in paths)
     return libraries.UNSET_VARIABLES if by_variable else offer_repair(context)

@@ -4,17 +4,17 @@
   fails. Or the setup had JPEG support, and it is gone.
 - warning: the library is not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or it lacks SIMD. Or it
   is not the file that the setup recorded, or there is no JPEG at all.
-- hint: the core has JPEG without loading a libjpeg. It is linked statically, and its implementation is unknown.
+- hint: the core has JPEG without loading a libjpeg. A libjpeg is linked statically, and its implementation is unknown.
 - unknown: the library could not be identified.
 
-A libjpeg that is linked into the core is judged like one in a separate file. A copied file with the same contents but
-another inode counts as the same. The check is skipped if Python runs on musl, whose loader is not simulated.
+A libjpeg that is linked into the core is judged like a libjpeg in a separate file. A copied file with the same contents
+counts as the recorded file. The check is skipped if Python runs on musl, whose loader is not simulated.
 
 Why it matters:
 With its SIMD code, libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg. An environment
-with the wrong library works, or seems to, but is slow. `PIL.features` does not show that, because it reports the
-library that the core was compiled with. It says "libjpeg_turbo True" even if the IJG's library is loaded, and then
-writing a JPEG fails. Stock Pillow uses libjpeg-turbo too: a fast stack does not decode JPEG faster than Pillow's own
+with the wrong library works, or seems to work, but is slow. `PIL.features` does not show that, because it reports the
+library that the core was compiled with. It says "libjpeg_turbo True" even if the IJG's library is loaded and JPEG files
+cannot be written. Stock Pillow uses libjpeg-turbo too: a fast stack does not decode JPEG faster than Pillow's own
 wheels.
 
 How to fix it:
@@ -148,7 +148,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 
 def describe_change_since_setup(recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
-    """Return what changed, as evidence; empty if it is the same library.
+    """Return evidence of the changes from the libjpeg that the setup recorded; empty if it is the same library.
 
     A library with the same contents at another path or inode is the same. If a SHA-256 is missing, build-ids and sizes
     are compared, as far as both are known.
@@ -173,7 +173,7 @@ def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
 
 
 def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
-    """Return why the core cannot work with this libjpeg; empty if it can, or if that is unknown.
+    """Return why the core cannot work with a libjpeg; empty if the core can, or if no mismatch is known.
 
     A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's library
     lacks colour spaces that a core compiled for libjpeg-turbo uses for writing. If a JPEG operation succeeded in the
@@ -193,7 +193,7 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
 
 
 def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
-    """Return as evidence what `PIL.features` claims, and the JPEG operations that failed."""
+    """Return evidence of a mismatch: the JPEG versions that `PIL.features` claims, and the operations that failed."""
     features, runtime = libraries.list_features(context), context.facts.runtime
     claims = (f"PIL.features says {name} {features[name]}" for name in ("jpg", "libjpeg_turbo") if name in features)
     operations = runtime.operations if runtime is not None else ()
@@ -202,13 +202,16 @@ def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
 
 
 def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
-    """Return the missing libjpeg because of which the core cannot be loaded, or None."""
+    """Return the missing libjpeg that keeps the core from being loaded, or None."""
     is_loaded = any(file.path == core.path for file in context.linkage.files)
     return None if is_loaded else next((each for each in libraries.list_missing(context) if _is_jpeg(each.name)), None)
 
 
 def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
-    """Return the libjpeg that the core uses in the simulated process, else the one that it needs directly, or None."""
+    """Return the libjpeg that the core uses, or None.
+
+    That of the simulated process is preferred to the one among the libraries that the core needs directly.
+    """
     codec = libraries.find_core_codec(context, "jpeg")
     if codec is not None and codec.library.path is not None:
         return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
@@ -219,7 +222,7 @@ def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
 
 
 def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
-    """Return evidence on a libjpeg: path, reason for its choice, SIMD code, interface, and owner."""
+    """Return evidence on a libjpeg: path, why the loader chose it, SIMD code, interface, and owner."""
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
     reason = "" if jpeg.inside else libraries.explain_choice_of(context, jpeg.path)
@@ -231,6 +234,9 @@ def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
 
 
 def _is_jpeg(name: str) -> bool:
-    """Return whether a library is called libjpeg, or as auditwheel renames it; libturbojpeg has another interface."""
+    """Return whether a library's name is that of a libjpeg, also if auditwheel has renamed it.
+
+    False for libturbojpeg, which has another interface.
+    """
     file = name.rpartition("/")[2]  # a library without a soname is recorded by the path that the linker was given
     return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and libraries.is_bundled(file))

@@ -17,8 +17,8 @@ other libraries the column is "-".
 Why it matters:
 If the library of a module is missing, the module cannot be imported. PIL then silently lacks the format. A library from
 the wrong place may have another version, or disappear with its environment. The RUNPATH that conda's compilers write is
-absolute. So a wheel that was built in one environment loads that environment's libraries in another. A build in a conda
-environment without libtiff finds the system's, and with it the system's libjpeg.
+absolute. So a wheel that was built in one environment and installed in another still loads the first one's libraries. A
+build in a conda environment without libtiff finds the system's libtiff, and with it the system's libjpeg.
 
 How to fix it:
 Install the missing library, or restore the stack with `fastinstall doctor --fix`. If a library comes from the wrong
@@ -44,15 +44,15 @@ from fastinstall.model.request import LinkMode
 _RUNTIMES = frozenset(
     ("c", "m", "dl", "rt", "util", "pthread", "resolv", "nsl", "anl", "mvec", "crypt", "gcc_s", "stdc++")
 )
-"""Names, without "lib", of the C library's files and compilers' runtime libraries, which all processes share."""
+"""Names, without "lib", of the C library's files and of compilers' runtime libraries, which all modules share."""
 _PROMISED = frozenset(
     ("z", "expat", "atomic", "X11", "Xext", "Xrender", "ICE", "SM", "GL", "glib-2.0", "gobject-2.0", "gthread-2.0")
 )
-"""Names of other libraries that a manylinux wheel may leave to the system (PEP 600; auditwheel's policies)."""
+"""Names, without "lib", of other libraries that a manylinux wheel may take from the system (PEP 600; auditwheel)."""
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Check the libraries of PIL's modules or, without a simulated process, those that the core needs directly."""
+    """Check the libraries of PIL's modules; without a simulated process, those that the core needs directly."""
     linkage, core = context.linkage, context.readable_core
     if not linkage.modules and core is None:
         yield Finding.skipped(explain_no_core(context.facts))
@@ -108,7 +108,10 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
 
 
 def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
-    """Return why a library cannot be loaded; a name that is a path is an extension module, which Python loads."""
+    """Return why a library or an extension module cannot be loaded; `name` is the file's name.
+
+    An extension module is recognised by a slash in `MissingLibrary.name`, since Python loads it by its path.
+    """
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
     verb = "need" if needs[1:] else "needs"
     if "/" in needs[0].name:
@@ -119,7 +122,7 @@ def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
 
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    """Report libraries from wrong places, grouped by problem, and those that the shell's variables choose."""
+    """Report libraries from wrong places, grouped by problem, and other libraries that the shell's variables choose."""
     wrong: dict[str, list[LoadedFile]] = {}
     for file in linkage.files[1:]:
         wrong.setdefault(_explain_displacement(context, file), []).append(file)
@@ -172,11 +175,12 @@ def find_disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> Iterat
 
     Args:
         linkage: the simulated process.
-        mapped: the files that the real process has mapped, as named by the loader. Without the core among them, names
-            cannot be compared, and nothing is yielded.
+        mapped: the files that the real process has mapped, as named by the loader. If the core is not one of them, its
+            paths are not comparable with the simulated ones, and nothing is yielded.
 
     Yields:
-        The name of the library, the file that the rules find ("nothing" if none), and the mapped file.
+        The name of the library, the file that the loader's rules find ("nothing" if they find none), and the mapped
+        file.
     """
     if not linkage.modules or linkage.modules[0] not in mapped:
         return
@@ -189,7 +193,10 @@ def find_disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> Iterat
 
 
 def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
-    """Return a loaded file, the file that needs it, and so on, up to the program or the module that was opened."""
+    """Return a loaded file, the file that needs it, the file that needs that one, and so on.
+
+    The chain ends with the program, or with a module that Python opened.
+    """
     askers = {known.path: known.needed_by for known in linkage.files}
     chain, asker = [file.path], file.needed_by
     while asker is not None and asker not in chain:
@@ -208,7 +215,7 @@ def _name(file: LoadedFile) -> str:
 
 
 def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
-    """Return why a library should not be loaded from its directory; empty if it may be.
+    """Return why a library should not be loaded from its directory; empty if nothing speaks against the directory.
 
     Libraries that the interpreter or LD_PRELOAD loads, and those of the C library, may come from any directory.
     """
@@ -222,7 +229,7 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
         return "was bundled with the wheel, but is loaded from elsewhere"
     if place is libraries.OwnedDirectory.OTHER_ENVIRONMENT:
         return "comes from another environment"
-    # A wheel with bundled libraries may rely on these libraries of the system.
+    # A wheel with bundled libraries may take the libraries in _PROMISED from the system.
     promised = stem in _PROMISED and any(libraries.is_bundled(known.path.name) for known in linkage.files)
     outside = place in {libraries.OwnedDirectory.SYSTEM, libraries.OwnedDirectory.ELSEWHERE} and not promised
     is_conda = context.facts.environment.kind is EnvironmentKind.CONDA
@@ -230,10 +237,10 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
 
 
 def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> bool:
-    """Return whether a library that wheels leave to the system is this environment's own.
+    """Return whether a library in this environment is one that wheels take from the system.
 
-    The interpreter's modules load such libraries before PIL: its `zlib` module loads conda's libz. A simulation without
-    those modules finds the system's libz. Both are fine.
+    The interpreter's own modules load such libraries before PIL: the `zlib` module loads conda's libz. A simulation
+    without those modules finds the system's libz. PIL works with either.
     """
     is_own = libraries.place_of(context, path) is libraries.OwnedDirectory.ENVIRONMENT
     return is_own and libraries.strip_library_name(name) in _PROMISED
@@ -242,8 +249,8 @@ def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
     """Return the remedy for a missing library.
 
-    A bundled library is restored with the stack. For other libraries, the recipe names packages. If the present package
-    has another soname, the stack must be built again on this machine.
+    A bundled library is restored with the stack. For other libraries, the recipe names packages to install. If these
+    have the library with another soname, the stack must be built again on this machine.
     """
     environment, receipt = context.facts.environment, context.receipt
     if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):
@@ -256,7 +263,7 @@ def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Reme
 
 
 def _list_absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
-    """Return evidence of the conda packages that contain a library and are not installed in this environment."""
+    """Return a line of evidence for each conda package that contains a library and is not installed."""
     conda, requirement = context.facts.conda, _find_requirement(context, name)
     if conda is None or requirement is None:
         return ()

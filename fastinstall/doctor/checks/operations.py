@@ -59,10 +59,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     core = context.facts.stack.core
-    # SIGBUS means a truncated file, which then differs from its RECORD.
+    # SIGBUS means that a mapped file was truncated, so the file differs from its RECORD.
     recorded = (path for owner in context.facts.stack.owners for path in owner.mismatched if ".so" in path)
     short = next(recorded, "") if runtime.signal == "SIGBUS" else ""
-    # The core that ran may not be the one on disk, which may also be a stub that loads a copy.
+    # The core that ran may be another file than the core on disk: a copy for a CPU level, or another PIL's core.
     ran = runtime.core or (str(core.path) if core is not None else "unknown")
     reproduced = show(context.facts.environment.python, "-X", "faulthandler", "-c", _reproduce(runtime.during))
     cause = f"{short} is truncated" if short else _MEANING.get(runtime.signal, "the operation cannot be used")
@@ -77,7 +77,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _reproduce(operation: str) -> str:
-    """Return a line of Python that repeats a failed operation, or a general example."""
+    """Return a line of Python that repeats a failed operation; if it is not known how, return a general example."""
     if operation.startswith(_IMPORT):
         return f"import PIL.{operation.removeprefix(_IMPORT)}"
     kind = operation.partition("-")[0]

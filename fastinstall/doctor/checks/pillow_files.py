@@ -4,11 +4,11 @@
   files are missing. Or other users may not read PIL, though they may read other packages. Or an extension module
   (`_webp`, `_imagingft`, ...) or a bundled library is altered, or there is an unknown module. PIL can then still be
   imported.
-- warning: files belong to another user than site-packages, so that its owner cannot replace them. Or other files are
+- warning: files belong to another user, so that the owner of site-packages cannot replace them. Or other files are
   altered, or no distribution claims them. Or there are modules of another Python beside the right ones.
 
-If PIL has several owners, the files are compared with the owner that they match best. A conda package is compared with
-conda's record.
+If PIL has several owners, the files are compared with the record of the owner that they match best. For a conda
+package, that is conda's record.
 
 Why it matters:
 PIL can be imported from files of two versions, as long as the core and `_version.py` agree. Then a `_webp` of another
@@ -123,7 +123,7 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
 
 
 def _report_rights(context: CheckContext) -> Iterator[Finding]:
-    """Report files that others cannot read, or that the owner of site-packages cannot replace."""
+    """Report files that other users cannot read, or that the owner of site-packages cannot replace."""
     stack, packages = context.facts.stack, context.facts.interpreter.site_packages
     hidden, theirs = ([packages / name for name in names] for names in (stack.hidden, stack.of_others))
     if hidden:
@@ -180,8 +180,9 @@ class Recorded:
         title: name of the claimant: "pillow 12.1.1".
         place: metadata directory, or path of the conda record.
         files: number of files that the record lists.
-        altered: files whose contents differ; relative to site-packages, or to the prefix if outside.
-        missing: files that do not exist; paths as in `altered`.
+        altered: files whose contents differ, relative to site-packages; of a conda package, files outside
+            site-packages are relative to the prefix.
+        missing: files that do not exist, relative to the same directories as in `altered`.
         verify: a command that compares the files with the record.
     """
 
@@ -208,6 +209,9 @@ def _read_record(context: CheckContext, claimant: owners.Claimant) -> Recorded |
 
 
 def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return paths relative to site-packages, as in a RECORD, without bytecode, which Python may rewrite."""
+    """Return paths below site-packages as in a RECORD, relative to site-packages; other paths are unchanged.
+
+    Bytecode is left out, since Python may rewrite it.
+    """
     packages = f"{owners.relative_to_prefix(context.facts, context.facts.interpreter.site_packages)}/"
     return tuple(path.removeprefix(packages) for path in paths if not path.endswith(".pyc"))

@@ -10,7 +10,7 @@
 With `--quick` nothing is executed, and the verdict comes from files and variables alone.
 
 Why it matters:
-All other checks depend on it. A failed import gives a misleading reason ("module 'PIL' has no attribute 'Image'",
+All other checks depend on this one. A failed import gives a misleading reason ("module 'PIL' has no attribute 'Image'",
 "cannot open shared object file"). A truncated core kills the interpreter without a message. One `pip install --user`
 hides the Pillow of every conda environment with the same Python, and neither pip nor conda says so.
 
@@ -105,7 +105,7 @@ def _describe_cause(context: CheckContext) -> str:
 
 
 def _describe_damaged_library(context: CheckContext) -> str:
-    """Return which library of the core exists but cannot be loaded, and why; empty if there is none."""
+    """Return which library that the core needs exists but cannot be loaded, and why; empty if there is none."""
     mine = list_code_files(context)
     needs = (need for need in list_missing(context) if need.needed_by in mine and need.problem != "not found")
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")

@@ -16,7 +16,7 @@ Why it matters:
 first. `pip uninstall pillow` then deletes PIL. `pip list` still shows pillow-simd, and `pip check` finds nothing wrong.
 All of 19 usual commands of pip, uv and poetry installed stock Pillow again (measured 2026-11-21). conda and pip keep
 separate records, and each overwrites the other's Pillow. `conda remove` deletes the files in conda's record, even if
-they belong to another owner now.
+another owner has replaced them.
 
 How to fix it:
 Have one owner, called `pillow`. `fastinstall setup` builds the SIMD stack under that name, removes the others, and
@@ -60,7 +60,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_single_owner(context: CheckContext, claimant: owners.Claimant) -> Finding:
     evidence = [claimant.place]
-    if claimant.package is not None and claimant.owner is not None:  # the metadata that the package contains
+    if claimant.package is not None and claimant.owner is not None:  # the conda package contains this metadata
         evidence.append(claimant.owner.distribution.metadata)
     message = f"PIL belongs to {claimant.description}"
     return Finding.ok(message, evidence=tuple(evidence), verify=_show_claim(context, claimant))
@@ -132,9 +132,9 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
 
 
 def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    """Report a single owner that the next installation may replace: its name is not pillow, or conda lacks a record.
+    """Report an only owner that the next installation may replace: not named pillow, or unknown to conda.
 
-    Our own wheel in a conda environment is reported by the check `guards`.
+    The check `guards` reports our own wheel in a conda environment.
     """
     conda, is_conda = context.facts.conda, context.facts.environment.kind is EnvironmentKind.CONDA
     if len(found) != 1:
@@ -174,7 +174,7 @@ def _report_constraints(context: CheckContext) -> Iterator[Finding]:
 
 
 def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
-    """Return evidence on a claimant: name, arrival, altered or missing files, and whether the core is its own."""
+    """Return evidence on a claimant: name, arrival, altered or missing files, and whether it installed the core."""
     told = [claimant.description]
     if claimant.package is not None:
         told[0] += owners.describe_arrival(context.facts, claimant.package.dist)
@@ -186,7 +186,7 @@ def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
 
 
 def _show_claim(context: CheckContext, claimant: owners.Claimant) -> str:
-    """Return a command that shows the files that a claimant recorded."""
+    """Return a command that shows the files that a claimant's record lists."""
     if claimant.package is None:
         return show_owner(context, claimant.name)
     return show_lines(_CORE, *owners.list_records(context, claimant.package))

@@ -1,7 +1,7 @@
 """Which SIMD kernels are in the imaging core, by symbol, and which are missing.
 
-- error: the kernels of the setup are missing, all or some. If there are copies for CPU levels, every copy is checked,
-  since another CPU loads another one.
+- error: all or some kernels of the setup are missing. If there are copies for CPU levels, every copy is checked, since
+  another CPU may load another copy.
 - warning: the core has some of the kernels, but fastinstall has set up nothing. Or the distribution has SIMD in its
   name, but its core has no kernels.
 - hint: this is stock Pillow, which has no kernels. Or the build left some of them out.
@@ -46,14 +46,17 @@ def _list_missing_symbols(context: CheckContext, symbols: tuple[str, ...]) -> tu
 
 
 def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
-    """Return the expected symbols that the present core already lacked when it was built."""
+    """Return the expected symbols that the installed core has lacked since it was built; empty if that is unknown."""
     receipt = context.own_receipt
     built = receipt.core.simd_symbols if receipt is not None else _list_symbols_of_intact_build(context)
     return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in built) if built else ()
 
 
 def _list_symbols_of_intact_build(context: CheckContext) -> tuple[str, ...]:
-    """Return the kernel symbols in all copies of a core that another tool installed; empty if files were altered."""
+    """Return the kernel symbols that all copies of a core have, if another tool installed our build.
+
+    Empty if fastinstall installed the core, if the core is not our build, or if files were altered.
+    """
     core, owners = context.readable_core, context.facts.stack.owners
     changed = any(owner.mismatched or owner.missing or not owner.has_record for owner in owners)
     if core is None or changed or not context.is_built_elsewhere:
@@ -89,7 +92,7 @@ def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator
 
 
 def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
-    """Report that some or all kernels are missing, and whether the distribution's name claims to have them."""
+    """Report that some or all kernels are missing; the status depends on the receipt and the distribution's name."""
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")

@@ -1,7 +1,7 @@
-"""Whether something replaced the stack that was set up: what, by which tool, and when.
+"""Whether the stack that was set up was replaced: by which Pillow, by which tool, and when.
 
-- error: the stack is not the one that was set up. The message says what replaced it, by which tool and when. Or the
-  stack was uninstalled, altered in place or half replaced, or the environment's Python changed.
+- error: the stack is not the one that was set up. The message names the Pillow that replaced it, the tool and the time.
+  Or the stack was uninstalled, altered in place or half replaced, or the environment's Python changed.
 - hint: conda removed other packages together with the stack, which `--fix` does not restore.
 
 The core is compared by its SHA-256, the distribution by its metadata directory, and the version by `PIL/_version.py`.
@@ -11,8 +11,8 @@ set up nothing.
 
 Why it matters:
 A replacement is silent. The import works, and the version may be the same. Only the speed is lost, or features if the
-version differs. Commands that have nothing to do with images cause it. Examples are the upgrade of a package that
-requires Pillow, or any conda transaction that changes Pillow.
+version differs. Commands that have nothing to do with images can replace the stack. Examples are the upgrade of a
+package that requires Pillow, or any conda transaction that changes Pillow.
 
 How to fix it:
 `fastinstall doctor --fix` restores the stack from the cache in seconds. If a later Pillow was requested by name, or
@@ -76,7 +76,7 @@ def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator
 
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Yield why the replacement was installed, and which missing protection would have kept conda from it."""
+    """Yield why the replacement was installed, and which missing protections would have prevented it."""
     from fastinstall.doctor.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
 
     intent = intent_of(facts, receipt)
@@ -90,7 +90,10 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 
 def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tuple[str, str]]:
-    """Yield each difference from the setup, with the message to report if the cause is unknown."""
+    """Yield each difference from the setup, with the message to report if no replacement is found.
+
+    The message is empty if the difference itself shows the cause.
+    """
     stack, core, changed = facts.stack, facts.stack.core, owners.find_changed_python(facts, receipt)
     if changed is not None:
         yield f"Python was {changed[0]}, is {changed[1]}", ""
@@ -116,7 +119,7 @@ def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tup
 
 
 def _describe_cause(facts: Facts, receipt: Receipt, ours: str, meanings: Iterable[str]) -> str:
-    """Return the message that explains the differences best."""
+    """Return the message that explains the differences best; `meanings` are the messages of `_list_differences`."""
     changed = owners.find_changed_python(facts, receipt)
     if changed is not None:
         return f"Python changed from {changed[0]} to {changed[1]} under {ours}"
@@ -128,10 +131,11 @@ def _describe_cause(facts: Facts, receipt: Receipt, ours: str, meanings: Iterabl
 
 
 def _name_replacement(facts: Facts, receipt: Receipt) -> str:
-    """Return a description of what replaced our build; empty if unknown.
+    """Return a description of the distribution or conda package that replaced our build; empty if unknown.
 
-    It is the owner whose record lists the present core, else the owner that was installed last, else the conda package
-    of the same name. A conda package is described with the command that installed it.
+    The first of these that exists counts: 1. the owner whose record lists the core on disk; 2. the owner that was
+    installed last; 3. the conda package with our package's name. For a conda package, the description includes the
+    command that installed it.
     """
     core, owner = facts.stack.core, owners.find_foreign_owner(facts, receipt)
     claimants = [each for each in owners.list_claimants(facts) if each.owner is not None]

@@ -1,8 +1,8 @@
-"""Whether the changes of fastinstall can be undone, and the disk space that is kept for that.
+"""Whether the changes of fastinstall can be undone, and how much disk space the kept files occupy.
 
 - error: the receipt, or the journal of a transaction, is damaged. Files of a damaged transaction are never touched.
   Setups and repairs are refused until it is moved away. A rollback goes as far as the journals can be read.
-- warning: a later fastinstall wrote the receipt or a journal, and this one cannot read it. Use the later fastinstall.
+- warning: a later fastinstall wrote the receipt or a journal, and this version cannot read it. Use the later one.
 - hint: there is nothing to roll back to, because the files were deleted. Or more than 500 MB, or more than 5 changes,
   are kept.
 
@@ -14,8 +14,8 @@ forgotten automatically.
 How to fix it:
 `fastinstall rollback --list` shows which changes can be undone, their disk space, and which cannot be read.
 `fastinstall rollback --forget` deletes the kept files of all changes before the last setup, and says what it frees.
-With the name of an unreadable transaction, it moves that one to `share/fastinstall/kept/` and deletes nothing. You can
-rename a damaged receipt and set up again; undoing a setup needs only its journal. See [undo a
+With the ID of an unreadable transaction, it moves the transaction to `share/fastinstall/kept/`, and deletes nothing.
+You can rename a damaged receipt and set up again; undoing a setup needs only its journal. See [undo a
 setup](../how-to/undo.md).
 """
 
@@ -67,7 +67,7 @@ def _make_remedy(context: CheckContext, unreadable: Unreadable) -> Remedy:
 
 def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
     history, receipt = context.facts.history, context.receipt
-    # Without sizes, the journals were not read, or there are none.
+    # If `held_bytes` is None, the sizes were not measured, so this check says nothing.
     if receipt is None or history.held_bytes is None or receipt.id in history.setups or history.interruptions:
         return
     if receipt.id in {each.transaction for each in history.unreadable}:

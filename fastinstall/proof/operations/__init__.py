@@ -1,8 +1,8 @@
-"""Operations of PIL to be timed, by name: those that training pipelines and web services use.
+"""Operations of PIL to be timed, by name: operations that training pipelines and web services use.
 
-`_worker.py` imports this package inside a target, on Python 3.8 or later; at import it needs only the standard library.
-Each module has a list of functions, `PARTS`. Such a function takes pictures of 1920 x 1080 and pictures of 500 x 375,
-both by mode, and returns operations: functions without arguments, by name.
+`_worker.py` imports this package inside a target, on Python 3.8 or later; it needs only the standard library and PIL.
+Each module has `PARTS`, a list of functions. A function of `PARTS` takes pictures of 1920 x 1080 and pictures of
+500 x 375, both by mode, and returns operations: functions without arguments, by name.
 """
 
 from typing import Any, Callable, Dict

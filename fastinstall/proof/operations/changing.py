@@ -7,7 +7,7 @@ from . import Calls, Pictures
 
 
 def converting(big: Pictures, _small: Pictures) -> Calls:
-    """Return conversions between modes; source pictures are made at first use, because a palette takes seconds."""
+    """Return conversions between modes; source pictures are made at first use, because some take long to make."""
     rgb = big["RGB"]
     made: Calls = {
         **{mode: partial(big.get, mode) for mode in big},
@@ -37,7 +37,7 @@ def converted(source: Callable[[], Any], mode: str) -> Any:
 
 
 def adjusting(big: Pictures, small: Pictures) -> Calls:
-    """Return operations that change colours and levels, and histograms."""
+    """Return operations that change or count colours and levels."""
     from PIL import ImageEnhance, ImageOps
 
     rgb = big["RGB"]

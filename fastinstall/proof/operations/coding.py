@@ -24,7 +24,10 @@ def coding(big: Pictures, small: Pictures) -> Calls:
 
 
 def other_codecs(big: Pictures, small: Pictures) -> Calls:
-    """Return operations of web services other than plain JPEG and PNG; an operation fails if its codec is missing."""
+    """Return operations with other codecs and settings that web services use.
+
+    An operation fails when it is called if this PIL lacks the codec.
+    """
     rgb, rgba = small["RGB"], small["RGBA"]
     sources: Dict[str, Callable[[], bytes]] = {
         "jpeg progressive": lambda: encoded(rgb, "JPEG", quality=85, progressive=True, optimize=True),
@@ -70,7 +73,7 @@ def decode_made(make: Callable[[], bytes]) -> None:
 
 
 def drafted(data: bytes) -> None:
-    """Decode a JPEG at a reduced size, at least 500 x 375."""
+    """Decode a JPEG at the smallest size that draft mode offers above 500 x 375."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(data))
@@ -100,7 +103,7 @@ def decode(data: bytes) -> None:
 
 
 def pipeline(data: bytes) -> Any:
-    """Load as for an image classifier: decode, resize the shorter side to 256, crop the central 224 pixels."""
+    """Load an image as for a classifier: decode, resize the shorter side to 256, crop the central 224 x 224 pixels."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(data))

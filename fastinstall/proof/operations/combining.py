@@ -69,7 +69,7 @@ def drawing(big: Pictures, small: Pictures) -> Calls:
 
 
 def crossing(big: Pictures, small: Pictures) -> Calls:
-    """Return conversions from bytes and buffers, and from and to numpy arrays if numpy is installed."""
+    """Return operations that make pictures from bytes and buffers, and convert from and to arrays if numpy exists."""
     from PIL import Image
 
     data, size = small["RGB"].tobytes(), small["RGB"].size

@@ -1,4 +1,4 @@
-"""Operations on other sizes and modes than those of photos, and chains of operations from training, to be timed."""
+"""Operations on sizes and modes that photos rarely have, and chains of operations from training, to be timed."""
 
 import random
 from functools import lru_cache, partial
@@ -58,13 +58,13 @@ def ranking(big: Pictures, _small: Pictures) -> Calls:
 
 
 def chaining(big: Pictures, _small: Pictures) -> Calls:
-    """Return the augmentations of RandAugment and SimCLR, with the same random choices in every run."""
+    """Return augmentations as in RandAugment and SimCLR, with the same choices in every run."""
     from PIL import ImageEnhance, ImageFilter, ImageOps
 
     photo = big["RGB"].resize(SIZES[0], 3)
 
     def augment() -> None:
-        """Apply two of RandAugment's operations, at medium magnitude, to each of four crops."""
+        """Apply two random operations of RandAugment, at medium magnitude, to each of four equal crops."""
         kinds: Dict[str, Callable[[Any], Any]] = {
             "shear": lambda picture: picture.transform(picture.size, 0, (1, 0.15, 0, 0, 1, 0), 2),
             "rotate": lambda picture: picture.rotate(15, 2),

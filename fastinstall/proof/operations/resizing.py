@@ -28,7 +28,7 @@ def resizing(big: Pictures, small: Pictures) -> Calls:
 
 
 def filtering(big: Pictures, small: Pictures) -> Calls:
-    """Return operations that blur, sharpen, convolve, and map colours by a table."""
+    """Return operations that blur, sharpen, convolve, or map colours by a table."""
     from PIL import ImageFilter
 
     five = ImageFilter.Kernel((5, 5), [1, 2, 3, 2, 1] * 5, 45)
