@@ -96,7 +96,8 @@ def ending(exit_code: Optional[int]) -> str:
 def count(workers: int, threads: bool, seconds: float, batch: int, images: List[int]) -> Dict[str, Any]:  # noqa: FBT001
     """Measure the rate for `seconds`; return the rate, the peak memory and the failed images.
 
-    Only complete rounds after the first count. A round is one batch from every worker: batches arrive in bunches.
+    The first round and incomplete rounds are ignored. A round is one batch from every worker: batches arrive
+    in bunches.
     """
     (pipeline,) = _loading.RUNNING
     lists = batches_of(images or list(range(len(pipeline.source))), batch)

@@ -33,7 +33,7 @@ class Effort:
         least_candidates: number of the most promising candidates that are measured even if other workloads then lack
             time.
         rounds: rounds per process launch; in each, baseline and candidate take one turn.
-        starts: process launches per candidate; the memory layout of a process alone changes its speed by some percent.
+        starts: process launches per candidate; memory layout alone makes launches differ in speed by a few percent.
         turn_seconds: duration of a turn; a turn is longer if a single pass takes longer.
         rate_seconds: time to measure each number of workers.
         rated: number of loaders that are measured with workers: the baseline and the best candidates.

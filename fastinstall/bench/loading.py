@@ -79,8 +79,8 @@ class LoadingMeasurement:
 
     Attributes:
         ms: milliseconds per image: each image's median pass, averaged over the images.
-        least_ms: milliseconds per image: the shortest pass of each group of an image's passes, averaged over the groups
-            and the images.
+        least_ms: milliseconds per image: each image's passes are split into groups; the shortest pass of each group,
+            averaged over groups and images.
         stages: milliseconds per image of each stage, in order of loading; they add up to `ms`.
         images: number of images that were loaded.
         passes: number of times that each image was loaded.

@@ -123,7 +123,10 @@ def record_revision(
 
 
 def add_revision(prefix: Path, change: CondaChange, command: str, now: datetime, transaction: Transaction) -> None:
-    """Add a revision for a command's change to an environment's history; undoing `transaction` removes the revision."""
+    """Record a command's change as a new revision in an environment's history.
+
+    Undoing `transaction` removes that revision.
+    """
     existing = foreign.text_if_there(prefix / HISTORY)
     revised = append_revision(existing, now.astimezone(), command, change)
     transaction.add(HISTORY, revised.removeprefix(existing))

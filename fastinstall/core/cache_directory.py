@@ -32,7 +32,8 @@ _ROOT = 0
 _OTHERS_ENTER = 0o011
 _EVERYBODY_WRITES = 0o002
 _GROUP_WRITES = 0o020
-_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # symbolic links have these bits too: symlink(7)
+# symbolic links have these bits set (mode 0777), so they match as well: symlink(7)
+_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES
 _STICKY = 0o1000
 _LINKS = 40  # the most that the kernel follows: path_resolution(7)
 _DEPTH = 2  # levels of entries to check: those of the cache, and those of its directories
@@ -48,7 +49,8 @@ class PathStep:
         is_link: whether it is a symbolic link.
         is_shared: whether its group bits grant write access to others: to members of the group or of an access list.
         is_mounted: whether it is a mount point.
-        has_account: whether its owner has an account on this machine; True if it is not a mount point.
+        has_account: for a mount point, whether its owner has an account on this machine; otherwise not looked up, and
+            True.
     """
 
     place: TrustedPath
@@ -191,7 +193,7 @@ def _list_entries(directory: Path, depth: int = _DEPTH) -> Iterator[PathStep]:
     own = (_ROOT, os.geteuid())
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(directory) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # another run's temporary file
+            with suppress(FileNotFoundError):  # another run may have deleted its temporary file meanwhile
                 status = entry.stat(follow_symlinks=False)
                 if status.st_uid not in own or status.st_mode & _OTHERS_WRITE:
                     yield _look(Path(entry.path))

@@ -88,10 +88,10 @@ def get_minor(version: str) -> str:
 
 
 def find_changed_python(facts: Facts, receipt: Receipt) -> tuple[str, str] | None:
-    """Return the Python that the stack was set up for and the Python now, or None if the two are compatible.
+    """Return the Python that the stack was set up for and the current one; None if they are compatible.
 
-    They are incompatible if their minor versions differ, or if only one is free-threaded: "3.14.7" and "free-threaded
-    3.14.7".
+    They are incompatible if their minor versions differ, or if only one is free-threaded, such as ("3.14.7",
+    "free-threaded 3.14.7").
     """
     python, flags = facts.interpreter, _ABI_FLAGS.search(receipt.core.path)
     was_free_threaded = "t" in flags[1] if flags else python.free_threaded

@@ -39,7 +39,10 @@ class LoadedLibrary:
 
     @property
     def is_called_libjpeg(self) -> bool:
-        """Whether the name in DT_NEEDED is a libjpeg's. It is a path if the libjpeg was built without a soname."""
+        """Whether the name in DT_NEEDED is a libjpeg's.
+
+        The name is a path if the libjpeg was built without a soname.
+        """
         return self.soname.rpartition("/")[2].startswith("libjpeg")
 
 
@@ -182,7 +185,10 @@ class Binding:
 
     @property
     def is_crossed(self) -> bool:
-        """Whether the reference is bound to a library other than `wanted`, the one that the user was linked with."""
+        """Whether the reference is bound to a library other than `wanted`.
+
+        `wanted` is the one that the referencing file was linked with.
+        """
         return self.wanted is not None and self.provider != self.wanted
 
 

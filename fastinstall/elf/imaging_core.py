@@ -60,7 +60,7 @@ def read_core(
     """Read the core; for a damaged or missing file return an `ImagingCore` with `readable` False.
 
     Args:
-        path: the core, or a stub in the core's place, for which the loader chooses among several copies.
+        path: the core, or the stub that stands in for it when the loader picks one of several copies.
         symbols: the symbols to look for (a recipe's `expect.symbols`).
         main: the interpreter that would load the core.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.

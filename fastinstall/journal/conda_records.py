@@ -52,7 +52,7 @@ def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[
 def find_foreign_records(
     records: Mapping[str, Path], known: Collection[str], returning: Collection[str]
 ) -> Iterator[str]:
-    """Yield the unknown records of packages whose previous record undo restores, and all files that those claim.
+    """For each package whose previous record undo restores, yield its unknown records, and the files that these claim.
 
     Args:
         records: paths of all records, by file name.

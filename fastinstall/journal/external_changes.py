@@ -4,7 +4,8 @@ Files that the program may change are copied before it runs; afterwards the jour
 files are copied, not linked, because a program may write into a file in place, as conda does with its history.
 
 Undo keeps no progress record: the files on disk are the record. Each copy is swapped with the program's file; after the
-last swap, the directory of the copies moves to the stage. So an undo can be interrupted and repeated.
+last swap, the directory of the copies moves to the transaction's `stage` directory. So an undo can be interrupted and
+repeated.
 """
 
 import errno

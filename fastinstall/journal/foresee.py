@@ -222,7 +222,7 @@ class _Scene:
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
-        """Return whether the content of some file at or below a path is not a known one."""
+        """Return whether any file at or below a path has content that is not in `known`."""
         return not all(is_known_file(lies, key, known) for key, lies in self._list_files(path))
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:

@@ -79,7 +79,7 @@ def select_applicable_advisories(
     Args:
         advisories: the advisories of a recipe, in any order.
         pillow_version: version of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
-        kernels: whether the core has the SIMD kernels, with defects that stock Pillow does not have.
+        kernels: whether the core has the SIMD kernels; if so, advisories on defects in the kernels are included.
 
     Raises:
         ValueError: `pillow_version` is not a version (PEP 440).

@@ -125,7 +125,7 @@ def _meets(clause: str, own: CondaVersion, text: str) -> bool:
     return {
         "": begins if has_star else own == other,
         "=": begins,
-        "==": own == other,  # a star is ignored after "==", "~=", and the signs of order
+        "==": own == other,  # a trailing star is ignored after "==", "~=", ">=", "<=", ">" and "<"
         "!=": not begins if has_star else own != other,
         "~=": own >= other and own.starts_with(other.shortened()),
         ">=": own >= other,

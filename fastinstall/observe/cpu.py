@@ -52,7 +52,10 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 
 def _place_here(seen: Cpu, machine: str) -> Cpu:
-    """Return the CPU with this machine's architecture; if it is emulated, its flags are from the auxiliary vector."""
+    """Return the CPU with this machine's architecture.
+
+    If this machine's architecture is emulated, the flags come from the auxiliary vector.
+    """
     emulated = architecture_of(machine)
     if seen.architecture in ("", machine) or not any(emulated.auxiliary):
         return replace(seen, architecture=machine)

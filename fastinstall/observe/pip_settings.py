@@ -100,7 +100,7 @@ def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, 
 
 def _read_file_settings(file: Path, *, later: bool) -> Iterator[PipSetting]:
     content = foreign.bytes_or_empty(file)
-    if not content:  # importing the parser takes longer than reading all files
+    if not content:  # avoid importing the parser, which takes longer than reading all files
         return
     for section, values in parse_pip_config(remove_pin_block(content), file).items():
         for key, value in values.items():

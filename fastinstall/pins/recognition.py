@@ -1,6 +1,6 @@
-"""Find the project that an environment is made from, and read its pin from the manifest and the lock file.
+"""Find the project that an environment belongs to, and read its pin from the manifest and the lock file.
 
-If the project has no pin, this takes a few stat calls, and a read of the manifest if the environment is in a project.
+If no pin is found, this costs a few stat calls, plus reading the manifest and the receipt if there is a project.
 """
 
 import os

@@ -53,7 +53,8 @@ def foresee_situation(
         recipe: the recipe that the request names.
         request: flags and settings of the setup.
         made: the step that creates the environment, and its interpreter as it will be.
-        saved: a saved plan; releases later than its files are left out. None to keep all releases of the index.
+        saved: a saved plan; releases newer than the files it names are left out. None to keep all releases of the
+            index.
     """
     create, interpreter = made
     index = start_index(session, recipe, request, Path(create.python))

@@ -77,7 +77,7 @@ class Plan:
 
     @property
     def builds_upon_changes(self) -> bool:
-        """Whether other conda packages are changed before the build, because the build links them."""
+        """Whether conda packages other than Pillow's are changed before the build, because the build links them."""
         return bool(self.change) and self.build is not None and self.build.link is LinkMode.ENV
 
     @property

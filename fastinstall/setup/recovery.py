@@ -76,7 +76,7 @@ def lock_recovered_environment(
 def change_environment(
     session: Session, environment: Environment, verb: str, *, force: bool = False
 ) -> Iterator[LockedEnvironment]:
-    """Hold an environment's lock like `lock_recovered_environment`, and report an interruption after the work is done.
+    """Lock an environment like `lock_recovered_environment`; report interruptions that arrive after the work is done.
 
     Args:
         session: receives the reports as events.

@@ -228,7 +228,10 @@ def _find_package(facts: Facts) -> CondaPackage | None:
 def _bring_package(
     session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
 ) -> None:
-    """Link the guard package in a staging directory, with the engine of the setup, and move its files in."""
+    """Link the guard package into a staging directory with the setup's engine.
+
+    Then move the package's files into the environment.
+    """
     from fastinstall.setup.tools import make_engine  # noqa: PLC0415 (`guard status` needs no engine)
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED

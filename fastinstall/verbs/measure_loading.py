@@ -43,7 +43,8 @@ from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 _QUICK_TIMING = TimingEffort(rounds=2, seconds=0.015)
-_START_SECONDS = 1.3  # includes the extra rounds of the headline operation
+# fixed cost of timing the operations, with the extra rounds of the headline operation (see `proof.timing`)
+_START_SECONDS = 1.3
 _OPERATION_SECONDS = 0.14
 _FEWEST = 5
 

@@ -156,7 +156,7 @@ class _Wizard:
         return self.talk.console.err
 
     def _tell(self, text: str) -> None:
-        self.talk.console.complain(text)  # even with --quiet, because the user is asked to agree to it
+        self.talk.console.complain(text)  # even with --quiet, because users must see what they are agreeing to
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:

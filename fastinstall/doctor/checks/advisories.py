@@ -207,7 +207,8 @@ def find_library_versions(context: CheckContext) -> dict[str, str]:
 
     The version that a library itself reports to `PIL.features` is preferred to the version found in the library's file.
     For libjpeg the file is preferred, since `PIL.features` reports the version of the headers that the core was
-    compiled with. The version of the headers is used only if no libjpeg was found: one may be linked into the core.
+    compiled with. The version of the headers is used only if no libjpeg file was found, since libjpeg may then be
+    linked statically into the core.
     """
     features, found = list_features(context), {JPEG: _find_jpeg_version(context)}
     for name, feature in FEATURES.items():

@@ -300,7 +300,7 @@ def _make_remedy(context: CheckContext, host: Host) -> Remedy:
 
 
 def _count(scan: IsaScan, features: Collection[str]) -> str:
-    """Return a command that counts a file's instructions that need some features (`objdump` of binutils)."""
+    """Return a command that counts a file's instructions that need any of the given CPU features (`objdump`)."""
     patterns = (_PATTERNS.get(feature, "%zmm|%k[1-7]" if feature.startswith("avx512") else "") for feature in features)
     wanted = "|".join(dict.fromkeys(filter(None, patterns)))
     return show("objdump", "-d", scan.path, *(("|", "grep", "-cE", wanted) if wanted else ()))

@@ -53,7 +53,7 @@ def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
 
 
 def _list_symbols_of_intact_build(context: CheckContext) -> tuple[str, ...]:
-    """Return the kernel symbols that all copies of a core have, if another tool installed our build.
+    """For a build of ours that another tool installed, return the kernel symbols that all copies of its core have.
 
     Empty if fastinstall installed the core, if the core is not our build, or if files were altered.
     """

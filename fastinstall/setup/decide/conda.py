@@ -136,7 +136,7 @@ def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | 
 
 
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
-    """List the top-level names in site-packages of the replaced conda packages."""
+    """List the top-level names that the replaced conda packages have in site-packages."""
     prefix, site = facts.environment.prefix, facts.interpreter.site_packages
     files = (prefix / path for claim in conda.claims if claim.dist in records for path in claim.files)
     names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}

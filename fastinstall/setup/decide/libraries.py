@@ -104,14 +104,14 @@ def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool)
 def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
     """Return whether a cached wheel may be used, judged by the compiler that built it.
 
-    1. If the requested compiler brings its own headers, only wheels of a compiler in `private` may be used. 2. If this
-    machine has a compiler and Python's headers, only wheels of that compiler. 3. Otherwise wheels of any compiler, but
-    none if CC names a program that does not work or if the toolchain was not observed.
+    1. If the requested compiler brings its own headers, only wheels built by a compiler in `private` may be used. 2. If
+    this machine has a compiler and Python's headers, only wheels built by that compiler. 3. Otherwise wheels built by
+    any compiler, but none if CC names a program that does not work or if the toolchain was not observed.
 
     Args:
         compiler: `Compiler.text` of the compiler that built the wheel.
         facts: the toolchain and headers of this machine.
-        request: names the source of compiler and headers.
+        request: says which compiler and headers to use.
         private: the directory of compilers that fastinstall fetched.
     """
     toolchain = facts.toolchain

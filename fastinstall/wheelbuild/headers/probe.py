@@ -9,7 +9,7 @@ shows which one (libjpeg.so.62 is 62, libjpeg.so.8 is 80), and so does JPEG_LIB_
 layout of structures. Debian's and Fedora's headers have 62, Ubuntu's 80; the libjpeg of official wheels has 62. A core
 that was compiled for another ABI refuses to decode ("library is 62, caller expects 80"). The headers do not differ
 otherwise, so a private copy with the right number works. LIBJPEG_TURBO_VERSION, which Pillow reports as the library's
-version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, which shows C code the features of the headers, is kept.
+version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, from which C code learns what the headers offer, is kept.
 """
 
 import hashlib
