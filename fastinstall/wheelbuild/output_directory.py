@@ -139,36 +139,45 @@ class StagedFiles:
         except OSError as error:
             if not changed:
                 raise make_unwritable_error(self._directory, error) from error
-            directory = self._directory
-            raise EnvironmentDamagedError(
-                f"{refused_writes.reason(error, directory)}: {directory} is written in part",
-                hint=f"remove the cause (ls -la {quote(directory)}), then run the same command again: it finishes this",
-            ) from error
+            raise _make_damaged_error(self._directory, refused_writes.reason(error, self._directory)) from error
 
 
 @contextmanager
 def replace_files(directory: Path) -> Iterator[StagedFiles]:
     """Let the block write files aside, and put them in place in a directory if the block succeeds.
 
-    If the temporary directory `fastinstall-new-*` cannot be removed, it remains in the directory until the next run
-    removes it.
-
     Args:
         directory: the directory; created if missing, and removed again if the block fails.
 
     Raises:
         FailedError: the directory cannot be written; nothing in it has changed.
-        EnvironmentDamagedError: the directory was written in part.
+        EnvironmentDamagedError: the directory was written in part, or a temporary directory in it cannot be removed.
+            The next run removes it.
     """
     missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
-    with ExitStack() as stack:
-        for each in reversed(missing):
-            stack.callback(_remove_if_empty, each)
-        with explain_write_errors(directory):
-            space = stack.enter_context(temporary_directories.temporary_directory("new", within=directory))
-        staged = StagedFiles(directory, space)
-        yield staged
-        staged.put_in_place()
+    space: Path | None = None
+    try:
+        with ExitStack() as stack:
+            for each in reversed(missing):
+                stack.callback(_remove_if_empty, each)
+            with explain_write_errors(directory):
+                space = stack.enter_context(temporary_directories.temporary_directory("new", within=directory))
+            staged = StagedFiles(directory, space)
+            yield staged
+            staged.put_in_place()
+    finally:
+        left = [each for each in missing if each.is_dir() and not any(each.iterdir())]
+        if space is not None and os.path.lexists(space):
+            left.append(space)
+        if left:
+            raise _make_damaged_error(directory, f"{left[-1]} cannot be removed")
+
+
+def _make_damaged_error(directory: Path, reason: str) -> EnvironmentDamagedError:
+    return EnvironmentDamagedError(
+        f"{reason}: {directory} is written in part",
+        hint=f"remove the cause (ls -la {quote(directory)}), then run the same command again: it finishes this",
+    )
 
 
 def _remove_if_empty(directory: Path) -> None:
