@@ -81,9 +81,8 @@ def _assert_all_or_nothing(first: Publish, second: Publish, space: Path, *, last
 
 
 def _look(directory: Path) -> dict[object, object]:
-    """Return the state of a directory's files, without leftovers that the next run removes."""
-    states = picture(directory).items()
-    return {path: state[:2] for path, state in states if not str(path).startswith("fastinstall-new-")}
+    """Return the state of a directory's files, with leftovers that the next run removes."""
+    return {path: state[:2] for path, state in picture(directory).items()}
 
 
 def _boundaries(directory: Path, first: Publish, second: Publish) -> list[Boundary]:
