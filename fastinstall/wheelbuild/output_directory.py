@@ -121,13 +121,18 @@ class StagedFiles:
         """Rename each file into its place, then remove the files named by `remove`.
 
         Raises:
-            FailedError: the first rename failed; nothing has changed.
+            FailedError: a directory could not be created, or the first rename failed; nothing has changed.
             EnvironmentDamagedError: a later rename failed; the directory is written in part.
         """
+        made: list[Path] = []
         changed = False
         try:
-            for fresh, target in self._written.items():
+            for target in self._written.values():
+                if target.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+                made += [each for each in reversed(target.parents) if not os.path.lexists(each)]
                 files.make_directories(target.parent)
+            for fresh, target in self._written.items():
                 os.replace(fresh, target)
                 changed = True
             for directory in dict.fromkeys(target.parent for target in self._written.values()):
@@ -137,9 +142,11 @@ class StagedFiles:
                 with suppress(OSError):
                     path.parent.rmdir()
         except OSError as error:
-            if not changed:
-                raise make_unwritable_error(self._directory, error) from error
-            raise _make_damaged_error(self._directory, refused_writes.reason(error, self._directory)) from error
+            for directory in reversed(made):
+                _remove_if_empty(directory)
+            if changed or any(map(os.path.lexists, made)):
+                raise _make_damaged_error(self._directory, refused_writes.reason(error, self._directory)) from error
+            raise make_unwritable_error(self._directory, error) from error
 
 
 @contextmanager
