@@ -180,9 +180,9 @@ class Lines:
         asked, page = f"{question} {ways}".rstrip(), self._console.err
         if page.width is not None and len(asked) + _SHORT > page.width:
             asked = "\n".join((*page.lines(question), ways)).rstrip()
-        self._say(f"{asked} ")
         line = ""
-        try:
+        try:  # around the question too: Ctrl-C may come as soon as it is visible
+            self._say(f"{asked} ")
             line = sys.stdin.readline()
         finally:
             if not line.endswith("\n"):  # without Enter, the next message would continue this line

@@ -52,6 +52,19 @@ def test_the_end_of_the_input_interrupts_and_ends_the_line(
     assert capsys.readouterr().err == "Where? \n"
 
 
+def test_ctrl_c_before_the_answer_is_awaited_ends_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(io.StringIO):
+        def flush(self) -> None:
+            if self.getvalue() == "Where? ":
+                raise KeyboardInterrupt
+
+    shown = Interrupted()
+    monkeypatch.setattr("sys.stderr", shown)
+    with pytest.raises(KeyboardInterrupt):
+        _lines(monkeypatch, "").ask_text("Where?")
+    assert shown.getvalue() == "Where? \n"
+
+
 def test_each_answer_and_its_meaning_are_printed_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
