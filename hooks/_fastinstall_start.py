@@ -1,13 +1,13 @@
-"""Starts the guard in _fastinstall_guard/, and is harmless without it. For Python 3.18 and later.
+"""Starts the guard in _fastinstall_guard/; does nothing if that is missing. For Python 3.18 and later.
 
 Put here by fastinstall; remove it with `fastinstall guard remove --prefix PREFIX`.
 """
 
-SIZE = 4963
+SIZE = 5084
 
 
 def start() -> None:
-    """Load the guard, unless its file has another size: a damaged one is left alone."""
+    """Start the guard, unless its file has an unexpected size, and so is damaged."""
     import os
 
     try:

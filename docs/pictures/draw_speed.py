@@ -2,7 +2,7 @@
 
     python docs/pictures/draw_speed.py
 
-Nothing is measured here. Run it after changing the table; a unit test compares.
+This measures nothing. Run it after changing the table; a test compares picture and table.
 """  # noqa: INP001 (a script, no package)
 
 import re
@@ -45,18 +45,18 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One operation.
+    """A bar of the chart, for one operation.
 
     Attributes:
-        label: what it is.
-        figures: how many times as fast as stock, one figure or the ends of a range.
+        label: name of the operation.
+        figures: how many times as fast as stock Pillow: one figure, or the lowest and the highest.
     """
 
     label: str
     figures: tuple[str, ...]
 
-    def drawn(self, top: int) -> Iterator[str]:
-        """Its elements, at a distance from the picture's upper edge."""
+    def draw(self, top: int) -> Iterator[str]:
+        """Yield the bar's SVG elements, `top` pixels below the picture's upper edge."""
         low, high = float(self.figures[0]), float(self.figures[-1])
         kind = "slower" if low < 1 else "faster"
         yield f'<text class="label" x="{_LEFT - 10}" y="{top + 15}">{self.label}</text>'
@@ -65,10 +65,13 @@ class Bar:
 
 
 def bars(page: str) -> list[Bar]:
-    """The bars, of the column for the default recipe.
+    """Return the bars, with the figures of the default recipe's column.
+
+    Args:
+        page: the text of docs/explanation/speed.md.
 
     Raises:
-        KeyError: the table has no such row.
+        KeyError: the page has no row for a bar.
     """
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
     rows = {row[0]: re.findall(r"\d+(?:\.\d+)?", row[2]) for row in cells if len(row) == 3}  # noqa: PLR2004 (columns)
@@ -82,17 +85,17 @@ def bars(page: str) -> list[Bar]:
 
 
 def chart(page: str) -> str:
-    """The picture as SVG."""
+    """Return the picture as SVG."""
     drawn = bars(page)
     height = _ROW * len(drawn) + 40
     one = _LEFT + _SCALE
-    told = "; ".join(f"{bar.label} {' to '.join(bar.figures)}" for bar in drawn)
+    description = "; ".join(f"{bar.label} {' to '.join(bar.figures)}" for bar in drawn)
     lines = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 760 {height}" width="760" height="{height}">',
         "<title>How many times as fast as the official wheel of Pillow</title>",
-        f"<desc>{told}</desc>",
+        f"<desc>{description}</desc>",
         f"<style>\n{_STYLE}\n</style>",
-        *(line for number, bar in enumerate(drawn) for line in bar.drawn(number * _ROW + 8)),
+        *(line for number, bar in enumerate(drawn) for line in bar.draw(number * _ROW + 8)),
         f'<line class="stock" x1="{one}" x2="{one}" y1="4" y2="{height - 26}"/>',
         f'<text x="{one - 6}" y="{height - 10}">1 = stock Pillow</text>',
         "</svg>",

@@ -1,11 +1,11 @@
-"""Record setup.svg, the screen of a real run, as it stands when the run has ended.
+"""Record setup.svg, the screen at the end of a real run.
 
     python docs/pictures/record_setup.py [COMMAND...]
 
-Without COMMAND it is `setup --yes --new-env ./fast-env` of this checkout, in an empty directory. The run is real. Run
-it twice, so that the second run finds its downloads and the built wheel in the cache; remove `speed/` from the cache in
-between, or the table is that of the first run. Other work on the machine shows in the figures. pyte plays the terminal,
-rich draws it. Needs the development tools (`sh bootstrap.sh test` brings them).
+The default COMMAND is `setup --yes --new-env ./fast-env` of this checkout, in an empty directory. Run it twice, so that
+the second run finds its downloads and the built wheel in the cache. Remove `speed/` from the cache in between, or the
+second run shows the figures of the first. Other work on the machine changes the figures. pyte emulates the terminal,
+and rich draws its screen. Needs the development tools (`sh bootstrap.sh test` installs them).
 """  # noqa: INP001 (a script, no package)
 
 import fcntl
@@ -35,10 +35,10 @@ _COLOURS = {"brown": "yellow", "default": None}
 
 
 def run(command: tuple[str, ...], directory: Path) -> pyte.Screen:
-    """Run fastinstall on a terminal, and give its last screen.
+    """Run a command in a terminal, and return its last screen.
 
-    `directory` is shown as a home directory; both names have the same length, so that lines end where they did. The
-    base Python is shown as the system's.
+    The screen shows a home directory instead of `directory`, with a name of the same length so that lines break at the
+    same places, and the system's Python instead of the base Python.
 
     Raises:
         subprocess.CalledProcessError: the command failed.
@@ -55,7 +55,7 @@ def run(command: tuple[str, ...], directory: Path) -> pyte.Screen:
         try:
             while piece := os.read(ours, 65536):
                 printed += piece
-        except OSError:  # the other end was closed: Linux says it so
+        except OSError:  # so Linux reports that the other end is closed
             pass
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, argv, printed)
@@ -66,7 +66,7 @@ def run(command: tuple[str, ...], directory: Path) -> pyte.Screen:
 
 
 def text_of(screen: pyte.Screen) -> Text:
-    """What stands on a screen, with its colours."""
+    """Return the text of a screen, with its colours."""
     found = Text()
     for number in range(screen.cursor.y):
         line = Text()
@@ -81,7 +81,7 @@ def text_of(screen: pyte.Screen) -> Text:
 
 
 def picture(text: Text, command: tuple[str, ...]) -> str:
-    """The SVG: nothing of it is fetched from elsewhere."""
+    """Return the picture as SVG that refers to no other file."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text.assemble(("$ ", "bold green"), ("fastinstall " + " ".join(command), "bold")), soft_wrap=True)
     console.print(text, end="", soft_wrap=True)

@@ -260,7 +260,7 @@ _VARIABLES = (
 )
 _FILES = (
     ("fastinstall.toml", "settings, in the working directory"),
-    ("~/.config/fastinstall/fastinstall.toml", "likewise, where the working directory has none"),
+    ("~/.config/fastinstall/fastinstall.toml", "the same, if the working directory has none"),
     ("~/.cache/fastinstall", "built wheels and downloads; may be removed at any time"),
     ("~/.local/state/fastinstall", "logs of runs, and the list of known environments"),
     ("PREFIX/share/fastinstall/receipt.json", "what was set up in an environment, and how"),

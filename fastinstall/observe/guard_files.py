@@ -95,7 +95,7 @@ GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, *_LINE, *_ENTRY_POINT)
 """All entries of site-packages that a guard may have, in the order of installation. They must be removed in reverse
 order, so that no hook ever names a missing package (Python 3.15 reports that at each start, PEP 829)."""
 
-_PACKAGE_SOURCES = tuple(f"{GUARD_PACKAGE}/{name}.py" for name in ("__init__", "telling", "tree"))
+_PACKAGE_SOURCES = tuple(f"{GUARD_PACKAGE}/{name}.py" for name in ("__init__", "warning", "process_tree"))
 
 
 def list_entries(version: str) -> tuple[str, ...]:

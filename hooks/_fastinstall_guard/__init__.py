@@ -1,28 +1,28 @@
-"""The start-up guard of fastinstall: says so when the Pillow that fastinstall put here was replaced, removed or hidden.
+"""The start-up guard of fastinstall: warns when the Pillow that fastinstall installed was replaced, removed or hidden.
 
-Put here by fastinstall. Beside this directory, fastinstall_guard.pth (from Python 3.18 on fastinstall_guard.start)
-calls `start()` whenever Python starts. It compares size and time of two files of PIL with the file `state`. Where they
-agree, it looks once more when a pip ends, and in processes that are forked off. Where they differ, or where something
-called PIL comes before this directory, it looks closely once PIL is imported (telling.py), and one process tells it
-for all that belong together (tree.py).
+Put here by fastinstall. `fastinstall_guard.pth` (from Python 3.18 on `fastinstall_guard.start`), beside this directory,
+calls `start()` whenever Python starts. The guard compares the sizes and times of two files of PIL with the file
+`state`. If they are equal, it compares again when pip ends, and in forked processes. If they differ, or if another PIL
+comes first on `sys.path`, it compares the content when PIL is imported, and warns (`warning.py`). Of all processes that
+descend from one process, only one warns (`process_tree.py`).
 
-It reads files of this site-packages directory, changes none of them, and uses no network. What it tells, it also
-writes down in PREFIX/share/fastinstall/guard-events.jsonl.
+The guard only reads files of site-packages, and uses no network. Each warning is also recorded in
+PREFIX/share/fastinstall/guard-events.jsonl.
 Switch it off with FASTINSTALL_GUARD=0; remove it with `fastinstall guard remove --prefix PREFIX`.
 
-The module `os` is imported by functions, not held by this module, which a hook on fork keeps alive to the very end:
-taking `os` apart that late would make every end of Python 0.1 ms longer.
+Functions import `os` themselves. The hook on fork keeps this module alive until Python has ended, and if the module
+kept `os` alive too, every end of Python would take 0.1 ms longer.
 """
 
 import sys
 
 VERSION = "3"
 SITE = __file__.rpartition("/_fastinstall_guard/")[0]
-known = {}  # what `state` says; and, as "found", what was there when this process started
+known = {}  # the content of `state`, and under "found" the sizes and times at the start of this process
 
 
 def start() -> None:
-    """Begin to watch; a second call in the same interpreter does nothing."""
+    """Start to watch; a second call in the same interpreter does nothing."""
     import atexit
     import os
 
@@ -31,17 +31,17 @@ def start() -> None:
     known["started"] = True
     try:
         _read_state()
-        known["found"] = look()
+        known["found"] = read_stats()
         os.register_at_fork(after_in_child=_after_fork)
         _compare(known["found"])
-        atexit.register(_after_pip)  # after what _compare registers, so that it is called before that
-        _get_ready_for_pip()
-    except Exception:  # noqa: BLE001 (whatever is wrong with a guard, its host goes on)
+        atexit.register(_after_pip)  # registered after the function of `_compare`, so called before it
+        _prepare_for_pip()
+    except Exception:  # noqa: BLE001 (a faulty guard must not disturb the program)
         return
 
 
-def look() -> "tuple[int, ...]":
-    """Sizes and times, in whole seconds because archives and image layers keep no more; () if a file is gone."""
+def read_stats() -> "tuple[int, ...]":
+    """Return sizes in bytes and times in seconds (archives keep no fractions of seconds); () if a file is gone."""
     import os
 
     try:
@@ -67,29 +67,29 @@ def _read_state() -> None:
     known["stack"] = stack
 
 
-def _get_ready_for_pip() -> None:
-    """Load what speaks at the end of a pip: once it has begun to install, pip 26.3 lets nothing more be imported."""
+def _prepare_for_pip() -> None:
+    """If this process runs pip, import `warning` now: pip 26.3 blocks imports after it has begun to install."""
     for word in getattr(sys, "orig_argv", ())[1:9]:  # -m pip, bin/pip3.11, .../pip/__pip-runner__.py
         if word.rpartition("/")[2].rstrip(".0123456789") in ("pip", "__pip-runner__.py"):
-            from _fastinstall_guard import telling
+            from _fastinstall_guard import warning
 
-            telling.get_ready()
+            warning.import_early()
 
 
 def _compare(found: "tuple[int, ...]") -> None:
     if found != known["expected"] or _may_be_hidden():
-        from _fastinstall_guard import telling
+        from _fastinstall_guard import warning
 
-        telling.await_import()
+        warning.warn_at_import()
 
 
 def _may_be_hidden() -> bool:
-    """Whether something called PIL comes before this directory: on sys.path, beside the program, or where it starts."""
+    """Return whether a PIL comes before this directory: on sys.path, in the program's or in the current directory."""
     import os
 
     library = os.__file__.rpartition("/")[0]
     places = set(sys.path[: sys.path.index(SITE)]) if SITE in sys.path else set()
-    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):  # sys.path gets one of two places later
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):  # Python will add one of these to sys.path
         places.add(".")
         program = sys.argv[0] if sys.argv else ""
         if "/" in program or program.endswith(".py"):
@@ -99,19 +99,19 @@ def _may_be_hidden() -> bool:
 
 
 def _after_fork() -> None:
-    """A server that started long ago forks workers that import PIL as it is by now."""
+    """Compare again: PIL may have changed since the server that forked this worker started."""
     try:
-        _compare(look())
-    except Exception:  # noqa: BLE001 (likewise)
+        _compare(read_stats())
+    except Exception:  # noqa: BLE001 (a faulty guard must not disturb the program)
         return
 
 
 def _after_pip() -> None:
-    """Speak at the end of a pip that changed PIL."""
+    """Warn if this process ran pip and PIL has changed since it started."""
     try:
-        if "pip" in sys.modules and look() != known["found"]:
-            from _fastinstall_guard import telling
+        if "pip" in sys.modules and read_stats() != known["found"]:
+            from _fastinstall_guard import warning
 
-            telling.tell_after_pip()
-    except Exception:  # noqa: BLE001 (likewise)
+            warning.warn_after_pip()
+    except Exception:  # noqa: BLE001 (a faulty guard must not disturb the program)
         return

@@ -1,8 +1,8 @@
-# Put here by fastinstall: at each activation of this conda environment, says so when its Pillow is not the one that
-# fastinstall put here. For fish, which reads it with `source`; fastinstall.sh beside it does the same for other shells.
+# Put here by fastinstall: when this conda environment is activated, warns if its Pillow is not the one that fastinstall
+# installed. For fish, which reads this file with `source`; fastinstall.sh beside it is for other shells.
 #
-# It starts no Python, and one program: stat. Only where size or time differ, it starts sha256sum too. It writes nothing
-# but its warning, to stderr, and leaves neither variables nor a failure behind.
+# It runs one program, stat, and sha256sum only if a size or a time differs. It writes only its warning, to stderr,
+# leaves no variables in the shell, and never fails.
 # Switch it off with FASTINSTALL_GUARD=0; remove it with: fastinstall guard remove --prefix PREFIX
 # Version 1
 
@@ -20,7 +20,7 @@ function _fastinstall_look
     set -q known; or _fastinstall_compare_record
 end
 
-# What setup has written down: size, time and sha256 of two files.
+# Compare two files with their sizes, times and SHA-256 that setup recorded.
 function _fastinstall_compare_state -a state
     set -l site (string replace '/_fastinstall_guard/state' '' -- $state)
     set -l core
@@ -51,7 +51,7 @@ function _fastinstall_compare_state -a state
     printf '%s\n' "the fast Pillow $stack[2]" $change "$program doctor --fix"
 end
 
-# Other sizes or times: judged by content, because a copied environment has other times and is healthy.
+# Compare the content if sizes or times differ: a copied environment has other times but is healthy.
 function _fastinstall_look_closely -a core sha256 text stack
     if not test -d (string replace -r '/[^/]*$' '' -- $core)
         echo 'was removed'
@@ -78,7 +78,7 @@ function _fastinstall_look_closely -a core sha256 text stack
     end
 end
 
-# Where conda alone has installed stack and guard: the stack's record, and who wrote the metadata that lies there.
+# If conda installed stack and guard without fastinstall, check the stack's record and its INSTALLER file.
 function _fastinstall_compare_record
     set -l guards $CONDA_PREFIX/conda-meta/fastinstall-guard-*.json
     set -q guards[1]; or return

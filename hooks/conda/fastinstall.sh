@@ -1,8 +1,8 @@
-# Put here by fastinstall: at each activation of this conda environment, says so when its Pillow is not the one that
-# fastinstall put here. For bash, zsh, dash, ksh and other shells of the POSIX family, which read it with `.`.
+# Put here by fastinstall: when this conda environment is activated, warns if its Pillow is not the one that fastinstall
+# installed. For bash, zsh, dash, ksh and other POSIX shells, which read this file with `.`.
 #
-# It starts no Python, and one program: stat. Only where size or time differ, it starts sha256sum too. It writes nothing
-# but its warning, to stderr, and leaves neither variables nor a failure behind.
+# It runs one program, stat, and sha256sum only if a size or a time differs. It writes only its warning, to stderr,
+# leaves no variables in the shell, and never fails.
 # Switch it off with FASTINSTALL_GUARD=0; remove it with: fastinstall guard remove --prefix PREFIX
 # Version 1
 
@@ -21,7 +21,7 @@ _fastinstall_look() {
     [ -n "$_fastinstall_state" ] || _fastinstall_compare_record
 }
 
-# What setup has written down: size, time and sha256 of two files.
+# Compare two files with their sizes, times and SHA-256 that setup recorded.
 _fastinstall_compare_state() {
     _fastinstall_site=${_fastinstall_state%/_fastinstall_guard/state}
     _fastinstall_core='' _fastinstall_text='' _fastinstall_stack='' _fastinstall_kind=''
@@ -39,7 +39,7 @@ _fastinstall_compare_state() {
         esac
     done <"$_fastinstall_state"
     [ -n "$_fastinstall_core" ] && [ -n "$_fastinstall_text" ] && [ -n "$_fastinstall_kind" ] || return 0
-    for _fastinstall_a in $_fastinstall_program; do # a program that is gone is named by its plain name
+    for _fastinstall_a in $_fastinstall_program; do # if the program no longer exists, print plain `fastinstall`
         case $_fastinstall_a in /*) [ -e "$_fastinstall_a" ] || _fastinstall_program=fastinstall ;; esac
     done
     _fastinstall_name="the fast Pillow $_fastinstall_stack"
@@ -52,7 +52,7 @@ ${_fastinstall_expected#*/}") ;;
     esac
 }
 
-# Other sizes or times: judged by content, because a copied environment has other times and is healthy.
+# Compare the content if sizes or times differ: a copied environment has other times but is healthy.
 _fastinstall_look_closely() {
     [ -d "${_fastinstall_core%/*}" ] || { _fastinstall_change='was removed'; return 0; }
     _fastinstall_version='?'
@@ -78,7 +78,7 @@ _fastinstall_look_closely() {
     esac
 }
 
-# Where conda alone has installed stack and guard: the stack's record, and who wrote the metadata that lies there.
+# If conda installed stack and guard without fastinstall, check the stack's record and its INSTALLER file.
 _fastinstall_compare_record() {
     _fastinstall_name='the Pillow with SIMD kernels' _fastinstall_repair=doctor _fastinstall_found=''
     _fastinstall_program=fastinstall

@@ -41,7 +41,7 @@ def swapped(own: Guarded) -> Guarded:
 
 def test_a_guard_without_its_package_is_quiet(swapped: Guarded) -> None:
     package = swapped.site / "_fastinstall_guard"
-    for name in ("telling.py", "tree.py", "state", "__init__.py"):
+    for name in ("warning.py", "process_tree.py", "state", "__init__.py"):
         (package / name).unlink()
         assert swapped.run("-c", "import PIL").stderr == ""
     package.rename(swapped.prefix / "elsewhere")

@@ -64,11 +64,11 @@ def test_a_healthy_environment_starts_in_silence(guarded: Guarded, code: str) ->
 
 def test_a_start_is_a_light_one(guarded: Guarded) -> None:
     code = (
-        "import sys; print(*(name for name in ('_fastinstall_guard.telling', 'hashlib', 're') if name in sys.modules))"
+        "import sys; print(*(name for name in ('_fastinstall_guard.warning', 'hashlib', 're') if name in sys.modules))"
     )
     assert guarded.run("-c", code).stdout == "\n"
     guarded.swap()
-    assert guarded.run("-c", code).stdout == "_fastinstall_guard.telling\n"
+    assert guarded.run("-c", code).stdout == "_fastinstall_guard.warning\n"
 
 
 def test_a_healthy_environment_gets_no_finder_and_no_variable(guarded: Guarded) -> None:

@@ -149,27 +149,25 @@ def test_the_guard_follows_no_link_in_the_temporary_directory(
     (tmp_path / "precious/thesis").write_text("mine")
     (everybodys / f"fastinstall-guard-{os.getuid()}").symlink_to(tmp_path / "precious")
     monkeypatch.setenv("TMPDIR", str(everybodys))
-    assert _tree().first_to_tell("/a/file")
+    assert _process_tree().record_warning("/a/file")
     assert (tmp_path / "precious/thesis").read_text() == "mine"
     assert len(list((tmp_path / "precious").iterdir())) == 1
 
 
 @needs_root
-def test_the_guard_leaves_no_stamp_in_another_users_directory(
-    everybodys: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_guard_writes_nothing_to_another_users_directory(everybodys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = everybodys / f"fastinstall-guard-{os.getuid()}"
     planted.mkdir(0o777)
     os.chown(planted, EVE, -1)
     monkeypatch.setenv("TMPDIR", str(everybodys))
-    assert _tree().first_to_tell("/a/file")
+    assert _process_tree().record_warning("/a/file")
     assert not list(planted.iterdir())
 
 
-def _tree() -> ModuleType:
-    """Return the guard's module that writes stamps."""
-    loader = SourceFileLoader("tree", str(hooks_directory() / "_fastinstall_guard/tree.py"))
-    module = ModuleType("tree")
+def _process_tree() -> ModuleType:
+    """Return the guard's module that records warnings."""
+    loader = SourceFileLoader("process_tree", str(hooks_directory() / "_fastinstall_guard/process_tree.py"))
+    module = ModuleType("process_tree")
     loader.exec_module(module)
     return module
 

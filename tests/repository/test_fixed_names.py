@@ -70,7 +70,8 @@ ADAPTERS = """
 """
 STORES = "bmp lmdb resized webdataset"
 HOOKS = """
-    _fastinstall_guard/__init__.py _fastinstall_guard/telling.py _fastinstall_guard/tree.py _fastinstall_start.py
+    _fastinstall_guard/__init__.py _fastinstall_guard/process_tree.py _fastinstall_guard/warning.py
+    _fastinstall_start.py
     conda/fastinstall.fish conda/fastinstall.sh fastinstall_guard.pth fastinstall_guard.start
 """
 LOCATED = """

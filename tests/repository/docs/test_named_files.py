@@ -18,9 +18,9 @@ ELSEWHERE = {
     "PIL/__init__.py": "of Pillow",
     "models/channel.py": "of conda",
     "tests/golden": "which `pytest --renew-golden` makes",
-    "_fastinstall_guard/__init__.py": "in site-packages; hooks/guard in the repository",
-    "_fastinstall_guard/telling.py": "likewise",
-    "_fastinstall_guard/tree.py": "likewise",
+    "_fastinstall_guard/__init__.py": "in site-packages; in hooks/ in the repository",
+    "_fastinstall_guard/warning.py": "in site-packages; in hooks/ in the repository",
+    "_fastinstall_guard/process_tree.py": "in site-packages; in hooks/ in the repository",
 }
 """Names that look like files of ours, with their real owners."""
 

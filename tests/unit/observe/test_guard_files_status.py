@@ -84,7 +84,7 @@ def test_a_leftover_is_an_installed_guard_with_problems(site: Path) -> None:
     assert len(state.problems) == 4
 
 
-@pytest.mark.parametrize("module", ["__init__", "telling"])
+@pytest.mark.parametrize("module", ["__init__", "warning"])
 @pytest.mark.parametrize("damage", ["touch", "remove", "truncate"])
 def test_bytecode_that_python_would_not_take_is_named(site: Path, module: str, damage: str) -> None:
     package = site / "_fastinstall_guard"
