@@ -201,7 +201,7 @@ def parse_path(text: str | None) -> Path | None:
 
 def session_of(context: Context) -> Session:
     """Return a session whose events go only to the log."""
-    session = replace(open_session(context.variables), program=context.program)
+    session = replace(open_session(context.sources.variables), program=context.program)
     return session.listening(lambda event: _log(context, event))
 
 

@@ -49,14 +49,16 @@ codecs.register_error(_ESCAPED, _escape)
 
 
 class UnwrittenError(Exception):
-    """The result of a run could not be written to stdout.
+    """The result of a run could not be written to stdout."""
 
-    Args:
-        reason: the system's message for the failed write.
-    """
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"stdout: {reason}: the result could not be written")
+@contextlib.contextmanager
+def _raising_unwritten() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnwrittenError(f"stdout: {reason}: the result could not be written") from error
 
 
 def write_lines(stream: TextIO, text: str) -> None:
@@ -78,24 +80,20 @@ def write_lines(stream: TextIO, text: str) -> None:
 
 @contextlib.contextmanager
 def _writing_to(stream: TextIO) -> Iterator[None]:
-    """Flush the stream after the block. If writing fails, discard later output; raise unless a pipe was closed."""
+    """Flush the stream after the block. If writing fails, discard later output; raise unless a pipe was closed.
+
+    Later output goes to /dev/null, so that not even the flush fails when Python exits. Source: Python's documentation
+    of the signal module, "Note on SIGPIPE".
+    """
     try:
         yield
         stream.flush()
     except OSError as error:
-        _redirect_to_null(stream)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
         if not isinstance(error, BrokenPipeError):
             raise
-
-
-def _redirect_to_null(stream: TextIO) -> None:
-    """Redirect a stream to /dev/null, so that later writes do not fail, not even the flush when Python exits.
-
-    Source: Python's documentation of the signal module, "Note on SIGPIPE".
-    """
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
 
 
 SHOWN = 6
@@ -267,8 +265,7 @@ class Console:
         quiet: whether to omit messages; results and errors are always printed.
         interactive: whether a person can be asked.
         lines_only: whether to ask and to show progress in plain lines, without moving the cursor.
-        make_stdout_page: returns the layout for stdout; called each time, because a terminal can be resized.
-        make_stderr_page: returns the layout for stderr; called each time, for the same reason.
+        make_page: returns the layout for stdout or stderr; called each time, because a terminal can be resized.
         known: the values of secrets, which are never printed.
     """
 
@@ -276,19 +273,18 @@ class Console:
     quiet: bool = False
     interactive: bool = False
     lines_only: bool = True
-    make_stdout_page: Callable[[], Page] = Page
-    make_stderr_page: Callable[[], Page] = Page
+    make_page: Callable[[TextIO], Page] = lambda _stream: Page()
     known: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def out(self) -> Page:
         """The current layout for stdout."""
-        return self.make_stdout_page()
+        return self.make_page(sys.stdout)
 
     @property
     def err(self) -> Page:
         """The current layout for stderr."""
-        return self.make_stderr_page()
+        return self.make_page(sys.stderr)
 
     @property
     def verbose(self) -> bool:
@@ -319,10 +315,8 @@ class Console:
         Raises:
             UnwrittenError: writing to stdout failed.
         """
-        try:
+        with _raising_unwritten():
             self._write(sys.stdout, text, self.out)
-        except OSError as error:
-            raise UnwrittenError(error.strerror or str(error)) from error
 
     def patch(self, text: str) -> None:
         """Print a diff on stdout: as exact UTF-8 bytes for a program, with escapes on a terminal.
@@ -333,11 +327,8 @@ class Console:
         if sys.stdout.isatty():
             self.exact(text)
             return
-        try:
-            with _writing_to(sys.stdout):
-                sys.stdout.buffer.write(text.encode("utf-8"))
-        except OSError as error:
-            raise UnwrittenError(error.strerror or str(error)) from error
+        with _raising_unwritten(), _writing_to(sys.stdout):
+            sys.stdout.buffer.write(text.encode("utf-8"))
 
     def talk(self, text: str) -> None:
         """Print on stderr, unless --quiet."""

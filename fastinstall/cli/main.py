@@ -11,14 +11,7 @@ from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOS
 from functools import partial
 from pathlib import Path
 
-from fastinstall.cli.console import (
-    Console,
-    UnwrittenError,
-    can_ask,
-    is_dumb,
-    open_closed_streams,
-    page_for,
-)
+from fastinstall.cli.console import Console, UnwrittenError, can_ask, is_dumb, open_closed_streams, page_for
 from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.cli.program import name_program
@@ -46,7 +39,6 @@ from fastinstall.core.values import immutable
 _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
 """Error numbers that show a limit or fault of the machine, not a bug in this program."""
 
-_FAILED = (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
 
@@ -55,7 +47,6 @@ class Context:
     """The context of a run, which is passed to its command.
 
     Attributes:
-        variables: the environment variables of this run.
         sources: where the values of absent flags come from.
         console: prints to stdout and stderr.
         log: the log of this run; every event is written to it.
@@ -65,7 +56,6 @@ class Context:
         program: the command that starts this program, quoted for a shell.
     """
 
-    variables: Mapping[str, str]
     sources: Sources
     console: Console
     log: RunLog
@@ -89,7 +79,7 @@ def main(argv: Sequence[str] | None = None, program: str = PROGRAM) -> int:
         program = name_program(sys.argv[0], options, Path(sys.executable), search_path)
     words = sys.argv[1:] if argv is None else list(argv)
     if "_ARGCOMPLETE" in os.environ and argv is None:  # set by the completion script
-        from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only for completion)
+        from fastinstall.cli.commands.completion import answer_shell  # noqa: PLC0415 (only for completion)
 
         answer_shell(os.environ)
     with signals.handle_interruptions():
@@ -108,58 +98,40 @@ def _parse_and_run(words: Sequence[str], variables: Mapping[str, str], program: 
     if arguments.verb is None:
         build_parser(program=program).print_help(sys.stderr)
         return ExitCode.USAGE
-    return _run(arguments, words, sources, program)
-
-
-def _run(arguments: Namespace, words: Sequence[str], sources: Sources, program: str) -> int:
-    variables = sources.variables
-    console = _make_console(arguments, variables, program)
-    log = open_log(variables, words)
-    context = Context(
-        words=words,
-        variables=variables,
-        sources=sources,
-        console=console,
-        log=log,
-        closing=ExitStack(),
-        program=program,
-    )
-    outcome = _run_command(arguments, context)
+    console, log = _make_console(arguments, variables, program), open_log(variables, words)
+    context = Context(sources=sources, console=console, log=log, closing=ExitStack(), words=words, program=program)
+    outcome: int | BaseException
+    try:
+        command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
+        with context.closing:
+            outcome = int(command.run(arguments, context))
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (every exception is reported)
+        outcome = error
     with suppress(KeyboardInterrupt), signals.defer_signals():  # an interruption now must not falsify the report
-        code = _report_outcome(outcome, arguments, context)
+        code = int(_report_outcome(outcome, arguments, context))
         log.write(f"exit code {code}")
         log.close()
     return code
 
 
-def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
-    """Run a command, and return its exit code or the exception that ended it."""
-    try:
-        command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
-        with context.closing:
-            return int(command.run(arguments, context))
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (every exception is reported)
-        return error
-
-
 def _report_outcome(outcome: int | BaseException, arguments: Namespace, context: Context) -> int:
     """Report how a command ended; return its exit code."""
-    console, log = context.console, context.log
+    console = context.console
     match outcome:
         case int():
-            return int(outcome)
+            return outcome
         case FastinstallError():
-            log.write(f"error: {outcome.message}")
-            return int(_explain(_complete_error(outcome, context), console))
+            context.log.write(f"error: {outcome.message}")
+            return _explain(_complete_error(outcome, context), console)
         case InterruptedAfterCompletion():
             console.complain(outcome.message)
-            return int(ExitCode.OK)  # the command had completed its work
+            return ExitCode.OK  # the command had completed its work
         case KeyboardInterrupt():
-            return int(_report_interruption(console, context))
+            return _report_interruption(console, context)
         case UnwrittenError():
-            return int(_report_unwritten_result(outcome, arguments, console))
+            return _report_unwritten_result(outcome, arguments, console)
         case _:
-            return int(_report_unexpected(outcome, arguments, context))
+            return _report_unexpected(outcome, arguments, context)
 
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
@@ -169,22 +141,23 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
         told = f"other settings come from {settings.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
-        known = _list_known(context) if context.words[0] == "doctor" and not error.nearby else ()
-        details = (f"known environments: {listing(map(str, known), most=6)}",) if known else ()
-        hint = _name_environment(error.nearby or tuple(map(str, known)), context.words)
+        known = _list_known(context) if context.words[0] == "doctor" and not error.nearby else []
+        details = (f"known environments: {listing(known, most=6)}",) if known else ()
+        hint = _name_environment(error.nearby or known, context.words)
         hint += f"; or examine all of them: {_repeat_command(('doctor', '--all'))}" if known else ""
         error = RefusedError(error.message, hint=hint, details=details)
-    if error.hint is None and error.exit_code in _FAILED and context.log.path is not None:
+    is_failure = error.exit_code in (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
+    if error.hint is None and is_failure and context.log.path is not None:
         error.hint = f"read the log of this run: less {quote(context.log.path)}"
     return _mention_changes(error, context)
 
 
-def _list_known(context: Context) -> tuple[Path, ...]:
+def _list_known(context: Context) -> list[str]:
     """List known environments that have a Pillow; fastinstall has set them up, or another tool has registered them."""
     from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (rarely needed)
 
-    known = list_known_environments(context.variables, user_directories(context.variables).state)
-    return tuple(prefix for prefix in known if has_pillow(prefix))
+    known = list_known_environments(context.sources.variables, user_directories(context.sources.variables).state)
+    return [str(prefix) for prefix in known if has_pillow(prefix)]
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
@@ -197,7 +170,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
         return None
     from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only after a failure)
 
-    explained = explain_refusal(error, user_directories(context.variables).cache, (place,))
+    explained = explain_refusal(error, user_directories(context.sources.variables).cache, (place,))
     if verb not in ("doctor", "inspect"):
         return explained
     return UndeterminedError(explained.message, hint=explained.hint)
@@ -229,16 +202,14 @@ def _mention_changes(error: FastinstallError, context: Context) -> FastinstallEr
 
 
 def _make_console(arguments: Namespace, variables: Mapping[str, str], program: str) -> Console:
-    make_page = partial(
-        page_for, variables=variables, colourless=arguments.no_color, verbose=arguments.verbose, program=program
-    )
     return Console(
         json=arguments.json,
         quiet=arguments.quiet,
         interactive=can_ask(variables, sys.stdin, sys.stderr),
         lines_only=is_dumb(variables),
-        make_stdout_page=partial(make_page, sys.stdout),
-        make_stderr_page=partial(make_page, sys.stderr),
+        make_page=partial(
+            page_for, variables=variables, colourless=arguments.no_color, verbose=arguments.verbose, program=program
+        ),
         known=find_secret_values(variables),
     )
 

@@ -13,8 +13,8 @@ from fastinstall.cli.console import Console, is_dumb, page_for
 from fastinstall.cli.progress import progress_listener
 from fastinstall.core.events import Finished, Noted, Progressed, Started
 
-make_page = lambda: page_for(sys.stderr, os.environ, colourless=False, verbose=False)
-with progress_listener(Console(make_stderr_page=make_page, lines_only=is_dumb(os.environ))) as show:
+make_page = lambda stream: page_for(stream, os.environ, colourless=False, verbose=False)
+with progress_listener(Console(make_page=make_page, lines_only=is_dumb(os.environ))) as show:
     show(Started(stage="compile", message="compiling it"))
     show(Progressed(stage="compile", done=0, total=0))
     show(Progressed(stage="compile", done=2100, total=8400))

@@ -13,7 +13,7 @@ from fastinstall.cli.questions import asker_for
 from fastinstall.cli.console import Console
 from fastinstall.cli.console import Page
 
-asker = asker_for(Console(lines_only=False, make_stderr_page=lambda: Page(width=int(sys.argv[1]))))
+asker = asker_for(Console(lines_only=False, make_page=lambda _stream: Page(width=int(sys.argv[1]))))
 asker.choose("Two environments are active. Which one should it be then?", {"here": "./.venv", "none": "Cancel"})
 asker.confirm("Accept the risk that is named 'vulnerable' above?")
 asker.ask_text("Channels, separated by commas [back: go back]:", default="conda-forge")

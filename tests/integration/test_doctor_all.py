@@ -20,8 +20,7 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.observe.session import Session, open_session
-from fastinstall.verbs.everywhere import examine_everywhere
-from fastinstall.verbs.examine import Examination, examine
+from fastinstall.verbs.examine import Examination, examine, examine_everywhere
 
 NOBODY = 65534
 PLACE = "home/.virtualenvs"
@@ -91,7 +90,7 @@ def test_our_bug_on_one_environment_is_reported_and_others_go_on(
             raise RecursionError("maximum recursion depth exceeded")
         return examine(session, environment, examination)
 
-    monkeypatch.setattr("fastinstall.verbs.everywhere.examine", examined)
+    monkeypatch.setattr("fastinstall.verbs.examine.examine", examined)
     survey = examine_everywhere(open_session(sandbox.variables()), Examination(quick=True))
     assert [report.environment.prefix for report in survey.reports] == prefixes[1:]
     assert [each.prefix for each in survey.unobservable] == prefixes[:1]

@@ -28,7 +28,7 @@ from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.pip_pins import DIRECTORY, read_pinned_settings, remove_pin_block
 from fastinstall.observe.session import Session, open_session
-from fastinstall.verbs.guard_install import guards_of, install_guard, remove_guard
+from fastinstall.verbs.guard import guards_of, install_guard, remove_guard
 from fastinstall.verbs.history import history
 from fastinstall.verbs.rollback import roll_back
 from fastinstall.wheelbuild.wheel_cache import store_wheel

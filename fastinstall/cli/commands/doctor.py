@@ -97,8 +97,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
 
 
 def _run_all(arguments: Namespace, session: Session, context: Context) -> int:
-    from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
-    from fastinstall.verbs.examine import Examination  # noqa: PLC0415 (only with --all)
+    from fastinstall.verbs.examine import Examination, examine_everywhere  # noqa: PLC0415
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments))
     return tell_survey(examine_everywhere(session, examination), context.console, arguments.fail_on)

@@ -7,7 +7,6 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from pathlib import Path
 
 from fastinstall.cli.common import (
     identify_state,
@@ -29,167 +28,132 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
 from fastinstall.model.effect import Acceptance, Effect
-from fastinstall.model.facts import Environment, PinKind, PinState
+from fastinstall.model.facts import PinKind
 from fastinstall.model.finding import Status
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
-from fastinstall.observe.session import Session
-from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.setup.late_interrupts import report_interruption_after_completion
-from fastinstall.verbs.guard_install import accept, find_replacement, guards_of, install_guard, remove_guard
-from fastinstall.verbs.project_pin import pin_project
+from fastinstall.verbs.guard import accept, find_replacement, guards_of, install_guard, pin_project, remove_guard
 
 _ALSO = """\
 where the environment is made of an environment.yml, that file needs the same, and a channel that outlives the
 environment (fastinstall build --format conda -o ./channel):"""
 _ONLY_WITH = {"--pin": ("install",), "--project": ("pin", "status"), "--wheels": ("pin",)}
-_QUESTIONS = {"install": "Install the guards into", "remove": "Remove the guards from"}
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Run the action that the command line names."""
-    _refuse_idle_flags(arguments)
-    if arguments.action == "check":
-        return run_check(arguments, context)
-    if arguments.files:
-        raise UsageError(
-            f"guard {arguments.action} takes no files: {arguments.files[0]}",
-            hint=f"fastinstall guard {arguments.action} --prefix DIR",
-        )
-    return {"accept": run_accept, "pin": run_pin}.get(arguments.action, _run)(arguments, context)
-
-
-def _refuse_idle_flags(arguments: Namespace) -> None:
-    for flag, actions in _ONLY_WITH.items():
-        if flag in arguments.given and arguments.action not in actions:
-            used = " and ".join(actions)
-            problem = f"{flag} does nothing with guard {arguments.action}, only with {used}"
+    action = arguments.action
+    for flag, users in _ONLY_WITH.items():
+        if flag in arguments.given and action not in users:
+            problem = f"{flag} does nothing with guard {action}, only with {' and '.join(users)}"
             raise UsageError(problem, hint=f"leave {flag} out")
+    if arguments.files and action != "check":
+        hint = f"fastinstall guard {action} --prefix DIR"
+        raise UsageError(f"guard {action} takes no files: {arguments.files[0]}", hint=hint)
+    actions = {
+        "accept": _accept,
+        "check": _check,
+        "install": _install,
+        "pin": _pin,
+        "remove": _remove,
+        "status": _show_status,
+    }
+    return int(actions[action](arguments, context))
 
 
-def _run(arguments: Namespace, context: Context) -> int:
-    changes = arguments.action in _QUESTIONS
-    open_target = open_target_to_change if changes else open_target_to_read
-    session, environment = open_target(arguments, context)
-    before = identify_state(environment.prefix)
-    removes = arguments.action == "remove"
-    if removes and _tell_nothing_to_remove(session, environment, context):
-        return ExitCode.OK
-    _ask_consent(arguments, context, str(environment.prefix))
-    if arguments.action == "install":
-        guards = install_guard(session, environment, pin=arguments.pin)
-    elif removes:
-        guards = remove_guard(session, environment)
-    else:
-        guards = guards_of(session, environment, measured=True, project=parse_path(arguments.project))
-    if changes:
-        with report_interruption_after_completion(environment.prefix, f"guard {arguments.action}"):
-            _tell(guards, arguments, context, measure_effect(before, environment.prefix, context))
-            if removes and not context.console.json and identify_state(environment.prefix) != before:
-                context.console.talk(f"undo: {_make_undo_command(environment.prefix)}")
-        return ExitCode.OK
-    _tell(guards, arguments, context)
+def _show_status(arguments: Namespace, context: Context) -> int:
+    session, environment = open_target_to_read(arguments, context)
+    guards = guards_of(session, environment, measured=True, project=parse_path(arguments.project))
+    tell(context, "guard", guards, guards_text)
     if not guards.installed and not context.console.json:
-        what = "guard install" if guards.installed_by else "setup"
-        context.console.talk(f"hint: fastinstall {what} --prefix {quote(environment.prefix)}")
+        verb = "guard install" if guards.installed_by else "setup"
+        context.console.talk(f"hint: fastinstall {verb} --prefix {quote(environment.prefix)}")
     return ExitCode.OK if guards.is_whole else ExitCode.FINDINGS
 
 
-def _make_undo_command(prefix: Path) -> str:
-    """Return the command that undoes only the last change; a plain rollback would also undo the setup before it."""
-    (newest, *_) = list_undoable_transactions(JournalStore(prefix))
-    return f"fastinstall rollback --to {newest.id} --prefix {quote(prefix)}"
-
-
-def _tell_nothing_to_remove(session: Session, environment: Environment, context: Context) -> bool:
-    guards = guards_of(session, environment)
-    if guards.installed or guards.package or guards.pins or guards.problems:
-        return False
-    tell(context, "guard", guards, guards_text, Effect(changed=bool(context.changes)))
-    context.console.talk(f"nothing to remove from {environment.prefix}")
-    return True
-
-
-def _tell(guards: Guards, arguments: Namespace, context: Context, effect: Effect | None = None) -> None:
-    tell(context, "guard", guards, guards_text, effect)
-    if arguments.action == "install" and arguments.pin and not context.console.json:
-        _advise(guards.pins, context)
-
-
-def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
-    if arguments.action not in _QUESTIONS:
-        return
-    pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
-    words = ("fastinstall", "guard", arguments.action, *pin, "--yes", "--prefix", quote(prefix))
-    also = f", and pin the stack ({HOLDS_BACK})" if pin else ""
-    agree(f"{_QUESTIONS[arguments.action]} {prefix}{also}?", arguments, context.console, " ".join(words))
-
-
-def _advise(pins: tuple[PinState, ...], context: Context) -> None:
-    """Print the lines that an environment.yml needs in addition to a conda pin."""
-    for pin in pins:
-        if pin.kind == PinKind.CONDA:
-            lines = environment_lines("file:///path/of/the/channel", pin.requirement)
-            context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))
-
-
-def run_pin(arguments: Namespace, context: Context) -> int:
-    """Print the diff that pins the stack in the project; the project is not changed."""
-    session, environment = open_target_to_read(arguments, context)
-    project, wheels = parse_path(arguments.project), parse_path(arguments.wheels)
-    change = pin_project(session, environment, project=project, wheels=wheels)
-    if context.console.json:
-        tell(context, "pin", change, lambda each, _page: each.diff)
-    _tell_change(change, context)
+def _install(arguments: Namespace, context: Context) -> int:
+    session, environment = open_target_to_change(arguments, context)
+    prefix, before = environment.prefix, identify_state(environment.prefix)
+    flag, also = (" --pin", f", and pin the stack ({HOLDS_BACK})") if arguments.pin else ("", "")
+    command = f"fastinstall guard install{flag} --yes --prefix {quote(prefix)}"
+    agree(f"Install the guards into {prefix}{also}?", arguments, context.console, command)
+    guards = install_guard(session, environment, pin=arguments.pin)
+    with report_interruption_after_completion(prefix, "guard install"):
+        tell(context, "guard", guards, guards_text, measure_effect(before, prefix, context))
+        for pin in guards.pins if arguments.pin and not context.console.json else ():
+            if pin.kind == PinKind.CONDA:  # an environment.yml needs the same lines
+                lines = environment_lines("file:///path/of/the/channel", pin.requirement)
+                context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))
     return ExitCode.OK
 
 
-def _tell_change(change: ProjectChange, context: Context) -> None:
-    """Print the diff on stdout unless --json printed it; print its notes and the commands to apply it on stderr."""
-    console, where = context.console, quote(change.project)
-    if not console.json and change.diff:
+def _remove(arguments: Namespace, context: Context) -> int:
+    session, environment = open_target_to_change(arguments, context)
+    prefix, before = environment.prefix, identify_state(environment.prefix)
+    guards = guards_of(session, environment)
+    if not (guards.installed or guards.package or guards.pins or guards.problems):
+        tell(context, "guard", guards, guards_text, Effect(changed=bool(context.changes)))
+        context.console.talk(f"nothing to remove from {prefix}")
+        return ExitCode.OK
+    command = f"fastinstall guard remove --yes --prefix {quote(prefix)}"
+    agree(f"Remove the guards from {prefix}?", arguments, context.console, command)
+    guards = remove_guard(session, environment)
+    with report_interruption_after_completion(prefix, "guard remove"):
+        tell(context, "guard", guards, guards_text, measure_effect(before, prefix, context))
+        if not context.console.json and identify_state(prefix) != before:
+            # A plain rollback would also undo the setup before this change.
+            newest = list_undoable_transactions(JournalStore(prefix))[0]
+            context.console.talk(f"undo: fastinstall rollback --to {newest.id} --prefix {quote(prefix)}")
+    return ExitCode.OK
+
+
+def _pin(arguments: Namespace, context: Context) -> int:
+    """Print the diff that pins the stack in the project; the project is not changed."""
+    session, environment = open_target_to_read(arguments, context)
+    console, wheels = context.console, parse_path(arguments.wheels)
+    change = pin_project(session, environment, project=parse_path(arguments.project), wheels=wheels)
+    if console.json:
+        tell(context, "pin", change, lambda each, _page: each.diff)
+    elif change.diff:
         console.patch(change.diff)
     for note in change.notes:
         console.talk(f"note: {note}")
     if not change.diff:
         console.talk(f"nothing to change in {change.project}")
     else:
+        where = quote(change.project)
         console.talk(f"to apply it, pipe it into: git -C {where} apply")
         # -C changes the working directory, so git reads the patch from stdin
         console.talk(f"to undo it later, save it as pin.patch: git -C {where} apply -R < pin.patch")
-
-
-_WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as it is"
-
-
-def run_accept(arguments: Namespace, context: Context) -> int:
-    """Accept the Pillow that replaced the stack, after consent."""
-    session, environment = open_target_to_change(arguments, context)
-    before, found = identify_state(environment.prefix), find_replacement(session, environment)
-    if found is not None:
-        context.console.talk(f"{found}\nif that is accepted, {_WHAT_GOES}")
-        command = f"fastinstall guard accept --yes --prefix {quote(environment.prefix)}"
-        agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
-        found = accept(session, environment)
-    with report_interruption_after_completion(environment.prefix, "guard accept"):
-        _tell_acceptance(found, environment, context, measure_effect(before, environment.prefix, context))
     return ExitCode.OK
 
 
-def _tell_acceptance(accepted: str | None, environment: Environment, context: Context, effect: Effect) -> None:
+def _accept(arguments: Namespace, context: Context) -> int:
+    """Accept the Pillow that replaced the stack, after consent."""
+    session, environment = open_target_to_change(arguments, context)
     prefix = quote(environment.prefix)
-    if accepted is None:
-        lines = [f"nothing to accept: nothing has taken the place of a stack of ours in {prefix}"]
-    else:
-        lines = [
-            f"accepted: what is in {prefix} now; no guard and no record of the setup is left",
-            f"the fast stack again: fastinstall setup --prefix {prefix}",
-            f"undo: fastinstall rollback --prefix {prefix}",
-        ]
-    tell(context, "accepted", Acceptance(accepted=accepted or ""), lambda *_: "\n".join(lines), effect)
+    before, accepted = identify_state(environment.prefix), find_replacement(session, environment)
+    if accepted is not None:
+        what_goes = "the guards, the pins and the record of the setup go; PIL stays as it is"
+        context.console.talk(f"{accepted}\nif that is accepted, {what_goes}")
+        command = f"fastinstall guard accept --yes --prefix {prefix}"
+        agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
+        accepted = accept(session, environment)
+    with report_interruption_after_completion(environment.prefix, "guard accept"):
+        text = f"nothing to accept: nothing has taken the place of a stack of ours in {prefix}"
+        if accepted is not None:
+            text = (
+                f"accepted: what is in {prefix} now; no guard and no record of the setup is left\n"
+                f"the fast stack again: fastinstall setup --prefix {prefix}\n"
+                f"undo: fastinstall rollback --prefix {prefix}"
+            )
+        effect = measure_effect(before, environment.prefix, context)
+        tell(context, "accepted", Acceptance(accepted=accepted or ""), lambda *_: text, effect)
+    return ExitCode.OK
 
 
-def run_check(arguments: Namespace, context: Context) -> int:
+def _check(arguments: Namespace, context: Context) -> int:
     """Check the files that the command line names; nothing is changed, and no environment is needed.
 
     Raises:
@@ -199,32 +163,29 @@ def run_check(arguments: Namespace, context: Context) -> int:
         raise UsageError("guard check needs files", hint="fastinstall guard check requirements.txt uv.lock")
     report = check_locks([expand_home(name) for name in arguments.files])
     if context.console.json or report.status is Status.ERROR or not context.console.quiet:
-        tell(context, "locks", report, locks_text)
+        tell(context, "locks", report, _render_locks)
     return ExitCode.FINDINGS if report.status is Status.ERROR else ExitCode.OK
 
 
 def guards_text(guards: Guards, page: Page) -> str:
     """Return the guards, their problems, and the changes of the stack that they reported."""
-    return "\n".join(_render_guards(guards, page))
-
-
-def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
-    yield f"start-up guard: {f'installed, version {guards.version}' if guards.installed else 'not installed'}"
+    lines = [f"start-up guard: {f'installed, version {guards.version}' if guards.installed else 'not installed'}"]
     if guards.installed and guards.installed_by:
-        yield f"by {guards.installed_by}, {guards.installed_at}"
+        lines.append(f"by {guards.installed_by}, {guards.installed_at}")
     if guards.package:
-        yield f"in conda: {guards.package}"
+        lines.append(f"in conda: {guards.package}")
     for pin in guards.pins:
-        yield f"pinned in {pin.file}: {pin.requirement} ({HOLDS_BACK})"
+        lines.append(f"pinned in {pin.file}: {pin.requirement} ({HOLDS_BACK})")
         if pin.kind == PinKind.PIP:
-            yield describe_pin_for_uv(pin.file.parent)
+            lines.append(describe_pin_for_uv(pin.file.parent))
     problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
-    yield from (page.paint(f"problem: {problem}", "warning") for problem in problems)
+    lines += (page.paint(f"problem: {problem}", "warning") for problem in problems)
     for event in guards.events:
-        yield f"told {event.at}: {event.stack} {event.change}{f' by {event.tool}' if event.tool else ''}"
+        lines.append(f"told {event.at}: {event.stack} {event.change}{f' by {event.tool}' if event.tool else ''}")
+    return "\n".join(lines)
 
 
-def locks_text(report: LockReport, page: Page) -> str:
+def _render_locks(report: LockReport, page: Page) -> str:
     """Return two or three lines for each finding, and the number of files checked."""
     lines = [line for finding in report.findings for line in _render_lock_finding(finding, page)]
     found = format_count(len(report.findings), "finding") if report.findings else "no findings"

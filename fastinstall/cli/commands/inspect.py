@@ -33,8 +33,8 @@ def run(arguments: Namespace, context: Context) -> int:
     facts = facts_of(session, environment, request)
     redacted = bool(arguments.redact)
     if redacted:
-        home = PurePath(context.variables.get("HOME", "/"))
-        user = context.variables.get("USER") or context.variables.get("LOGNAME") or home.name
+        home = PurePath(context.sources.variables.get("HOME", "/"))
+        user = context.sources.variables.get("USER") or context.sources.variables.get("LOGNAME") or home.name
         facts = redact(facts, home=home, user=user, host=os.uname().nodename, known=context.console.known)
     system = os.uname()
     head = f"fastinstall {__version__} on {system.sysname} {system.release}"

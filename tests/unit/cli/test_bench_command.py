@@ -18,7 +18,6 @@ from fastinstall.core.errors import UsageError
 def _run(tmp_path: Path, *words: str) -> int:
     variables = {"HOME": str(tmp_path)}
     context = Context(
-        variables=variables,
         sources=Sources(variables=variables, settings=Settings(values={})),
         console=Console(json="--json" in words),
         log=RunLog(None, None, "/nowhere"),

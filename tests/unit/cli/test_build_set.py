@@ -27,8 +27,7 @@ def _run(home: Path, *words: str) -> int:
     arguments, _ = parse(("build", "--set", "--offline", "-o", str(home / "set"), *words), {}, [])
     variables = {"HOME": str(home), "PATH": "", "FASTINSTALL_CACHE_DIR": str(home / "cache")}
     context = Context(
-        variables=variables,
-        sources=Sources(variables={}, settings=Settings(values={})),
+        sources=Sources(variables=variables, settings=Settings(values={})),
         console=Console(json=True),
         log=RunLog(None, None, "/nowhere"),
         closing=ExitStack(),

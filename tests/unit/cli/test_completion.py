@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 from published_schemas import SCHEMAS
 
-from fastinstall.cli.commands.completion import Shell
-from fastinstall.cli.completion import add_completers
+from fastinstall.cli.commands.completion import Shell, add_completers
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.main import main
 from fastinstall.cli.options import read_request

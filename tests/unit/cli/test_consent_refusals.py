@@ -62,7 +62,6 @@ def test_what_a_risk_brings_is_listed_once_for_all_risks(capsys: pytest.CaptureF
     again = "CVE-2026-1000 (affects <13): something is read out of bounds."
     plan = _plan(replace(DOWNGRADE, items=(item,)), replace(VULNERABLE, items=(again, "another thing")))
     context = Context(
-        variables={},
         sources=Sources(variables={}, settings=Settings(values={})),
         console=console,
         log=RunLog(None, None, "/nowhere"),

@@ -16,7 +16,6 @@ from fastinstall.core.errors import UsageError
 
 def _run(*words: str) -> None:
     context = Context(
-        variables={},
         sources=Sources(variables={}, settings=Settings(values={})),
         console=Console(),
         log=RunLog(None, None, "/nowhere"),

@@ -14,7 +14,6 @@ from fastinstall.doctor.registry import check_names
 
 def _list(*, as_json: bool) -> None:
     context = Context(
-        variables={},
         sources=Sources(variables={}, settings=Settings(values={})),
         console=Console(json=as_json),
         log=RunLog(None, None, "/nowhere"),

@@ -42,7 +42,5 @@ def test_a_variable_may_say_it_for_other_runs() -> None:
 
 def _run(line: str) -> int:
     arguments, sources = parse(line.split(), {}, [])
-    context = Context(
-        variables={}, sources=sources, console=Console(), log=RunLog(None, None, "/nowhere"), closing=ExitStack()
-    )
+    context = Context(sources=sources, console=Console(), log=RunLog(None, None, "/nowhere"), closing=ExitStack())
     return int(import_module(f"fastinstall.cli.commands.{arguments.verb}").run(arguments, context))

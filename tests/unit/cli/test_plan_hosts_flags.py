@@ -22,7 +22,6 @@ _COMMANDS = {"plan": plan, "build": build, "doctor": doctor}
 def _run(*words: str) -> int:
     arguments, _ = parse(words, {}, [])
     context = Context(
-        variables={},
         sources=Sources(variables={}, settings=Settings(values={})),
         console=Console(),
         log=RunLog(None, None, "/nowhere"),

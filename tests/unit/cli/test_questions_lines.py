@@ -13,7 +13,7 @@ ANSWERS = {"a": "first", "b": "second"}
 
 def _lines(monkeypatch: pytest.MonkeyPatch, typed: str, known: tuple[str, ...] = ()) -> Lines:
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    return Lines(Console(make_stderr_page=lambda: Page(width=40), known=known))
+    return Lines(Console(make_page=lambda _stream: Page(width=40), known=known))
 
 
 def test_an_answer_is_a_number_and_anything_else_is_asked_again(

@@ -6,8 +6,8 @@ import pytest
 from support.environments.handwritten import conda_by_hand, venv_by_hand
 from support.values.sessions import a_session
 
+from fastinstall.cli.wizard.environments import list_environments
 from fastinstall.observe.environments import nearby_environments, scan_environment
-from fastinstall.verbs.discover_environments import discover_environments
 
 OURS = "13.0.0+simd.v2.v3"
 
@@ -22,8 +22,8 @@ def test_active_comes_first_then_local_then_others_with_a_pillow(tmp_path: Path)
     tool = venv_by_hand(tmp_path / "tool", "3.12.0", "pillow-12.0.0")
     (tmp_path / ".conda").mkdir()
     (tmp_path / ".conda" / "environments.txt").write_text(f"{listed}\n{empty}\n{tool}\n{active}\n")
-    found = discover_environments(a_session(tmp_path, VIRTUAL_ENV=str(active)), work)
-    assert [(each.seen.prefix.name, each.found) for each in found] == [
+    found = list_environments(a_session(tmp_path, VIRTUAL_ENV=str(active)), work)
+    assert [(seen.prefix.name, how) for seen, how in found] == [
         ("active", "active (VIRTUAL_ENV)"),
         (".venv", "in this directory"),
         ("zzz", "in this directory"),

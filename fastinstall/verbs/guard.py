@@ -1,7 +1,7 @@
-"""Inspect, install and remove the guards, and accept a replacement (`guard accept`).
+"""The actions of `guard`: inspect, install and remove the guards, pin a project, and accept a replacement.
 
 Every environment gets the start-up guard, and a conda environment also the guard package. Pins of the environment are
-installed only on request. A project is not changed: see `verbs.project_pin`.
+installed only on request. A project is not changed: `pin_project` makes a diff, which the user applies.
 
 In a conda environment, the guard package is linked or moved out, and conda's history gets a revision. The package file
 stays in the channel inside the environment, so that it can be installed again offline.
@@ -16,10 +16,12 @@ from pathlib import Path
 
 from fastinstall.conda.history_file import add_revision
 from fastinstall.conda.moves import list_linked_moves
-from fastinstall.core.errors import RefusedError
+from fastinstall.core.directories import refuse_homeless
+from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.doctor.registry import judge_facts
 from fastinstall.guard.pinning import (
+    find_installed_wheel_of,
     find_named_project_pins,
     find_pin_hidden_by_shell,
     list_pin_removal_moves,
@@ -43,7 +45,9 @@ from fastinstall.observe.installed_pins import refuse_unpinnable
 from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
+from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin
 from fastinstall.pins.recognition import project_of
+from fastinstall.pins.tools import tools
 from fastinstall.setup.decide.protection import refuse_if_protected
 from fastinstall.setup.recovery import change_environment
 
@@ -264,3 +268,47 @@ def _take_out(session: Session, facts: Facts, transaction: Transaction, also: tu
     if package is not None:
         change = CondaChange(unlinked=(package,))
         add_revision(store.prefix, change, "fastinstall guard remove", session.now(), transaction)
+
+
+def pin_project(
+    session: Session, environment: Environment, *, project: Path | None = None, wheels: Path | None = None
+) -> ProjectChange:
+    """Return the diff that pins our build in an environment's project, and copy the build to where the diff expects it.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        environment: the environment in which our stack is installed.
+        project: the project's directory; None for the project that contains the environment.
+        wheels: the directory to keep the build in; None for one in the user's data directory.
+
+    Raises:
+        UsageError: the environment belongs to no project.
+        RefusedError: nothing is set up, the stack was replaced, or the project cannot be pinned.
+        DocumentError: a file of the project cannot be read.
+
+    Example:
+        change = pin_project(session, environment, project=Path("app"))
+        print(change.diff)
+    """
+    prefix, receipt = Path(environment.prefix), receipt_of(environment)
+    if receipt is None:
+        raise RefusedError(
+            f"{prefix}: fastinstall has not set up this environment, so there is no build to pin",
+            hint=f"fastinstall setup --prefix {quote(prefix)}",
+        )
+    core = recorded_facts(session, environment, receipt).stack.core
+    if core is None or core.sha256 != receipt.core.sha256:
+        raise RefusedError(f"{prefix}: not what fastinstall installed", hint=fix_command(prefix))
+    found = project_of(prefix, project)
+    if found is None:
+        raise UsageError(
+            f"{prefix} lies in no project of a tool that can be pinned",
+            hint=f"name it: fastinstall guard pin --prefix {quote(prefix)} --project DIR",
+        )
+    wheel = Path(receipt.wheel)
+    if not tools()[found.manager].takes_packages:
+        wheel = find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--upgrade")
+    directory = wheels.absolute() if wheels is not None else session.directories.data / "wheels"
+    refuse_homeless(directory)
+    request = PinRequest(prefix=prefix, project=found, receipt=receipt, wheel=wheel, directory=directory)
+    return make_pin(request, session.variables)
