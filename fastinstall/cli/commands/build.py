@@ -29,13 +29,7 @@ from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, To
 from fastinstall.model.conda import CondaStack
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
-from fastinstall.setup.wheel import (
-    Emulation,
-    build_proven_wheel,
-    publish_channel,
-    require_channel,
-)
-from fastinstall.wheelbuild.build_inputs import BuildResult
+from fastinstall.setup.wheel import Emulation, build_proven_wheel, publish_channel, require_channel
 from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
 
 
@@ -49,27 +43,35 @@ def run(arguments: Namespace, context: Context) -> int:
     if arguments.hosts is not None or arguments.set:
         return build_for_many(arguments, context)
     session, output, request = _open(arguments, context)
-    as_conda = arguments.format == "conda"
-    if as_conda and _read_machine(arguments):
+    as_conda, machine = arguments.format == "conda", _read_machine(arguments)
+    if as_conda and machine:
         raise UsageError("--machine makes wheels, not conda packages", hint="leave --format out")
     if as_conda:
         require_channel(session, request, output)
     else:
         require_wheelhouse(output)
-    target = replace(target_of(arguments), machine=_read_machine(arguments))
+    target = replace(target_of(arguments), machine=machine)
     planned, built = build_proven_wheel(session, target, request, _read_emulation(arguments))
     served = ((planned.interpreter.version, planned.interpreter.machine),) if arguments.with_tool else ()
+    stack, wheel = None, built.wheel
     with _bring_tool(session, output, served, request) as tool:
         if as_conda:
-            stack = publish_channel(session, planned, built.wheel, output)
+            stack = publish_channel(session, planned, wheel, output)
         else:
-            stack, wheel = None, publish_wheel(session, built.wheel, built.sha256, output)
-            built = replace(built, wheel=wheel)
-    report = _report(built, stack, tool)
-    paths = [package.path for package in report.packages] or [report.wheel]
-    brought = (tool.directory / tool.wheel,) if tool is not None else ()
-    files = "\n".join(str(path) for path in (*paths, *brought))
-    tell(context, "build", report, lambda _report, _page: files)
+            wheel = publish_wheel(session, wheel, built.sha256, output)
+    report = BuildReport(
+        format=Format.CONDA if as_conda else Format.WHEEL,
+        wheel=wheel,
+        sha256=built.sha256,
+        from_cache=built.from_cache,
+        channel=stack.package.channel if stack is not None else "",
+        packages=tuple(_describe_packages(stack)) if stack is not None else (),
+        tool=tool,
+    )
+    paths = [package.path for package in report.packages] or [wheel]
+    if tool is not None:
+        paths.append(tool.directory / tool.wheel)
+    tell(context, "build", report, lambda *_: "\n".join(map(str, paths)))
     return ExitCode.OK
 
 
@@ -113,18 +115,6 @@ def _bring_tool(
     fetched = fetch_tool(session, output, pythons=pythons, machines=machines, offline=request.offline)
     with publish_tool(session, fetched) as tool:
         yield tool
-
-
-def _report(built: BuildResult, stack: CondaStack | None, tool: ToolWheels | None) -> BuildReport:
-    return BuildReport(
-        format=Format.WHEEL if stack is None else Format.CONDA,
-        wheel=built.wheel,
-        sha256=built.sha256,
-        from_cache=built.from_cache,
-        channel=stack.package.channel if stack is not None else "",
-        packages=tuple(_describe_packages(stack)) if stack is not None else (),
-        tool=tool,
-    )
 
 
 def _describe_packages(stack: CondaStack) -> Iterator[BuiltPackage]:

@@ -22,7 +22,6 @@ from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, t
 from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.messages import fix_command
-from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil
@@ -32,7 +31,7 @@ from fastinstall.observe.session import Session
 if TYPE_CHECKING:
     from fastinstall.elf.cpu import Host
     from fastinstall.model.facts import Facts
-    from fastinstall.setup.plan import Plan, SetupOutcome
+    from fastinstall.setup.plan import Plan
     from fastinstall.verbs.examine import Examination
 
 
@@ -65,7 +64,7 @@ def _collect(arguments: Namespace, context: Context) -> int:
 
 
 def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
-    hosts = _read_hosts(arguments)
+    hosts, console = _read_hosts(arguments), context.console
     environment = find_environment(session, target_of(arguments))
     before = identify_state(environment.prefix) if arguments.fix else None
     answer = ask_interpreter(session, environment)
@@ -76,20 +75,12 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     again = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=hosts)
     report, facts = examine_facts(session, environment, replace(again, started=started, interpreter=answer))
     if arguments.fix and _is_repairable(report, facts):
-        if _recover_interrupted(session, environment, arguments, context):
-            report, facts = examine_facts(session, environment, again)
-        if _is_repairable(report, facts):
-            seen = None if arguments.quick else facts  # quick facts are not enough for a plan
-            outcome = _fix(session, environment, seen, arguments, context)
-            from fastinstall.setup.late_interrupts import report_interruption_after_completion  # noqa: PLC0415
-
-            with report_interruption_after_completion(environment.prefix, "doctor --fix"):
-                report, facts = _examine_again(session, environment, outcome, again)
+        report, facts = _fix(session, again, facts, arguments, context)
     context.closing.close()  # ends the live progress line
     effect = measure_effect(before, environment.prefix, context) if arguments.fix else None
-    code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts, effect)
+    code = tell_report(report, console, arguments.fail_on, None if arguments.checks else facts, effect)
     tell_restarts(effect, context)
-    console, receipt = context.console, read_earlier_receipt(environment) if context.console.verbose else None
+    receipt = read_earlier_receipt(environment) if console.verbose else None
     is_text = not (arguments.checks or console.json or console.quiet)
     if receipt is not None and receipt.speed is not None and is_text:
         console.data(render_speed_table(receipt.speed, console.out))
@@ -138,47 +129,39 @@ def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
     return offered or any(CHECKS[finding.check].setup_repairs for finding in errors)
 
 
-def _recover_interrupted(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
-    """Recover from an interrupted run, which alone may repair the environment; return whether there was such a run."""
-    from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
-    from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (only with --fix)
-
-    refuse_without_yes(arguments, context.console, f"{fix_command(environment.prefix)} --yes")
-    return recover_environment(session.listening(progress_for(context)), environment)
-
-
-def _examine_again(
-    session: Session, environment: Environment, outcome: "SetupOutcome | None", again: "Examination"
-) -> "tuple[EnvironmentReport, Facts]":
-    """Return report and facts after a repair.
-
-    The facts observed when the repair was verified are judged, if they cover what the user asked for; otherwise the
-    environment is observed again.
-    """
-    from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
-    from fastinstall.verbs.setup import examine_result  # noqa: PLC0415 (only with --fix)
-
-    if outcome is not None and outcome.after is not None and not again.quick and not again.hosts:
-        report = examine_result(session, outcome, again.checks)
-        if report is not None:
-            return report, outcome.after
-    return examine_facts(session, environment, again)
-
-
 def _fix(
-    session: Session, environment: Environment, facts: "Facts | None", arguments: Namespace, context: Context
-) -> "SetupOutcome | None":
-    """Repair an environment after consent; return None if there is nothing to do."""
-    from fastinstall.cli.consent import consent  # noqa: PLC0415
-    from fastinstall.setup.expectations import describe_expectations  # noqa: PLC0415
-    from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
+    session: Session, again: "Examination", facts: "Facts", arguments: Namespace, context: Context
+) -> "tuple[EnvironmentReport, Facts]":
+    """Repair an environment after consent, and return report and facts after the repair.
 
-    working = session.listening(progress_for(context))
+    An interrupted run is ended first, which alone may repair the environment. The facts observed when the repair was
+    verified are judged, if they cover what the user asked for; otherwise the environment is observed again.
+    """
+    from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415 (all of them only with --fix)
+    from fastinstall.setup.expectations import describe_expectations  # noqa: PLC0415
+    from fastinstall.setup.late_interrupts import report_interruption_after_completion  # noqa: PLC0415
+    from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415
+    from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415
+    from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415
+    from fastinstall.verbs.setup import examine_result  # noqa: PLC0415
+
+    environment, working = facts.environment, session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
-    request = read_request(arguments, context.sources)
-    planned = plan_repair(working, environment, request, facts)
 
     def agreed(plan: "Plan") -> "Plan":
         return consent(plan, arguments, context, command, describe_expectations(session, plan))
 
-    return repair(working, agreed(planned), request, agreed) if planned.steps else None
+    refuse_without_yes(arguments, context.console, command)
+    if recover_environment(working, environment):
+        report, facts = examine_facts(session, environment, again)
+        if not _is_repairable(report, facts):
+            return report, facts
+    request = read_request(arguments, context.sources)
+    planned = plan_repair(working, environment, request, None if again.quick else facts)  # quick facts are too few
+    outcome = repair(working, agreed(planned), request, agreed) if planned.steps else None
+    with report_interruption_after_completion(environment.prefix, "doctor --fix"):
+        if outcome is not None and outcome.after is not None and not again.quick and not again.hosts:
+            repaired = examine_result(session, outcome, again.checks)
+            if repaired is not None:
+                return repaired, outcome.after
+        return examine_facts(session, environment, again)

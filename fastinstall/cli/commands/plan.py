@@ -4,6 +4,7 @@ With `--hosts DIR`, plan the few wheels that serve many machines.
 """
 
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from fastinstall.cli.common import (
     target_of,
     tell_interruptions,
 )
+from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
 from fastinstall.cli.text.plan_page import plan_text
@@ -43,39 +45,43 @@ def run(arguments: Namespace, context: Context) -> int:
     made = plan_setup(session, target_of(arguments), read_request(arguments, context.sources))
     if made.environment.prefix.is_dir():
         tell_interruptions(made.environment, context)
-    if arguments.output is not None:
-        _save(Path(arguments.output), dump(document("plan", made)))
-        risks = ",".join(dict.fromkeys(plan_risk.risk for plan_risk in made.risks if plan_risk.allowed))
-        allow = f" --allow {risks}" if risks else ""
-        context.console.talk(f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output)}")
-        return ExitCode.OK
-    if _wants_json(arguments, context):
-        context.console.exact(dump(document("plan", made)))  # exactly as -o saves it, for use by `apply`
-    else:
-        context.console.data(plan_text(made, context.console.out, describe_expectations(session, made)))
+    risks = ",".join(dict.fromkeys(plan_risk.risk for plan_risk in made.risks if plan_risk.allowed))
+    allow = f" --allow {risks}" if risks else ""
+    saved = f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output or '')}"
+    expected = describe_expectations(session, made)
+    _save_or_print("plan", made, saved, lambda page: plan_text(made, page, expected), arguments, context)
     return ExitCode.OK
-
-
-def _wants_json(arguments: Namespace, context: Context) -> bool:
-    return bool(arguments.format == "json" or context.console.json)
 
 
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     """Plan wheels for the hosts whose facts files are in --hosts; print the plan, or save it with -o."""
-    fleet = plan_fleet(session_of(context), arguments, read_request(arguments, context.sources))
-    text = dump(document("fleet", fleet))
-    if arguments.output is not None:
-        _save(Path(arguments.output), text)
-        wheels = f"fastinstall build --hosts {quote(arguments.hosts)} -o WHEELHOUSE"
-        context.console.talk(f"saved: {fleet.summary}; build them with: {wheels}")
-    else:
-        from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only with --hosts)
+    from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only with --hosts)
 
-        if _wants_json(arguments, context):
-            context.console.exact(text)  # exactly as -o saves it
-        else:
-            context.console.data(fleet_text(fleet, context.console.out))
+    fleet = plan_fleet(session_of(context), arguments, read_request(arguments, context.sources))
+    wheels = f"fastinstall build --hosts {quote(arguments.hosts)} -o WHEELHOUSE"
+    saved = f"saved: {fleet.summary}; build them with: {wheels}"
+    _save_or_print("fleet", fleet, saved, lambda page: fleet_text(fleet, page), arguments, context)
     return code_of(fleet)
+
+
+def _save_or_print(
+    name: str, plan: object, saved: str, render: Callable[[Page], str], arguments: Namespace, context: Context
+) -> None:
+    """Save a plan with -o, and say `saved`; otherwise print it as JSON, exactly as -o saves it, or as text."""
+    text, console = dump(document(name, plan)), context.console
+    if arguments.output is not None:
+        path = Path(arguments.output)
+        try:
+            files.write_text(path, redact_text(text))
+        except OSError as error:
+            is_full = error.errno in refused_writes.FULL
+            hint = refused_writes.advice(error, path.absolute()) if is_full else "name another file"
+            raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint=hint) from error
+        console.talk(saved)
+    elif arguments.format == "json" or console.json:
+        console.exact(text)
+    else:
+        console.data(render(console.out))
 
 
 def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fleet":
@@ -99,12 +105,3 @@ def code_of(fleet: "Fleet") -> int:
         return ExitCode.OK
     unread = all(each.cause is Cause.UNREADABLE for each in fleet.left_out)
     return ExitCode.UNDETERMINED if unread else ExitCode.REFUSED
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        files.write_text(path, redact_text(text))
-    except OSError as error:
-        is_full = error.errno in refused_writes.FULL
-        hint = refused_writes.advice(error, path.absolute()) if is_full else "name another file"
-        raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint=hint) from error

@@ -88,46 +88,16 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, before: ob
     if console.json or not agreed.steps:
         tell(context, "receipt", receipt, lambda *_: agreed.summary, effect)
         return ExitCode.OK
-    _print_outcome(session, outcome, context, same)
+    report = examine_result(session, outcome)
+    text = outcome_text(agreed, receipt, report, console.out, same=same)
+    console.data(text.partition("\n")[0] if console.quiet and not same else text)
+    if console.verbose and not same:
+        if receipt.speed is not None:
+            console.data(render_speed_table(receipt.speed, console.out))
+        if report is not None:
+            console.data(report_text(report, console.out, ()))
     tell_restarts(effect, context)
     return ExitCode.OK
-
-
-def _print_outcome(session: Session, outcome: SetupOutcome, context: Context, same: str) -> None:
-    console, agreed, receipt = context.console, outcome.plan, outcome.receipt
-    report = examine_result(session, outcome)
-    if same:
-        console.data(render_wizard_ending(agreed, receipt, report, console.out, same=same))
-        return
-    text = outcome_text(agreed, receipt, report, console.out)
-    console.data(text.partition("\n")[0] if console.quiet else text)
-    if receipt.speed is not None and console.verbose:
-        console.data(render_speed_table(receipt.speed, console.out))
-    if report is not None and console.verbose:
-        console.data(report_text(report, console.out, ()))
-
-
-def render_wizard_ending(
-    plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page, *, same: str
-) -> str:
-    """Return the last screen: the result, its speed, how to undo it, what to do next, and the equivalent command.
-
-    Args:
-        plan: the plan that was carried out.
-        receipt: the receipt of the current setup.
-        report: doctor's report, or None if it could not be made.
-        page: the layout; commands are never wrapped.
-        same: the equivalent command line.
-    """
-    prefix = quote(plan.environment.prefix)
-    return outcome_text(plan, receipt, report, page) + join_lines(
-        (
-            f"check: fastinstall doctor --prefix {prefix}",
-            f"your images: fastinstall bench --prefix {prefix} DIR",
-            "the same without questions:",
-            f"  {same}",
-        )
-    )
 
 
 _FEW = 3
@@ -139,22 +109,37 @@ _MATTER = {
 """Operation to its description in plain words, for operations on which most programs spend their time."""
 
 
-def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """Return what was installed, its speed, how to undo it, how it is guarded, and doctor's warnings and errors."""
-    is_built = plan.build is not None
+def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page, *, same: str = "") -> str:
+    """Return what was installed, its speed, how to undo it, how it is guarded, and doctor's warnings and errors.
+
+    Args:
+        plan: the plan that was carried out.
+        receipt: the receipt of the current setup.
+        report: doctor's report, or None if it could not be made.
+        page: the layout; commands are never wrapped.
+        same: for a user of the wizard, the equivalent command line; it and other commands to try are printed last.
+    """
+    prefix = quote(plan.environment.prefix)
     stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"
-    done = stack if is_built else f"done: {plan.summary}"
+    done = stack if plan.build is not None else f"done: {plan.summary}"
     passed = f"; {count_passed(report.findings)}" if report is not None else ""
-    grave = [each for each in report.findings if each.status.gravity >= Status.WARNING.gravity] if report else []
     lines = [*page.lines(done + passed, rest="  ", style="ok")]
-    if receipt.speed is not None and is_built:
+    if receipt.speed is not None and plan.build is not None:
         lines += _list_speed(receipt.speed, page)
-    lines.append(f"undo: fastinstall rollback --prefix {quote(plan.environment.prefix)}")
+    lines.append(f"undo: fastinstall rollback --prefix {prefix}")
     lines += page.lines(_describe_guard(plan, receipt), rest="  ")
     if isinstance(plan.pin, PinForPip):
         lines += page.advice(describe_pin_for_uv(plan.environment.prefix), rest="  ")
-    for finding in grave:
-        lines += finding_lines(finding, len(finding.check), page)
+    for finding in report.findings if report is not None else ():
+        if finding.status.gravity >= Status.WARNING.gravity:
+            lines += finding_lines(finding, len(finding.check), page)
+    if same:
+        lines += (
+            f"check: fastinstall doctor --prefix {prefix}",
+            f"your images: fastinstall bench --prefix {prefix} DIR",
+            "the same without questions:",
+            f"  {same}",
+        )
     return join_lines(lines)
 
 

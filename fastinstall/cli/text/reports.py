@@ -9,7 +9,6 @@ pasted.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 
 from fastinstall.cli.console import Console, Page, join_lines
@@ -40,21 +39,13 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
     width = max((len(finding.check) for finding in told), default=0)
     lines = [f"{report.environment.prefix} ({report.environment.kind})"] if page.verbose else []
     for finding in told:
-        lines += finding_lines(finding if page.verbose else _leave_out_repair(finding), width, page)
+        lines += finding_lines(finding, width, page, with_fix=page.verbose)  # the summary has it once for all
         if page.verbose and healthy is None and not finding.status.gravity:  # the user named a check that passed
             lines += _list_reasons(finding, page)
     wrong = any(each.status.gravity for each in report.findings)
     if report.status.gravity < Status.ERROR.gravity:
         lines += (line for text in healthy or () for line in page.lines(text, rest="  "))
     return join_lines((*lines, *page.advice(_summarize(report.findings), rest="  ", style="" if wrong else "ok")))
-
-
-def _leave_out_repair(finding: Finding) -> Finding:
-    """Return the finding without its `--fix` command, which the summary prints once for all findings."""
-    remedy = finding.remedy
-    if remedy is None or "--fix" not in (remedy.command or ""):
-        return finding
-    return replace(finding, remedy=replace(remedy, command=None))
 
 
 def list_stack(facts: Facts) -> tuple[str, ...]:
@@ -82,20 +73,17 @@ def _summarize(findings: Sequence[Finding]) -> str:
     wrong = sorted((each for each in findings if each.status.gravity), key=_rank, reverse=True)
     if not wrong:
         return count_passed(findings)
-    counts = Counter(each.status for each in wrong).items()
-    counted = ", ".join(f"{number} {status}{_plural(status, number)}" for status, number in counts)
+    counts = Counter(each.status for each in wrong)
+    countable = (Status.HINT, Status.WARNING, Status.ERROR)
+    counted = ", ".join(
+        f"{number} {status}{'s' if number > 1 and status in countable else ''}" for status, number in counts.items()
+    )
     told = f"{counted} ({count_passed(findings)})"
-    commands = [each.remedy.command for each in wrong if each.remedy is not None and each.remedy.command]
-    fixed = [command for command in commands if "--fix" in command]
+    fixed = [command for command in map(_command_of, wrong) if "--fix" in command]
     if not fixed:
         return told
-    number = len(fixed) if len(fixed) < len(wrong) else 0
-    which = f"{number} of them" if number else {1: "it", 2: "both"}.get(len(wrong), "all")
+    which = {1: "it", 2: "both"}.get(len(wrong), "all") if len(fixed) == len(wrong) else f"{len(fixed)} of them"
     return f"{told}. Fix {which}: {fixed[0]}"
-
-
-def _plural(status: Status, number: int) -> str:
-    return "s" if number > 1 and status in (Status.HINT, Status.WARNING, Status.ERROR) else ""
 
 
 def finding_text(finding: Finding, page: Page) -> str:
@@ -108,25 +96,16 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
     source = "of an earlier setup of the same two builds: " if table.reused else ""
     slower = table.slower
     rows = [
-        (
-            row.operation,
-            f"{row.before_ms:.2f}",
-            f"{row.after_ms:.2f}",
-            row.range,
-            "slower" if row in slower else "",
-        )
+        (row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", row.range, "slower" if row in slower else "")
         for row in table.rows
     ]
     rows.append((f"geometric mean of {len(rows)}", "", "", f"{table.geomean:.1f}x", ""))
     if table.noise:
         rows.append(("before against itself", "", "", f"{1 + table.noise:.1f}x at most", ""))
-    return join_lines(
-        (
-            *page.lines(f"before: {table.baseline}; after: {table.candidate}", rest="  "),
-            *page.lines(source + table.occasion, rest="  "),
-            *page.table(("operation", "before ms", "after ms", "faster", ""), rows, right=(1, 2, 3)),
-        )
-    )
+    head = ("operation", "before ms", "after ms", "faster", "")
+    lines = [*page.lines(f"before: {table.baseline}; after: {table.candidate}", rest="  ")]
+    lines += page.lines(source + table.occasion, rest="  ")
+    return join_lines([*lines, *page.table(head, rows, right=(1, 2, 3))])
 
 
 def error_text(error: FastinstallError, page: Page) -> str:
@@ -145,8 +124,15 @@ def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[
     return [indent + page.paint(label, label.partition(":")[0]) + first.removeprefix(indent + label), *others]
 
 
-def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
-    """Yield a finding's message and, unless it passed, its hint and command; with --verbose also its evidence."""
+def finding_lines(finding: Finding, width: int, page: Page, *, with_fix: bool = True) -> Iterator[str]:
+    """Yield a finding's message and, unless it passed, its hint and command; with --verbose also its evidence.
+
+    Args:
+        finding: a finding of doctor.
+        width: the width of the column for the names of checks.
+        page: width, colours and verbosity of the stream.
+        with_fix: whether to print a command with `--fix`.
+    """
     before = f"  {finding.status:<8} "
     margin = " " * (len(before) + width + 2)
     first, *others = page.lines(finding.message, first=f"{before}{finding.check:<{width}}  ", rest=margin)
@@ -158,8 +144,9 @@ def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
         yield from _list_reasons(finding, page)
     if finding.remedy is not None:
         yield from page.lines(f"hint: {finding.remedy.text}", first=_DETAIL, rest=_DETAIL + "      ")
-        if finding.remedy.command:
-            yield f"{_DETAIL}      {finding.remedy.command}"
+        command = _command_of(finding)
+        if command and (with_fix or "--fix" not in command):
+            yield f"{_DETAIL}      {command}"
 
 
 def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
@@ -203,19 +190,13 @@ def quiet_lines(
     for report in reports:
         told = [finding for finding in report.findings if finding.status.gravity >= least.gravity]
         if told:
-            yield _render_report_line(report, told)
+            prefix, first = report.environment.prefix, max(told, key=_rank)
+            more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+            command = _command_of(first) or f"fastinstall doctor --prefix {quote(prefix)}"
+            yield _join_lines(f"{prefix}: {first.status}: {first.check}: {first.message}{more}; {command}")
     for each in unobservable:
         if Status.UNKNOWN.gravity >= least.gravity:
             yield _join_lines(f"{each.prefix}: {Status.UNKNOWN}: {each.problem}")
-
-
-def _render_report_line(report: EnvironmentReport, told: list[Finding]) -> str:
-    prefix = report.environment.prefix
-    first = max(told, key=_rank)
-    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    command = first.remedy.command if first.remedy is not None else None
-    asked = command or f"fastinstall doctor --prefix {quote(prefix)}"
-    return _join_lines(f"{prefix}: {first.status}: {first.check}: {first.message}{more}; {asked}")
 
 
 def _rank(finding: Finding) -> tuple[int, bool, bool]:
@@ -223,8 +204,11 @@ def _rank(finding: Finding) -> tuple[int, bool, bool]:
 
     The check `swapped` names the cause of other errors.
     """
-    command = finding.remedy.command if finding.remedy is not None else None
-    return finding.status.gravity, "--fix" in (command or ""), finding.check == "swapped"
+    return finding.status.gravity, "--fix" in _command_of(finding), finding.check == "swapped"
+
+
+def _command_of(finding: Finding) -> str:
+    return (finding.remedy.command or "") if finding.remedy is not None else ""
 
 
 def _join_lines(text: str) -> str:
@@ -237,21 +221,18 @@ _BELOW = " " * 9
 def survey_text(survey: Survey, page: Page) -> str:
     """Return a line for each environment, and below it its warnings and errors; with --verbose also its hints."""
     width = max((len(finding.check) for report in survey.reports for finding in report.findings), default=0)
-    lines = [line for report in survey.reports for line in _report_lines(report, width, page)]
+    least, lines = Status.HINT if page.verbose else Status.WARNING, []
+    for report in survey.reports:
+        status = page.paint(f"{report.status:<8}", report.status)
+        lines.append(f"{status} {report.environment.prefix} ({report.environment.kind})")
+        for finding in report.findings:
+            if finding.status.gravity >= least.gravity:
+                lines += finding_lines(finding, width, page)
     for each in survey.unobservable:
         lines.append(f"{page.paint(f'{Status.UNKNOWN:<8}', Status.UNKNOWN)} {each.prefix}")
         lines += page.lines(each.problem, first=_BELOW, rest=_BELOW)
     lines.append(page.paint(_count_reports(survey), survey.status))
     return join_lines(lines)
-
-
-def _report_lines(report: EnvironmentReport, width: int, page: Page) -> Iterator[str]:
-    least = Status.HINT if page.verbose else Status.WARNING
-    told = [finding for finding in report.findings if finding.status.gravity >= least.gravity]
-    status = page.paint(f"{report.status:<8}", report.status)
-    yield f"{status} {report.environment.prefix} ({report.environment.kind})"
-    for finding in told:
-        yield from finding_lines(finding, width, page)
 
 
 _IN_WORDS = {
@@ -264,14 +245,13 @@ _IN_WORDS = {
 
 
 def _count_reports(survey: Survey) -> str:
-    statuses = (*(report.status for report in survey.reports), *(Status.UNKNOWN for _ in survey.unobservable))
-    number = len(statuses)
-    counts = Counter(_IN_WORDS.get(status, str(status)) for status in statuses)
-    told = ", ".join(f"{count} {words}" for words, count in counts.items())
+    counts = Counter(_IN_WORDS.get(report.status, str(report.status)) for report in survey.reports)
+    counts.update(_IN_WORDS[Status.UNKNOWN] for _ in survey.unobservable)
     without = f"; {survey.without_pil} without" if survey.without_pil else ""
-    if not number:
+    if not counts:
         return f"no environment with Pillow is known{without}"
-    return f"{format_count(number, 'environment')} with Pillow: {told}{without}"
+    told = ", ".join(f"{count} {words}" for words, count in counts.items())
+    return f"{format_count(counts.total(), 'environment')} with Pillow: {told}{without}"
 
 
 NEVER = "never"

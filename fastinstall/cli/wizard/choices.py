@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.options import REQUEST_OPTIONS, Option, Question, Reader, format_flags, name_list
+from fastinstall.cli.options import REQUEST_OPTIONS, Option, Reader, format_flags, name_list
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, choose_or_go_back
 from fastinstall.compilers import list_compilers
 from fastinstall.core.errors import FastinstallError
@@ -108,14 +108,9 @@ def _ask_choice(
     return None if answer is None else replace(request, **{name: values[answer]})
 
 
-def _ask_typed(
-    talk: WizardConversation, request: Request, name: str, question: Question, read: Reader
-) -> Request | None:
+def _ask_typed(talk: WizardConversation, request: Request, name: str, question: str, read: Reader) -> Request | None:
     """Ask for a value to be typed, in the form of its flag; return the new request, or None if the user goes back."""
-    if question.note:
-        talk.say(question.note)
-    default = _write(getattr(request, name))
-    typed = ask_text_or_go_back(talk.asker, question.text, read, talk.say, default=default)
+    typed = ask_text_or_go_back(talk.asker, question, read, talk.say, default=_write(getattr(request, name)))
     if typed is None:
         return None
     return replace(request, **{name: read(typed) if typed else getattr(Request(), name)})
@@ -127,10 +122,10 @@ def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
     meanings = {recipe.name: recipe.summary for recipe in offered}
     labels = {recipe.name: f"{recipe.name} (recommended)" for recipe in offered if recipe.recommended}
     name = choose_or_go_back(talk.asker, "Which recipe?", meanings, labels=labels, default=request.recipe)
-    if name is None or name == request.recipe:
-        return None if name is None else request
-    # Version and levels depend on the recipe, so they return to their defaults.
-    return replace(request, recipe=name, version=None, level="auto", levels=())
+    if name is not None and name != request.recipe:
+        # Version and levels depend on the recipe, so they return to their defaults.
+        return replace(request, recipe=name, version=None, level=AUTO, levels=())
+    return None if name is None else request
 
 
 def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
@@ -142,9 +137,8 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
             raise ValueError(f"{unknown} is none of {', '.join(known)}")
         return found
 
-    note = f"Setup fails if one of them is missing, instead of building without it: {', '.join(known)}"
-    question = Question("", "Required libraries, separated by commas", note=note)
-    return _ask_typed(talk, request, "require", question, read)
+    talk.say(f"Setup fails if one of them is missing, instead of building without it: {', '.join(known)}")
+    return _ask_typed(talk, request, "require", "Required libraries, separated by commas", read)
 
 
 def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
@@ -175,15 +169,14 @@ _ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
 def ask_engine(talk: WizardConversation, request: Request) -> Request | None:
     """Ask for `Request.engine`, in a conda environment; return the new request, or None if the user goes back."""
     facts, there = talk.facts, list_available_engines(talk.facts)
-    meanings: dict[str, str] = {}
+    meanings: dict[CondaInstaller, str] = {}
     if there:
         meanings[CondaInstaller.AUTO] = f"{_ENGINES[there[0]]}, as conda packages that conda knows of"
     for engine in there:
         tool = facts.conda.tool if facts.conda is not None and engine is CondaInstaller.CONDA else None
         meanings[engine] = f"conda packages, by {_ENGINES[engine]} {tool.version if tool else ''}".rstrip()
     meanings[CondaInstaller.PIP] = "a plain wheel, which conda overwrites sooner or later without a word"
-    answer = choose_or_go_back(talk.asker, "Who installs it?", meanings, default=request.engine)
-    return None if answer is None else replace(request, engine=CondaInstaller(answer))
+    return _ask_choice(talk, request, "engine", "Who installs it?", meanings)
 
 
 _SEVERAL = "several"
@@ -207,8 +200,7 @@ def ask_levels(talk: WizardConversation, request: Request) -> Request | None:
     if len(levels) > 1:
         meanings[_SEVERAL] = "type their names; needs glibc 2.33 or later"
     default = _SEVERAL if request.levels else request.level
-    marked = default if default in meanings else AUTO
-    answer = choose_or_go_back(talk.asker, "Which CPUs should it run on?", meanings, default=marked)
+    answer = choose_or_go_back(talk.asker, "Which CPUs should it run on?", meanings, default=default)
     if answer is None or answer != _SEVERAL:
         return None if answer is None else replace(request, level=answer, levels=())
     written = ",".join(request.levels or usual)
@@ -239,7 +231,9 @@ def ask_option(option: Option, talk: WizardConversation, request: Request) -> Re
         return _OWN_QUESTIONS[name](talk, request)
     if question.meanings:
         return _ask_choice(talk, request, name, question.text, question.meanings)
-    return _ask_typed(talk, request, name, question, option.read)
+    if question.note:
+        talk.say(question.note)
+    return _ask_typed(talk, request, name, question.text, option.read)
 
 
 def describe_value(option: Option, request: Request) -> str:

@@ -7,7 +7,7 @@ from support.suite.golden import Golden
 from support.values.builders import conda_receipt, conda_stack, environment, receipt
 from support.values.plans import parts_of
 
-from fastinstall.cli.commands.setup import outcome_text, render_wizard_ending
+from fastinstall.cli.commands.setup import outcome_text
 from fastinstall.cli.console import Page
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
@@ -149,7 +149,7 @@ def test_a_conda_setup_ends_with_what_keeps_and_what_updates_it(
 
 def test_the_wizard_ends_with_the_same_run_as_flags() -> None:
     same = "fastinstall setup --yes --prefix /srv/images/env --level x86-64-v3"
-    lines = render_wizard_ending(_plan(), receipt(), None, Page(width=40), same=same).splitlines()
+    lines = outcome_text(_plan(), receipt(), None, Page(width=40), same=same).splitlines()
     assert lines[-2:] == ["the same without questions:", f"  {same}"]
 
 
