@@ -7,7 +7,9 @@ The examples of each verb are also shown in the man page and in the reference.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+
+from fastinstall.cli.parser import VERBS
 
 _BUILD = "--recipe --levels --wheelhouse --offline"
 SCREENS: Mapping[str, frozenset[str]] = {
@@ -104,16 +106,16 @@ _COLUMN = 24
 def screen(parser: argparse.ArgumentParser) -> str:
     """Return the short help of a verb, or of the program."""
     verb = verb_of(parser)
-    body = _render_flags(parser, verb) if verb else _render_verbs(parser)
-    lines = (
-        usage(parser),
-        "",
-        parser.description or "",
-        "",
-        *body,
-        *_render_examples(EXAMPLES[verb]),
-        *_render_pointers(parser, verb),
-    )
+    lines = [usage(parser), "", parser.description or "", ""]
+    if verb:
+        lines += _render_flags(parser, SCREENS.get(verb))
+    else:
+        lines += [f"  {name:<{max(map(len, VERBS))}}  {summary}" for name, (summary, _) in VERBS.items()] + [""]
+    lines += _render_examples(EXAMPLES[verb])
+    if not verb:
+        lines += ["", "flags and examples of a verb: fastinstall VERB --help"]
+    elif verb in SCREENS:
+        lines.append(f"every flag: {parser.prog} --help-all")
     return "\n".join(lines) + "\n"
 
 
@@ -161,28 +163,17 @@ def groups_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[argpa
             yield str(group.title), actions
 
 
-def _render_verbs(parser: argparse.ArgumentParser) -> Iterator[str]:
-    found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
-    rows = [(each.dest, each.help or "") for action in found for each in action._choices_actions]  # noqa: SLF001
-    width = max(len(name) for name, _ in rows)
-    yield from (f"  {name:<{width}}  {says}" for name, says in rows)
-    yield ""
-
-
-def _render_flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
+def _render_flags(parser: argparse.ArgumentParser, shown: frozenset[str] | None) -> Iterator[str]:
+    """Yield a line for each argument and each flag in `shown` (None: all), with the help up to the semicolon."""
     for title, actions in groups_of(parser):
-        rows = list(_make_rows(actions, SCREENS.get(verb)))
+        rows = []
+        for action in actions:
+            if action.help and (shown is None or not action.option_strings or action.option_strings[-1] in shown):
+                argument = f"  {format_argument(action)}"
+                rows.append(f"{argument:<{max(_COLUMN, len(argument) + 2)}}{action.help.partition(';')[0]}")
         if rows and not title.startswith(("positional", "options")):
             yield f"{title.partition(' (')[0]}:"
         yield from rows
-
-
-def _make_rows(actions: Sequence[argparse.Action], shown: frozenset[str] | None) -> Iterator[str]:
-    """Yield a line for each argument and each flag in `shown` (None: all), with the help up to the semicolon."""
-    for action in actions:
-        if action.help and (shown is None or not action.option_strings or action.option_strings[-1] in shown):
-            argument = f"  {format_argument(action)}"
-            yield f"{argument:<{max(_COLUMN, len(argument) + 2)}}{action.help.partition(';')[0]}"
 
 
 def _render_examples(examples: Mapping[str, str]) -> Iterator[str]:
@@ -190,10 +181,3 @@ def _render_examples(examples: Mapping[str, str]) -> Iterator[str]:
     yield "examples:"
     for command, purpose in examples.items():
         yield f"  {command:<{width}}  {purpose}"
-
-
-def _render_pointers(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
-    if not verb:
-        yield from ("", "flags and examples of a verb: fastinstall VERB --help")
-    elif verb in SCREENS:
-        yield f"every flag: {parser.prog} --help-all"

@@ -274,10 +274,7 @@ _VERSION_ASKED = Question("Version", "Version, empty for the newest", empty="new
 _PIN_ASKED = Question(
     "Pin",
     "Keep other tools from replacing it?",
-    {
-        False: "other tools may upgrade Pillow",
-        True: "pip, uv and conda keep this build; security updates wait, too",
-    },
+    {False: "other tools may upgrade Pillow", True: "pip, uv and conda keep this build; security updates wait, too"},
 )
 _LINK_ASKED = Question(
     "Libraries",

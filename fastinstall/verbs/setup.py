@@ -78,12 +78,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
     releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
     situation = Situation(
-        facts=facts,
-        recipe=recipe,
-        request=request,
-        releases=releases,
-        receipt=receipt,
-        project=find_project(facts),
+        facts=facts, recipe=recipe, request=request, releases=releases, receipt=receipt, project=find_project(facts)
     )
     return decide_plan(session, situation, from_cache=from_cache)
 

@@ -264,11 +264,7 @@ def least_status(fail_on: str) -> Status:
 
 
 def tell_report(
-    report: EnvironmentReport,
-    console: Console,
-    fail_on: str,
-    facts: Facts | None = None,
-    effect: Effect | None = None,
+    report: EnvironmentReport, console: Console, fail_on: str, facts: Facts | None = None, effect: Effect | None = None
 ) -> int:
     """Print the report on one environment, and return the exit code.
 
