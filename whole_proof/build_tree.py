@@ -7,11 +7,10 @@ from fastinstall.core.values import immutable
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile import BuildContext
-from fastinstall.wheelbuild.headers.probe import probe_headers
+from fastinstall.wheelbuild.compile import BuildContext, remove_stray_variables
+from fastinstall.wheelbuild.headers import probe_headers
 from fastinstall.wheelbuild.pipeline import prepare_build
 from fastinstall.wheelbuild.prepare import NOT_COMPILED, extract_source
-from fastinstall.wheelbuild.variables import remove_stray_variables
 from whole_proof.recorded_build import CoreSteps, record_steps
 from whole_proof.variant import SanitizedVariant, compile_core, install_core_in_copy
 

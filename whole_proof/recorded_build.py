@@ -14,10 +14,9 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel
+from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel, location_flags
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels
-from fastinstall.wheelbuild.linking import location_flags
 
 _LEVEL = "recorded"
 _NOTES = "notes"

@@ -19,8 +19,7 @@ from fastinstall.core import codec, sealed_trees, temporary_directories
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
-from fastinstall.index.pip import argv_for, pip_environment
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import argv_for, pip_environment, pip_settings
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key

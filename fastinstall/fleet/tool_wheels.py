@@ -31,8 +31,8 @@ from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, replace_files
-from fastinstall.wheelbuild.package_index.publish import SUMS
-from fastinstall.wheelbuild.tool_dependencies import fetch_dependencies
+from fastinstall.wheelbuild.package_index import SUMS
+from fastinstall.wheelbuild.requirements import fetch_dependencies
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
 
 PLACE = "tool"

@@ -25,7 +25,7 @@ from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.wheel import NO_EMULATION, Emulation, build_wheel_into
 from fastinstall.wheelbuild.output_directory import make_unwritable_error, refuse_links
-from fastinstall.wheelbuild.package_index.publish import SUMS, require_wheelhouse
+from fastinstall.wheelbuild.package_index import SUMS, require_wheelhouse
 
 _MADE = ".dist-info/fastinstall.json"
 

@@ -32,7 +32,7 @@ from fastinstall.observe.installed_pins import NAME, PIN, add_pin_line, pin_in, 
 from fastinstall.observe.pip_settings import find_hiding_settings, links_beside, observe_pip_settings
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of, read_project_pin
-from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
+from fastinstall.wheelbuild.wheel_cache import find_installed_wheel
 
 _STAGED_LINE = "pinned"
 _STAGED = "fastinstall-pin"

@@ -33,7 +33,7 @@ from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.messages import format_bytes, listing, quote
 from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.index.pages import HTML, JSON, OfferedFile, read_page
-from fastinstall.index.pip_indexes import PipSettings, local_path, name_place
+from fastinstall.index.pip import PipSettings, local_path, name_place
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact

@@ -18,7 +18,7 @@ from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index import downloads
 from fastinstall.index.header_packages import read_header_packages
-from fastinstall.index.pip_indexes import PipSettings, local_path
+from fastinstall.index.pip import PipSettings, local_path
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe

@@ -52,9 +52,8 @@ from fastinstall.setup.steps.swap import Swap
 from fastinstall.setup.steps.verify import refuse_errors
 from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
-from fastinstall.wheelbuild.staged_tree import describe_core, read_left_out, stack_version
-from fastinstall.wheelbuild.staging import compile_meanwhile, stage_wheel
+from fastinstall.wheelbuild.staging import compile_meanwhile, describe_core, read_left_out, stack_version, stage_wheel
+from fastinstall.wheelbuild.wheel_cache import keep_installed_wheel
 
 if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages

@@ -119,7 +119,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
 
 def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
     """Return the SHA-256 of a cached wheel that matches the planned build; empty if the cache has none."""
-    from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+    from fastinstall.wheelbuild.pipeline import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
     situation, step = decision.situation, make_build_step(decision)
     facts, request, cache = situation.facts, situation.request, session.own_cache()

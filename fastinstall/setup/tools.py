@@ -11,7 +11,7 @@ from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import refuse_unusable_cache
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings, pip_settings
+from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.index.run import Run
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
 from fastinstall.model.recipe import Recipe

@@ -32,7 +32,7 @@ from fastinstall.setup.proven_wheel import ProofContext, fetch_inputs, make_prov
 from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.output_directory import lock_directory, refuse_links, require_writable
-from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
+from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
 
 
 @immutable

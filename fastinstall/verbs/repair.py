@@ -36,7 +36,7 @@ from fastinstall.setup.look import decide_plan, find_project
 from fastinstall.setup.plan import Plan, PlanConsent, SetupOutcome
 from fastinstall.setup.tools import defer_pip_settings, make_index
 from fastinstall.verbs.setup import plan_setup
-from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
+from fastinstall.wheelbuild.wheel_cache import find_installed_wheel
 
 _VERB = "doctor --fix"
 """The name of the command in `rollback --list`."""

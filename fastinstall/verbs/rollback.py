@@ -33,7 +33,7 @@ from fastinstall.observe.session import Session
 from fastinstall.observe.stack import observe_distributions, observe_owners
 from fastinstall.setup.late_interrupts import report_interruption_after_recovery
 from fastinstall.setup.recovery import change_environment, describe_interruptions
-from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has_kept_wheels
+from fastinstall.wheelbuild.wheel_cache import discard_unneeded_wheels, has_kept_wheels
 
 _SITES = ("site-packages", "dist-packages")
 

@@ -21,10 +21,16 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
 from fastinstall.model.request import LinkMode
-from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel, find_reached_libraries, hide_idle_libraries, take_version
+from fastinstall.wheelbuild.base_wheel import (
+    CORE,
+    BaseWheel,
+    find_reached_libraries,
+    hide_idle_libraries,
+    place_cores,
+    take_version,
+)
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import BuildContext, CompiledLevel
-from fastinstall.wheelbuild.core_placement import place_cores
 from fastinstall.wheelbuild.provenance import bill_of_materials, provenance, provenance_text
 from fastinstall.wheelbuild.static_libraries import list_global_symbols
 from fastinstall.wheelbuild.wheel_files import (

@@ -9,102 +9,34 @@ site-packages nor runs `.pth` files.
 """
 
 import os
-import re
 import shlex
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from multiprocessing import get_context
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from fastinstall.core import files
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
-from fastinstall.core.messages import listing
 from fastinstall.core.process import ProcessGroup, run
-from fastinstall.core.secrets import redact_text
+from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
+from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.wheelbuild.base_wheel import BaseWheel
-from fastinstall.wheelbuild.build_failures import explain
-from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.core_placement import CorePlacement
-from fastinstall.wheelbuild.headers.probe import Headers, include_flags
-from fastinstall.wheelbuild.linking import location_flags, make_standalone_run_path, options
-from fastinstall.wheelbuild.own_code import compile_own_code
-from fastinstall.wheelbuild.plain_paths import path_flags
-from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
+from fastinstall.wheelbuild.base_wheel import BaseWheel, CorePlacement, location_flags
+from fastinstall.wheelbuild.build_inputs import BuildRequest, path_flags
+from fastinstall.wheelbuild.build_log import audit_compile_lines, explain, parse_compiled_file, parse_setup_summary
+from fastinstall.wheelbuild.headers import Headers, include_flags
+from fastinstall.wheelbuild.linking import make_standalone_run_path, options
+from fastinstall.wheelbuild.own_code import compile_own_code, precompile_prefix_header
 from fastinstall.wheelbuild.requirements import LIBRARY, PROGRAMS, read_build_system
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, find_archiver
-from fastinstall.wheelbuild.variables import build_variables
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
-
-KERNEL_FILE = "Resample.c"  # the file that benefits most from a level's flags
-_OPTIMISED = ("-O2", "-O3")
-_SHOWN = 3
-_SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
-
-
-def parse_compiled_file(line: str) -> str | None:
-    """Return the C file that a line of a build log compiles, or None if it compiles none."""
-    following = dict(pairwise(_split_flags(line))).get("-c", "")
-    return following if following.endswith(".c") else None
-
-
-def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
-    """Return problems with the compiler flags in a build log; empty if there are none.
-
-    Args:
-        lines: lines of the log; lines that compile nothing are skipped.
-        cflags: the full CFLAGS of the build.
-    """
-    compiled = [(source, _split_flags(line)) for line in lines if (source := parse_compiled_file(line))]
-    if not compiled:
-        return ("cannot audit the flags: the log has no compile line",)
-    kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
-    problems = []
-    levels = [(source, _find_last_word(words, "-O")) for source, words in compiled]
-    slow = [(source, level) for source, level in levels if level not in _OPTIMISED]
-    if slow:
-        files = listing((source for source, _ in slow), _SHOWN)
-        problems.append(f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}")
-    for flag in cflags:
-        files = listing((source for source, words in compiled if flag not in words), _SHOWN)
-        problems += [f"{flag} did not reach the compiler: {files}"] if files else []
-    problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
-    wanted = _find_last_word(cflags, "-march=")
-    for words in kernels:
-        got = _find_last_word(words, "-march=")
-        if wanted and got and wanted != got:
-            problems.append(f"{KERNEL_FILE}: {wanted} is overridden by {got}")
-    return tuple(problems)
-
-
-def parse_setup_summary(output: str) -> dict[str, str | None]:
-    """Return the features in a build log's PIL SETUP SUMMARY, by the names that the summary gives them.
-
-    Returns:
-        For each available feature, the text in parentheses ("2.5.0"), or "" without such a text; for others, None.
-    """
-    return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
-
-
-def _split_flags(line: str) -> list[str]:
-    if " -c " not in line:
-        return []
-    try:
-        return shlex.split(line)
-    except ValueError:  # an unbalanced quote: either not a compile line, or one that can only be split at white space
-        return line.split()
-
-
-def _find_last_word(words: Sequence[str], prefix: str) -> str:
-    return next((word for word in reversed(words) if word.startswith(prefix)), "")
-
 
 RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], None]
 """Runs a backend's process, and raises if it fails.
@@ -360,3 +292,90 @@ def _require_features(request: BuildRequest, features: dict[str, str | None], lo
     missing = [name for name, feature in wanted.items() if features.get(feature) is None]
     if missing:
         raise FailedError(f"the build left out {', '.join(missing)}; log: {log}")
+
+
+FIXED_VARIABLES = {
+    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01, a date that zip archives can represent
+    "PYTHONHASHSEED": "0",  # makes build scripts iterate over sets in a fixed order
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+}
+_STRAY = frozenset(
+    {
+        *("CC", "CXX", "CPP", "AR", "ARFLAGS", "RANLIB", "LDSHARED", "LDCXXSHARED", "ARCHFLAGS"),
+        *("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LD_RUN_PATH"),
+        *("CPATH", "C_INCLUDE_PATH", "INCLUDE", "LIB", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"),
+        *("JPEG_ROOT", "JPEG2K_ROOT", "TIFF_ROOT", "ZLIB_ROOT", "FREETYPE_ROOT", "HARFBUZZ_ROOT", "FRIBIDI_ROOT"),
+        *("RAQM_ROOT", "WEBP_ROOT", "LCMS_ROOT", "IMAGEQUANT_ROOT", "AVIF_ROOT", "PKG_CONFIG_PATH"),
+        *("MAX_CONCURRENCY", "LIB_FUZZING_ENGINE", "SOURCE_DATE_EPOCH", "SETUPTOOLS_USE_DISTUTILS", "DISTUTILS_DEBUG"),
+    }
+)
+_HEADERS = Path("/usr/include")
+_WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
+
+
+def remove_stray_variables(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the user's environment variables without those that would misdirect a build.
+
+    Returns:
+        The kept variables, and the names of dropped ones that the user may have set on purpose.
+    """
+    kept = {name: value for name, value in variables.items() if name not in _STRAY}
+    return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
+
+
+def build_variables(
+    request: BuildRequest,
+    target: LevelTarget,
+    archiver: str,
+    *,
+    jobs: int = 1,
+    preprocessor: Sequence[str] = (),
+    linker: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return the environment variables of one level's compilation.
+
+    CC and LDSHARED are set to exclude the interpreter's own linker flags with their absolute RUNPATH. CFLAGS are
+    complete, because they may replace the interpreter's (setuptools 75.7). Variables with passwords and tokens are
+    removed, because a source runs other people's code.
+
+    Args:
+        request: the build, with variables as returned by `remove_stray_variables`.
+        target: the level, with its flags.
+        archiver: path of the compiler's `ar`.
+        jobs: how many files are compiled at the same time.
+        preprocessor: flags for header directories and for the header to include first.
+        linker: flags for the directories of libraries at build time and at run time, and objects to link.
+    """
+    compiler = shlex.join((*request.compiler.command, "-pthread"))
+    kept = pip_environment(remove_secret_variables(request.variables))
+    return {
+        # the user's pip settings are left out, because they may name further files
+        **{name: value for name, value in kept.items() if not name.startswith("PIP_")},
+        "PIP_CONFIG_FILE": os.devnull,
+        "CC": compiler,
+        "AR": shlex.quote(archiver),
+        "LDSHARED": f"{compiler} -shared",
+        "CFLAGS": shlex.join(target.cflags),
+        "CPPFLAGS": shlex.join(preprocessor),
+        "LDFLAGS": shlex.join((*target.ldflags, *linker)),
+        "MAX_CONCURRENCY": str(jobs),
+        **_list_places(request),
+        **FIXED_VARIABLES,
+    }
+
+
+def _list_places(request: BuildRequest) -> dict[str, str]:
+    """Return the variables for the platform of the build: this machine, or one of another architecture."""
+    interpreter = request.interpreter
+    if request.is_foreign:
+        # The backend runs on this machine's Python, which would name wheel and modules after this machine. These
+        # variables change the names. Source: sysconfig.get_platform and setuptools.command.build_ext.
+        # _PYTHON_SYSCONFIGDATA_NAME is not needed: it would change only values that CC, CFLAGS and so on replace.
+        return {
+            "_PYTHON_HOST_PLATFORM": interpreter.platform,
+            "SETUPTOOLS_EXT_SUFFIX": interpreter.extension_suffix,
+        }
+    # Debian's directory of headers that compilers search by default, but Pillow's setup.py does not.
+    multiarch = _HEADERS / architecture_of(interpreter.machine).target
+    return {"C_INCLUDE_PATH": str(multiarch)} if multiarch.is_dir() else {}

@@ -15,19 +15,7 @@ from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.base_wheel import BaseWheel
-from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.plain_paths import plain_path
-
-
-def location_flags(run_path: str, soname: str = "") -> tuple[str, ...]:
-    """Return linker flags that set a core's search path and name.
-
-    Args:
-        run_path: the directory in which the core looks for libraries, relative to the core; empty for no DT_RPATH.
-        soname: the core's own name if another file links the core; empty otherwise.
-    """
-    search = (f"-Wl,--disable-new-dtags,-rpath,{run_path}",) if run_path else ()
-    return (*search, f"-Wl,-soname,{soname}") if soname else search
+from fastinstall.wheelbuild.build_inputs import BuildRequest, plain_path
 
 
 def library_flags(

@@ -1,15 +1,27 @@
-"""Compile our own objects for a core: marks that record its level and the compiler's switches, and malloc settings."""
+"""Compile our own code for a core: marks, malloc settings, and a header that is included before every C file.
 
+Marks record a core's CPU level and the compiler's switches.
+
+The header is precompiled, so that Python's headers and the compiler's intrinsics are parsed once per level instead of
+once per C file. With AVX2, every file of Pillow's C extension includes <immintrin.h>, which takes half of the
+compiler's time (GCC 12, x86-64-v3: 38 s of CPU time without this, 21 s with it, with identical object files).
+<Python.h> takes another 0.07 s per file. clang 22 spends 0.30 s per file on both headers, 0.03 s if they are
+precompiled. If the precompiled header does not match the flags of a file, GCC reads the plain header, so a build is
+never slower. clang refuses to compile such a file, so nothing is precompiled for clang if setup.py adds CPU flags of
+its own, as Pillow-SIMD's does.
+"""
+
+import re
 from pathlib import Path
 
 from fastinstall.compilers.flags import RECORD_SWITCHES
-from fastinstall.core import files
+from fastinstall.core import files, foreign
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.process import ProcessGroup, run
 from fastinstall.elf.cpu import rank
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.plain_paths import path_flags
+from fastinstall.wheelbuild.build_inputs import BuildRequest, path_flags
+from fastinstall.wheelbuild.headers import Headers, include_flags
 from fastinstall.wheelbuild.prepare import find_memory_source
 
 _LEVEL_MARK = """\
@@ -71,3 +83,75 @@ def compile_own_code(
         return tuple(objects)
     compile_object("memory.o", *target.cflags, "-fPIC", *path_flags(memory.parent), "-c", str(memory))
     return (*objects, *(f"-Wl,--wrap={name}" for name in _WRAPPED))
+
+
+_PREFIX_NAME = "fastinstall_prefix.h"
+
+
+_CPU_FLAG = re.compile(r"""["']-m[a-z]""")
+
+
+_CLEAN = (3, 10)
+
+
+_PYTHON = """\
+#if __has_include(<Python.h>)
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#endif
+"""
+"""C files that use "#" in argument formats define PY_SSIZE_T_CLEAN themselves: without it, such formats fail at run
+time since Python 3.10. For other files the macro changes nothing. Source: "Parsing arguments" in the C API manual."""
+
+
+_OLDER_PYTHON = """\
+#if __has_include(<pyconfig.h>)
+#include <pyconfig.h>
+#endif
+"""
+"""Includes pyconfig.h first, as Python.h does, because its feature macros change the declarations of the C library."""
+
+
+_INTRINSICS = """\
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__SSE4_2__)
+#include <nmmintrin.h>
+#endif
+"""
+
+
+def precompile_prefix_header(
+    request: BuildRequest,
+    target: LevelTarget,
+    headers: Headers,
+    source: Path,
+    process_group: ProcessGroup | None = None,
+) -> tuple[str, ...]:
+    """Precompile the prefix header, if the compiler is GCC or clang.
+
+    Args:
+        target: the level, with its flags.
+        source: top directory of the unpacked source, in which the build runs.
+        process_group: stops this compiler when the compilation of another level fails.
+
+    Returns:
+        Compiler flags that include the header, by name only, so that no path gets into the output; empty if no header
+        is precompiled.
+    """
+    if not (headers.gcc or (headers.clang and not _CPU_FLAG.search(foreign.text_or_empty(source / "setup.py")))):
+        return ()
+    precompiled = "gch" if headers.gcc else "pch"
+    header = source / _PREFIX_NAME
+    files.write_text(header, _make_prefix_header(request.interpreter.version))
+    include = include_flags((*headers.directories, request.interpreter.include))
+    flags = ("-pthread", *target.cflags, "-fPIC", *include)
+    argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.{precompiled}")
+    run(argv, environment=request.variables, check=False, process_group=process_group)
+    return "-include", _PREFIX_NAME
+
+
+def _make_prefix_header(python: str) -> str:
+    version = tuple(int(part) for part in python.split(".")[:2])
+    first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
+    return f"/* fastinstall includes this before every file. */\n{first}{_INTRINSICS}"

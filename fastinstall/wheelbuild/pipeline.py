@@ -3,33 +3,50 @@
 The first stages prepare the inputs: headers, a search of the cache, static libraries, the source with kernels and
 tuning, base wheel, requirements. Then each level is compiled, and the wheel is assembled and stored in the cache. Other
 modules implement the stages.
+
+`find_ready` finds a cached wheel for a plan before any compiler is known. All inputs that the plan names must be the
+same: sources by hash, levels with their flags, libraries, and the minor version of Python, so a wheel for cp311 suits
+every Python 3.11. Compiler and headers may differ: that is safe if the core is placed in an official wheel and uses the
+libraries of that wheel. Cores that are linked to libraries of the machine, or built for exactly its CPU, are not found.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core import files, temporary_directories
+from fastinstall.core import codec, files, temporary_directories
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.process import ProcessGroup
 from fastinstall.elf.libraries import JPEG, identify
+from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.assemble import assemble
-from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
-from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.compile import BuildContext, compile_levels
-from fastinstall.wheelbuild.core_placement import plan_core_placements
-from fastinstall.wheelbuild.headers.probe import Headers, matching_headers, probe_headers
+from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel, plan_core_placements
+from fastinstall.wheelbuild.build_inputs import (
+    BuildRequest,
+    BuildResult,
+    list_enabled_libraries,
+    plain_directory,
+    plain_path,
+)
+from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
+from fastinstall.wheelbuild.headers import Headers, matching_headers, probe_headers
 from fastinstall.wheelbuild.linking import find_linked_libraries, library_flags
-from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
-from fastinstall.wheelbuild.prepare import NOT_COMPILED, extract_source, prepare_source
-from fastinstall.wheelbuild.ready_wheels import list_known_inputs, make_statics_digest
+from fastinstall.wheelbuild.prepare import (
+    NOT_COMPILED,
+    extract_source,
+    find_memory_source,
+    list_kernel_sources,
+    prepare_source,
+)
+from fastinstall.wheelbuild.provenance import PIPELINE_VERSION
 from fastinstall.wheelbuild.requirements import describe_given_wheels, fetch_requirements, install_requirements
-from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
-from fastinstall.wheelbuild.variables import remove_stray_variables
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static, make_static_key
 
 
 def prepare_build(
@@ -161,3 +178,92 @@ def _tidy_request(request: BuildRequest) -> BuildRequest:
         message = f"{', '.join(dropped)} in the environment are ignored: the plan sets the flags of a build"
         request.emit(Noted(message=message))
     return replace(request, variables=variables)
+
+
+_OF_THIS_CPU = "-march=native"
+
+
+def find_ready(
+    directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter, wheelhouse: Path | None = None
+) -> Iterator[wheel_cache.CachedWheel]:
+    """Yield cached wheels that match a planned build and suit its interpreter, the newest first.
+
+    Args:
+        directory: root of the cache.
+        step: the planned build.
+        interpreter: the Python that the wheel is for.
+        wheelhouse: wheelhouse of this run; a wheel that was built with a wheelhouse matches only if this wheelhouse has
+            the same content.
+    """
+    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+
+    hashes = read_planned_hashes(step)
+    if hashes is None or not _is_portable(step):
+        return
+    known = list_known_inputs(recipe, step, interpreter, hashes)
+    tags = set(selection.list_supported_tags(interpreter))
+    given = describe_given_wheels(wheelhouse)
+    sdists = {name: sdist.sha256 for name, sdist in step.statics.items()}
+    for entry in wheel_cache.entries(directory):
+        same = all(entry.inputs.get(name) == value for name, value in known.items())
+        same = same and entry.inputs.get("wheelhouse") in (None, given.get("wheelhouse"))
+        statics = make_statics_digest(recipe, step, sdists, entry.inputs.get("compiler", ""))
+        if not same or entry.inputs.get("statics") != statics:
+            continue
+        name = selection.parse_filename(entry.wheel)
+        if name is not None and name.tags & tags and wheel_cache.is_wheel_intact(directory, entry):
+            yield entry
+
+
+def list_known_inputs(
+    recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the inputs of a wheel that its plan determines, by name; `hashes` comes from `read_planned_hashes`."""
+    return {
+        "pipeline": str(PIPELINE_VERSION),
+        "recipe": recipe.name,
+        **hashes,
+        "rules": codec.digest((recipe.kernels, recipe.tuning)),
+        "own": " ".join(map(files.sha256, list_kernel_sources(recipe))),
+        "memory": files.sha256(memory) if (memory := find_memory_source(recipe)) is not None else "",
+        "left_out": " ".join(step.left_out),
+        "distribution": f"{step.distribution} {step.version}",
+        "targets": codec.digest(step.targets),
+        "link": step.link.value,
+        "libraries": " ".join(sorted(list_enabled_libraries(recipe, step, carried=bool(hashes["base_wheel"])))),
+        "python": f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}",
+        "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
+    }
+
+
+def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
+    """Return the hashes of a step's input files by name; None if one of them is known only after the download."""
+    files: dict[str, Artefact | None] = {"source": step.source, "base_wheel": step.base_wheel, "clang": step.clang}
+    hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
+    known = all(hashes[name] for name, artefact in files.items() if artefact is not None)
+    return hashes if known and all(each.sha256 for each in step.statics.values()) else None
+
+
+def make_statics_digest(recipe: Recipe, step: WheelOrder, sdists: Mapping[str, str], compiler: str) -> str:
+    """Return a digest of all inputs of the statically linked libraries.
+
+    Args:
+        recipe: defines how the libraries are built.
+        step: the planned build.
+        sdists: SHA-256 of the libraries' sdists, by the recipe's names.
+        compiler: `Compiler.text` of the compiler.
+    """
+    sources = {name: recipe.libraries[name].static for name in sdists}
+    cflags = step.targets[0].cflags
+    return codec.digest(
+        {
+            name: make_static_key(source, sdists[name], cflags, compiler)
+            for name, source in sources.items()
+            if source is not None
+        }
+    )
+
+
+def _is_portable(step: WheelOrder) -> bool:
+    native = any(_OF_THIS_CPU in target.cflags for target in step.targets)
+    return step.source is not None and step.base_wheel is not None and step.link is LinkMode.BUNDLE and not native

@@ -22,7 +22,7 @@ from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import contains
 from fastinstall.model.recipe import SOURCE_SUFFIX, Kernel, Recipe, Tuning
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.headers import Headers
 
 NOT_COMPILED = ("Tests", "docs")  # 95% of the size of Pillow's sdist
 

@@ -16,7 +16,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.headers import Headers
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
 PIPELINE_VERSION = 5

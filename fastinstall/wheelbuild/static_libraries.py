@@ -24,8 +24,7 @@ from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import StaticSource
-from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.plain_paths import path_flags, plain_directory
+from fastinstall.wheelbuild.build_inputs import BuildRequest, path_flags, plain_directory
 from fastinstall.wheelbuild.prepare import extract_source
 
 _NAME = "Makefile"

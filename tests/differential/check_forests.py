@@ -38,7 +38,7 @@ from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, find_all_definitions, references
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import pip_settings
 from fastinstall.observe.cpu import level_from_help, observe_cpu
 
 _VERSION = "0.17.1"

@@ -26,7 +26,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import pip_settings
 from fastinstall.index.selection import parse_filename
 
 NAME = "a b;$(touch pwned)'\"`touch pwned`&"

@@ -19,7 +19,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Event, Noted
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import pip_settings
 from fastinstall.index.run import Run
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode

@@ -17,7 +17,7 @@ from fastinstall.elf.lookup import read_versions
 from fastinstall.elf.symbols import compiler_switches
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import pip_settings
 from fastinstall.model.facts import Compiler
 from fastinstall.wheelbuild.own_code import mark_text
 from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols

@@ -19,9 +19,9 @@ from fastinstall.model.recipe import Expectation, NativeRequirement
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.assemble import audit_core
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.headers.probe import matching_headers, probe_headers
+from fastinstall.wheelbuild.headers import matching_headers, probe_headers
+from fastinstall.wheelbuild.own_code import precompile_prefix_header
 from fastinstall.wheelbuild.pipeline import build_wheel
-from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
 from fastinstall.wheelbuild.prepare import extract_source
 from fastinstall.wheelbuild.wheel_cache import entries
 

@@ -19,7 +19,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed, ignore
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import pip_settings
 from fastinstall.observe.recipes import load_recipe
 from fastinstall.wheelbuild import static_libraries
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static

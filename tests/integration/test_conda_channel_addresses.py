@@ -20,7 +20,7 @@ from fastinstall.conda.engines.choose import open_rattler
 from fastinstall.conda.engines.means import CondaTools
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 from fastinstall.index.run import Run
 from fastinstall.observe.conda.channels import channel_settings, channel_urls
 from fastinstall.observe.cpu import observe_cpu

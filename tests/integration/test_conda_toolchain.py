@@ -17,7 +17,7 @@ from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 from fastinstall.index.run import Run
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.recipes import recipe_named

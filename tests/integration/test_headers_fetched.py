@@ -14,10 +14,10 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.recipes import load_recipe
-from fastinstall.wheelbuild.headers.private import unpack_headers
+from fastinstall.wheelbuild.headers import unpack_headers
 
 HEADERS = {
     "jpeg": ("jpeglib.h", "jconfig.h"),

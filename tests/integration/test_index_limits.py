@@ -17,7 +17,7 @@ from fastinstall.index import client
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pages import JSON
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact
 
 SDIST = "pillow-13.0.0.tar.gz"

@@ -30,7 +30,7 @@ from support.values.builders import changed, healthy_facts, recipe
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError
 from fastinstall.core.events import Event, Progressed, ignore
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings, pip_settings
+from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 
 INTERPRETER = healthy_facts().interpreter

@@ -8,7 +8,7 @@ import pytest
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import run
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import pip_settings
 
 
 @pytest.fixture

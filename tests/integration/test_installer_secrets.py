@@ -14,7 +14,7 @@ from fastinstall.core.events import ignore
 from fastinstall.core.secrets import redact_text
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 
 CREDENTIALS = "me:p@ss/word"
 CONTENT = b"a source"

@@ -38,7 +38,7 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.runtime import observe_runtime
 from fastinstall.observe.session import open_session
-from fastinstall.wheelbuild.staged_tree import describe_core
+from fastinstall.wheelbuild.staging import describe_core
 
 HIDING = "glibc.cpu.hwcaps=-AVX2"
 

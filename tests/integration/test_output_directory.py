@@ -22,7 +22,7 @@ from fastinstall.core.files import sha256
 from fastinstall.model.conda import CondaPackage
 from fastinstall.observe.session import Session, open_session
 from fastinstall.wheelbuild.output_directory import make_unwritable_error
-from fastinstall.wheelbuild.package_index.publish import publish_wheel
+from fastinstall.wheelbuild.package_index import publish_wheel
 
 
 @pytest.fixture

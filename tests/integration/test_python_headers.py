@@ -14,11 +14,10 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.private import unpack_headers
-from fastinstall.wheelbuild.headers.probe import probe_headers
+from fastinstall.wheelbuild.headers import probe_headers, unpack_headers
 
 MINOR = ".".join(map(str, sys.version_info[:2]))
 

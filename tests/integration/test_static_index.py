@@ -13,11 +13,11 @@ from support.sandbox import UV, Result, Sandbox, run
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.files import sha256
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.recipes import load_recipe
 from fastinstall.observe.session import open_session
-from fastinstall.wheelbuild.package_index.publish import publish_wheel
+from fastinstall.wheelbuild.package_index import publish_wheel
 
 NAME = f"pillow-{BUILT}-py3-none-any.whl"
 LATER = "13.1.0"

@@ -9,8 +9,8 @@ from support.sandbox import NOBODY_LISTENS, Sandbox
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import open_session
-from fastinstall.wheelbuild.package_index.publish import publish_wheel
-from fastinstall.wheelbuild.tool_dependencies import fetch_dependencies
+from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.requirements import fetch_dependencies
 
 PURE = "py3-none-any"
 

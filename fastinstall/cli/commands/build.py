@@ -30,7 +30,7 @@ from fastinstall.model.conda import CondaStack
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
 from fastinstall.setup.wheel import Emulation, build_proven_wheel, publish_channel, require_channel
-from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
+from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
 
 
 def run(arguments: Namespace, context: Context) -> int:

@@ -22,7 +22,7 @@ from fastinstall.core.errors import FailedError, FastinstallError
 from fastinstall.core.files import write_bytes, write_text
 from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
-from fastinstall.index.pip_indexes import local_path
+from fastinstall.index.pip import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 from fastinstall.observe.conda.records import package_from_record
 

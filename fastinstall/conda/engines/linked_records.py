@@ -10,7 +10,7 @@ from fastinstall.conda.history_file import make_requested_spec
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import discard, write_bytes, write_text
 from fastinstall.core.secrets import public_text
-from fastinstall.index.pip_indexes import local_path
+from fastinstall.index.pip import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.observe.conda.records import (
     Fields,

@@ -139,7 +139,7 @@ class Build(WheelOrder, SetupStep):
 
     def _take_from_cache(self, interpreter: Interpreter, run: Run) -> BuildResult | None:
         """Return the cached wheel that the plan names; None if it is gone or has kernels that are now left out."""
-        from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+        from fastinstall.wheelbuild.pipeline import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         for entry in find_ready(run.cache, self, run.recipe, interpreter, run.index.wheelhouse):
             if entry.sha256 == self.cached:

@@ -126,7 +126,7 @@ class PrivateHeaders(PreparingStep):
         Raises:
             FailedError: the packages could not be fetched.
         """
-        from fastinstall.wheelbuild.headers.private import unpack_headers  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.wheelbuild.headers import unpack_headers  # noqa: PLC0415 (only where it is carried out)
 
         packages, architecture = self.fetch_packages(run), architecture_of(run.cpu.architecture)
         return FetchedInputs(

@@ -15,9 +15,14 @@ from fastinstall.proof.cases import ProofStatus
 from fastinstall.proof.matrix_cases import FEW_SIZES, PILLOW_13, matrix_cases
 from fastinstall.proof.quick import read_members
 from fastinstall.proof.runs import ProofStack
-from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
-from fastinstall.wheelbuild.core_placement import CorePlacement, place_cores, plan_core_placements
-from fastinstall.wheelbuild.linking import location_flags
+from fastinstall.wheelbuild.base_wheel import (
+    BaseWheel,
+    CorePlacement,
+    location_flags,
+    open_base_wheel,
+    place_cores,
+    plan_core_placements,
+)
 from whole_proof.binaries import FLAGS_NAME, LEVELS_NAME, prove_binaries
 from whole_proof.compiler_warnings import prove_warnings
 from whole_proof.extensions import VARIABLE

@@ -8,7 +8,7 @@ from pathlib import Path
 from fastinstall.core.events import ignore
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.pip import pip_settings
 
 _SECONDS = 60.0
 

@@ -17,7 +17,7 @@ from fastinstall.cli.parser import parse
 from fastinstall.cli.run_log import RunLog
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.files import sha256
-from fastinstall.wheelbuild.package_index.publish import publish_wheel
+from fastinstall.wheelbuild.package_index import publish_wheel
 
 ABI = f"cp{str(running()).replace('.', '')}"
 

@@ -19,7 +19,7 @@ from fastinstall.fleet.host_plan import PYTHONS, plan_set
 from fastinstall.fleet.wheels import build_set
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.package_index.publish import publish_wheel
+from fastinstall.wheelbuild.package_index import publish_wheel
 
 VERSION = str(running())
 ABI = f"cp{VERSION.replace('.', '')}"

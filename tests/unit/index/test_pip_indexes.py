@@ -6,8 +6,7 @@ import pytest
 from support.values.builders import healthy_facts
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.index.pip import argv_for, pip_environment
-from fastinstall.index.pip_indexes import PipSettings, pip_settings
+from fastinstall.index.pip import PipSettings, argv_for, pip_environment, pip_settings
 
 INTERPRETER = healthy_facts().interpreter
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.index.pip_indexes import local_path
+from fastinstall.index.pip import local_path
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from support.values.sessions import a_session
 from fastinstall.core.architecture import AARCH64, X86_64, architecture_of
 from fastinstall.core.errors import RefusedError
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip import PipSettings
 from fastinstall.index.run import Run
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request

@@ -10,7 +10,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UsageError
 from fastinstall.model.recipe import Kernel
 from fastinstall.model.recipe_documents import parse_recipe
-from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.headers import Headers
 from fastinstall.wheelbuild.prepare import add_kernel, kernels_directory, list_kernel_sources, prepare_source
 
 SOURCE = """#include "Imaging.h"

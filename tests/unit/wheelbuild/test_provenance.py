@@ -10,7 +10,7 @@ from support.values.build_requests import build_request, build_step
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.headers import Headers
 from fastinstall.wheelbuild.provenance import bill_of_materials, provenance, provenance_text
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 

@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import replace
 
-from fastinstall.wheelbuild.package_index.simple_pages import IndexedFile, index_pages
+from fastinstall.wheelbuild.package_index import IndexedFile, index_pages
 
 FILE = IndexedFile(
     name="pillow",

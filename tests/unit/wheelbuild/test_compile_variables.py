@@ -11,15 +11,15 @@ from support.values.builders import healthy_facts
 
 from fastinstall.core.architecture import AARCH64, ARCHITECTURES
 from fastinstall.setup.decide.other_machine import describe_python
-from fastinstall.wheelbuild import variables
-from fastinstall.wheelbuild.variables import build_variables, remove_stray_variables
+from fastinstall.wheelbuild import compile as compilation
+from fastinstall.wheelbuild.compile import build_variables, remove_stray_variables
 
 
 @pytest.mark.parametrize(("there", "told"), [(True, 1), (False, 0)])
 def test_a_build_is_told_of_them_where_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool, told: int
 ) -> None:
-    monkeypatch.setattr(variables, "_HEADERS", tmp_path)
+    monkeypatch.setattr(compilation, "_HEADERS", tmp_path)
     directory = tmp_path / "x86_64-linux-gnu"
     if there:
         directory.mkdir()
@@ -57,7 +57,7 @@ def test_pip_settings_of_the_user_stay_out(tmp_path: Path) -> None:
 
 
 def test_a_cross_build_gets_target_names_and_no_local_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variables, "_HEADERS", tmp_path)
+    monkeypatch.setattr(compilation, "_HEADERS", tmp_path)
     for each in ARCHITECTURES:
         (tmp_path / each.target).mkdir()
     python = describe_python(healthy_facts().interpreter, AARCH64)

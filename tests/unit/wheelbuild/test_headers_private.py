@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from fastinstall.wheelbuild.headers.private import list_include_directories
+from fastinstall.wheelbuild.headers import list_include_directories
 
 
 def test_include_directories_are_common_architecture_or_python(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.wheelbuild.headers.probe import abi_of_library
+from fastinstall.wheelbuild.headers import abi_of_library
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 from fastinstall.core.directories import tool_requirements
-from fastinstall.wheelbuild.tool_dependencies import list_pins
+from fastinstall.wheelbuild.requirements import list_pins
 
 LOCK = """\
 # written by uv

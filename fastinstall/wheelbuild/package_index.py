@@ -1,18 +1,26 @@
 """Publish wheels in a directory that serves as a wheelhouse and as a static package index.
 
-Any web server or file share can serve the directory. The pages list exactly the wheels in the directory, including
-those that somebody else has added. Each wheel is checked before it is listed.
+Any web server or file share can serve the directory, under any path, because links in its pages are relative. The
+pages, in HTML (PEP 503) and JSON (PEP 691), list exactly the wheels in the directory, including those that somebody
+else has added. Each wheel is checked before it is listed. Sources: the simple repository API of packaging.python.org
+(PEP 503, 629, 658, 691, 700, 714).
 """
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import html
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.parser import HeaderParser
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote as quote_parse
 
 from fastinstall.core import files
 from fastinstall.core.archives import ArchiveError
+from fastinstall.core.codec import dump
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
+from fastinstall.core.values import immutable
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.observe.session import Session
@@ -23,11 +31,39 @@ from fastinstall.wheelbuild.output_directory import (
     replace_files,
     require_writable,
 )
-from fastinstall.wheelbuild.package_index.simple_pages import IndexedFile, index_pages
 
 PAGES = "simple"
 SUMS = "SHA256SUMS"
 METADATA = ".metadata"
+
+
+@immutable
+class IndexedFile:
+    """A wheel that an index lists.
+
+    Attributes:
+        name: normalised name of the distribution.
+        filename: file name with all tags: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
+        sha256: hash of the file, in hexadecimal digits.
+        size: size of the file, in bytes.
+        uploaded: when the file was added, in UTC: "2026-01-31T12:00:00Z".
+        requires_python: version specifier of the supported Pythons; empty if the wheel has none.
+        metadata: text of the wheel's METADATA, which is also published as a separate file.
+    """
+
+    name: str
+    version: str
+    filename: str
+    sha256: str
+    size: int
+    uploaded: str
+    requires_python: str
+    metadata: str
+
+    @property
+    def metadata_sha256(self) -> str:
+        """SHA-256 of METADATA, in hexadecimal digits."""
+        return hashlib.sha256(self.metadata.encode()).hexdigest()
 
 
 def require_wheelhouse(directory: Path) -> None:
@@ -145,3 +181,69 @@ def _read_wheel(path: Path, expected: str | None) -> IndexedFile:
 
 def _make_unusable_wheel_error(path: Path, reason: str) -> FailedError:
     return FailedError(f"{path}: cannot list this wheel: {reason}", hint=f"mv {quote(path)} /tmp")
+
+
+_VERSION = "1.1"  # the first version of the API with sizes and times (PEP 700)
+
+
+def index_pages(files: Iterable[IndexedFile]) -> dict[str, str]:
+    """Return the text of all pages by path; the pages link to files in the parent directory of the index."""
+    projects: dict[str, list[IndexedFile]] = {}
+    for file in sorted(files, key=lambda each: (each.name, each.filename)):
+        projects.setdefault(file.name, []).append(file)
+    links = (f'<a href="{quote_parse(name)}/">{html.escape(name)}</a>' for name in projects)
+    root = {"meta": {"api-version": _VERSION}, "projects": [{"name": name} for name in projects]}
+    pages = {"index.html": _render_page("Simple index", links), "index.json": dump(root)}
+    for name, offered in projects.items():
+        pages[f"{name}/index.html"] = _render_page(f"Links for {name}", map(_render_file_link, offered))
+        document = {
+            "meta": root["meta"],
+            "name": name,
+            "versions": list(dict.fromkeys(file.version for file in offered)),
+        }
+        pages[f"{name}/index.json"] = dump({**document, "files": [_make_file_entry(file) for file in offered]})
+    return pages
+
+
+def _render_file_link(file: IndexedFile) -> str:
+    attributes = {"href": f"{_make_file_address(file)}#sha256={file.sha256}"}
+    if file.requires_python:
+        attributes["data-requires-python"] = file.requires_python
+    attributes["data-core-metadata"] = f"sha256={file.metadata_sha256}"
+    words = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
+    return f"<a {words}>{html.escape(file.filename)}</a>"
+
+
+def _render_page(title: str, links: Iterable[str]) -> str:
+    body = "".join(f"    {link}<br>\n" for link in links)
+    return f"""\
+<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="pypi:repository-version" content="{_VERSION}">
+    <title>{html.escape(title)}</title>
+  </head>
+  <body>
+{body}  </body>
+</html>
+"""
+
+
+def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
+    described: dict[str, Any] = {
+        "filename": file.filename,
+        "url": _make_file_address(file),
+        "hashes": {"sha256": file.sha256},
+        "size": file.size,
+        "upload-time": file.uploaded,
+        "core-metadata": {"sha256": file.metadata_sha256},
+    }
+    if file.requires_python:
+        described["requires-python"] = file.requires_python
+    return described
+
+
+def _make_file_address(file: IndexedFile) -> str:
+    """Return a file's address, relative to its project's page, with "+" quoted: some file stores read it as a space."""
+    return f"../../{quote_parse(file.filename)}"

@@ -1,10 +1,15 @@
-"""Explain why a build failed, if its output shows it: a missing header, no compiler, no network, a full disk."""
+"""Read the output of a build: audit its compiler flags, list its features, and explain a failure.
+
+A failure is explained if the output shows its cause: a missing header, no compiler, no network, a full disk.
+"""
 
 import os
 import re
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from errno import ENOSPC
-from pathlib import Path
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
 
 from fastinstall.core import refused_writes
 from fastinstall.core.errors import FailedError, UnprovenError
@@ -13,8 +18,12 @@ from fastinstall.core.process import Completed
 from fastinstall.core.refused_writes import advise_on_cache
 from fastinstall.model.recipe import BuildNeeds, NativeRequirement
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.probe import explain_packages, missing_python_headers
+from fastinstall.wheelbuild.headers import explain_packages, missing_python_headers
 
+_KERNEL_FILE = "Resample.c"  # the file that benefits most from a level's flags
+_OPTIMISED = ("-O2", "-O3")
+_SHOWN = 3
+_SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
 _LAST_LINES = 15
 _REFUSED = re.compile(r"\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)")
 _INCLUDED = re.compile(r"\s*(In file included )?from (src/[\w./-]+):\d+")
@@ -138,3 +147,60 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...
 )
 """Signs of a missing library: a pattern, a message for the name that the pattern captures, and a function that says
 whether a library of the recipe has this name."""
+
+
+def parse_compiled_file(line: str) -> str | None:
+    """Return the C file that a line of a build log compiles, or None if it compiles none."""
+    following = dict(pairwise(_split_flags(line))).get("-c", "")
+    return following if following.endswith(".c") else None
+
+
+def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
+    """Return problems with the compiler flags in a build log; empty if there are none.
+
+    Args:
+        lines: lines of the log; lines that compile nothing are skipped.
+        cflags: the full CFLAGS of the build.
+    """
+    compiled = [(source, _split_flags(line)) for line in lines if (source := parse_compiled_file(line))]
+    if not compiled:
+        return ("cannot audit the flags: the log has no compile line",)
+    kernels = [words for source, words in compiled if PurePosixPath(source).name == _KERNEL_FILE]
+    problems = []
+    levels = [(source, _find_last_word(words, "-O")) for source, words in compiled]
+    slow = [(source, level) for source, level in levels if level not in _OPTIMISED]
+    if slow:
+        files = listing((source for source, _ in slow), _SHOWN)
+        problems.append(f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}")
+    for flag in cflags:
+        files = listing((source for source, words in compiled if flag not in words), _SHOWN)
+        problems += [f"{flag} did not reach the compiler: {files}"] if files else []
+    problems += [f"{_KERNEL_FILE} was not compiled"] if not kernels else []
+    wanted = _find_last_word(cflags, "-march=")
+    for words in kernels:
+        got = _find_last_word(words, "-march=")
+        if wanted and got and wanted != got:
+            problems.append(f"{_KERNEL_FILE}: {wanted} is overridden by {got}")
+    return tuple(problems)
+
+
+def parse_setup_summary(output: str) -> dict[str, str | None]:
+    """Return the features in a build log's PIL SETUP SUMMARY, by the names that the summary gives them.
+
+    Returns:
+        For each available feature, the text in parentheses ("2.5.0"), or "" without such a text; for others, None.
+    """
+    return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
+
+
+def _split_flags(line: str) -> list[str]:
+    if " -c " not in line:
+        return []
+    try:
+        return shlex.split(line)
+    except ValueError:  # an unbalanced quote: either not a compile line, or one that can only be split at white space
+        return line.split()
+
+
+def _find_last_word(words: Sequence[str], prefix: str) -> str:
+    return next((word for word in reversed(words) if word.startswith(prefix)), "")

@@ -3,7 +3,7 @@
 import pytest
 from support.suite.golden import Golden
 
-from fastinstall.wheelbuild.compile import audit_compile_lines, parse_compiled_file, parse_setup_summary
+from fastinstall.wheelbuild.build_log import audit_compile_lines, parse_compiled_file, parse_setup_summary
 
 CFLAGS = ("-O3", "-fwrapv", "-march=x86-64-v3")
 

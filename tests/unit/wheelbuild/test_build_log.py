@@ -10,7 +10,7 @@ from fastinstall.core.errors import UnprovenError
 from fastinstall.core.process import Completed
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.recipe import Kernel
-from fastinstall.wheelbuild.build_failures import explain
+from fastinstall.wheelbuild.build_log import explain
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from fastinstall.model.recipe import StaticSource
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.probe import Headers
-from fastinstall.wheelbuild.pipeline import inputs_of
-from fastinstall.wheelbuild.ready_wheels import find_ready
+from fastinstall.wheelbuild.headers import Headers
+from fastinstall.wheelbuild.pipeline import find_ready, inputs_of
 
 NAME = "pillow-12.1.1+simd.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 HEADERS = Headers(directories=(), digest="d" * 64, versions={}, jpeg_abi="62", gcc=True)

@@ -1,8 +1,8 @@
-"""Probe the C headers as the compiler finds them: presence, versions, and a digest of their content.
+"""Probe the C headers as the compiler finds them, fetch them where they are missing, and adapt those of libjpeg.
 
-One run of the preprocessor with the build's flags gives all of these. The digest covers everything that the compiler
-would read. It changes with any header, with glibc, with the compiler and with the CPU behind `-march=native`, but not
-with the location of a header.
+One run of the preprocessor with the build's flags gives presence, versions and a digest of everything that the compiler
+would read. The digest changes with any header, with glibc, with the compiler and with the CPU behind `-march=native`,
+but not with the location of a header.
 
 The jpeg headers are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs: the soname
 shows which one (libjpeg.so.62 is 62, libjpeg.so.8 is 80), and so does JPEG_LIB_VERSION in jconfig.h, which decides the
@@ -10,6 +10,11 @@ layout of structures. Debian's and Fedora's headers have 62, Ubuntu's 80; the li
 that was compiled for another ABI refuses to decode ("library is 62, caller expects 80"). The headers do not differ
 otherwise, so a private copy with the right number works. LIBJPEG_TURBO_VERSION, which Pillow reports as the library's
 version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, from which C code learns what the headers offer, is kept.
+
+Fetched headers come from Debian's packages for x86-64: `<cache>/headers/<key>/usr/include`, keyed by hash. Debian's
+packages for arm64 have identical headers of libraries. Python's headers differ only in four macros of pyconfig.h, of
+which public headers read only HAVE_USABLE_WCHAR_T, to include <wchar.h>. Sizes of types are the same (LP64). So for
+another architecture, it suffices to rename a directory.
 """
 
 import hashlib
@@ -17,7 +22,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import files, sealed_trees
+from fastinstall.core.architecture import X86_64, Architecture
+from fastinstall.core.archives import unpack_deb
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
@@ -299,3 +306,43 @@ def split_make_rule(rule: str) -> tuple[str, ...]:
     """
     words = re.findall(r"(?:\\.|[^\s\\])+", rule.replace("\\\n", " "))
     return tuple(re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words)
+
+
+PACKAGED = X86_64
+"""The architecture whose packages are fetched."""
+
+_INCLUDE = "usr/include"
+_ARCHITECTURE = re.compile(r"\w+-linux-\w+")
+
+
+def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACKAGED) -> tuple[Path, ...]:
+    """Unpack a package of C headers, and return its include directories.
+
+    Args:
+        package: a Debian package, whose hash was verified.
+        cache: root of our cache.
+        architecture: architecture to build for.
+
+    Raises:
+        ArchiveError: the package is damaged.
+        OSError: the cache cannot be written.
+    """
+    key, renamed = files.sha256(package)[:16], architecture.target != PACKAGED.target
+    place = cache / "headers" / (f"{key}-{architecture.machine}" if renamed else key)
+
+    def unpack(tree: Path) -> None:
+        unpack_deb(package, tree, f"{_INCLUDE}/")
+        own = tree / _INCLUDE / PACKAGED.target
+        if renamed and own.is_dir():
+            own.rename(own.with_name(architecture.target))
+
+    return list_include_directories(sealed_trees.make_once(place, unpack, cache=cache))
+
+
+def list_include_directories(root: Path) -> tuple[Path, ...]:
+    """Return the include directories of an unpacked package: `usr/include`, and those in it that need their own -I."""
+    include = root / _INCLUDE
+    if not include.is_dir():
+        return ()
+    own = sorted(path for path in include.iterdir() if path.is_dir() and _ARCHITECTURE.fullmatch(path.name))
+    return (include, *own, *sorted(include.glob("python3.*")))

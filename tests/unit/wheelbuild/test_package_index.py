@@ -10,7 +10,7 @@ from support.index.wheels import write_wheel
 from fastinstall.core.errors import DocumentError, FailedError, FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import Session, open_session
-from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
+from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
 
 
 @pytest.fixture
