@@ -30,7 +30,7 @@ from pathlib import Path
 
 from fastinstall.bench import _loading
 from fastinstall.bench.loading import Job, LoadingProcess, start_loading
-from fastinstall.bench.photos import generate_photos
+from fastinstall.bench.workloads import generate_photos
 from fastinstall.core import process
 from fastinstall.core.values import immutable
 

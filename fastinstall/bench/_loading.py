@@ -4,8 +4,9 @@
 
 Each directory SITE is put at the front of `sys.path`. Each line on stdin is a request in JSON, which names a function
 in a file of this directory, with arguments: `{"do": "MODULE.FUNCTION", "arguments": {...}}`. The response is one line
-of JSON: `{"answer": RESULT}`, or on failure `{"missing": MODULE}`, `{"unsuited": REASON}` or `{"error": TEXT}`. `-I`
-keeps this directory off `sys.path`, so its files are imported as a package with the name `PACKAGE`.
+of JSON: `{"answer": RESULT}`, or on failure `{"refused": [OUTCOME, REASON]}`. OUTCOME is "missing", "unsuited" or
+"failed"; the reason of "missing" is a module's name. `-I` keeps this directory off `sys.path`, so its files are
+imported as a package with the name `PACKAGE`.
 
 `start` receives a job, to which all later requests refer:
 
@@ -23,23 +24,20 @@ import json
 import os
 import sys
 from time import perf_counter
-from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Set, Tuple
 
 PACKAGE = "fastinstall_bench"
 MOST_TEXT = 400
 """Maximum length of an error text, in characters: some libraries put the bytes of an image into error messages."""
 BATCH = 32
+LARGE_BLOCK = 31 << 20  # never written to, so it takes no memory
 OWN_LOADERS_PACKAGES = ("PIL", "cv2", "numpy", "torch", "torchvision", "albumentations", "skimage", "tensorflow")
 """Packages whose versions are reported if the user's loader has imported them."""
 Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
 class Refused(Exception):
-    """Raised if this way of loading cannot run in this process; `answer` is the response, with the reason."""
-
-    def __init__(self, **answer: str) -> None:
-        super().__init__(str(answer))
-        self.answer = answer
+    """Raised with an outcome and a reason if this way of loading cannot run in this process."""
 
 
 def serve() -> None:
@@ -63,12 +61,12 @@ def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
     module, _, name = request["do"].partition(".")
     try:
         return {"answer": getattr(import_beside(module), name)(**request["arguments"])}
-    except Refused as reason:
-        return reason.answer
+    except Refused as refusal:
+        return {"refused": refusal.args}
     except ModuleNotFoundError as error:
-        return {"missing": error.name}
+        return {"refused": ("missing", error.name)}
     except Exception as error:  # noqa: BLE001 (any exception of a package is reported)
-        return {"error": text_of(error)}
+        return {"refused": ("failed", text_of(error))}
 
 
 def import_beside(name: str) -> Any:
@@ -84,9 +82,8 @@ def import_beside(name: str) -> Any:
 def import_equipped(name: str) -> Any:
     """Import an adapter or a store; raise Refused if a module that it needs is missing."""
     module = import_beside(name)
-    for needed in getattr(module, "MODULES", ()):
-        if not exists(needed):
-            raise Refused(missing=needed)
+    for needed in list_missing(getattr(module, "MODULES", ())):
+        raise Refused("missing", needed)
     return module
 
 
@@ -103,7 +100,7 @@ def exists(module: str) -> bool:
         return False
 
 
-def list_missing(modules: List[str]) -> List[str]:
+def list_missing(modules: Sequence[str]) -> List[str]:
     """Return the modules that cannot be found."""
     return [module for module in modules if not exists(module)]
 
@@ -114,14 +111,8 @@ class Files:
     def __init__(self, paths: List[str]) -> None:
         self.paths = paths
 
-    def __len__(self) -> int:
-        return len(self.paths)
-
     def path(self, index: int) -> str:
         return self.paths[index]
-
-    def suffix(self, index: int) -> str:
-        return os.path.splitext(self.paths[index])[1].lower()
 
     def read(self, index: int) -> bytes:
         with open(self.paths[index], "rb", buffering=0) as stream:
@@ -145,7 +136,7 @@ class Pipeline:
             self.stages.append(("array", self.values.to_array()))
             self.stages.extend([("tensor", self.values.to_tensor())] if self.makes_tensors else [])
         self._warm: Set[str] = set()
-        self._endless: Tuple[List[int], Any, Dict[str, str]] = ([], None, {})
+        self._endless: Tuple[List[int], List[int], Any, Dict[str, str]] = ([], [], None, {})
 
     def _own_stages(self) -> Stages:
         load = own_loader(self.job["loader"])
@@ -156,7 +147,7 @@ class Pipeline:
         adapter = import_equipped("adapters." + self.job["adapter"].replace("-", "_"))
         trouble = adapter.trouble() if hasattr(adapter, "trouble") else ""
         if trouble:
-            raise Refused(unsuited=trouble)
+            raise Refused("unsuited", trouble)
         versions_of = self.values.versions_of
         self.versions = adapter.versions() if hasattr(adapter, "versions") else versions_of(adapter.MODULES)
         code: Dict[str, Any] = {name.upper(): self.wanted[name] for name in ("shorter", "crop", "filter")}
@@ -185,8 +176,9 @@ class Pipeline:
     def warm_up(self, indexes: List[int]) -> None:
         """Load one image for each file extension, so that plugins are imported before anything is timed."""
         for index in indexes:
-            if not self.batches and self.source.suffix(index) not in self._warm:
-                self._warm.add(self.source.suffix(index))
+            suffix = os.path.splitext(self.job["images"][index])[1].lower()
+            if not self.batches and suffix not in self._warm:
+                self._warm.add(suffix)
                 with contextlib.suppress(Exception):  # the failure is reported in the timed pass
                     self.load(index)
 
@@ -239,10 +231,10 @@ class Pipeline:
             flow = self.flow(itertools.cycle(list(parts(good))))
             for _ in parts(good):
                 next(flow)
-            self._endless = (indexes, (good, flow), failures)
-        failed.update(self._endless[2])
-        started: Tuple[List[int], Any] = self._endless[1]
-        return started
+            self._endless = (indexes, good, flow, failures)
+        _, good, flow, failures = self._endless
+        failed.update(failures)
+        return good, flow
 
 
 def parts(indexes: List[int]) -> Iterator[List[int]]:
@@ -271,13 +263,13 @@ def own_loader(where: str) -> Callable[[str], Any]:
         function = getattr(module, name, None)
     except SystemExit as error:
         hint = "put what it runs under: if __name__ == '__main__'"
-        raise Refused(error="%s exited while it was imported (%s); %s" % (file, error, hint)) from error
+        raise Refused("failed", "%s exited while it was imported (%s); %s" % (file, error, hint)) from error
     except Exception as error:
         lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
         line = " (line %s)" % lines[-1] if lines else ""
-        raise Refused(error="%s raised while it was imported: %s%s" % (file, text_of(error), line)) from error
+        raise Refused("failed", "%s raised while it was imported: %s%s" % (file, text_of(error), line)) from error
     if not callable(function):
-        raise Refused(error="%s has no function %s(path)" % (file, name))
+        raise Refused("failed", "%s has no function %s(path)" % (file, name))
     return function  # type: ignore[no-any-return]  # the results of the function are checked later
 
 
@@ -286,10 +278,18 @@ RUNNING: List[Pipeline] = []
 
 
 def start(job: Dict[str, Any]) -> Dict[str, str]:
-    """Start a job; return the versions of the packages involved."""
+    """Start a job; return the versions of the packages involved.
+
+    A large block is allocated and freed, so that glibc keeps and reuses the memory of freed images. Every training
+    program does so early. Otherwise the memory of each image may be returned to the kernel, and cleared again for the
+    next image. Whether that happens would depend on earlier imports, so that equal processes would differ by a factor
+    of two (measured 2026-11-22, images of 224 pixels).
+    Source: mallopt(3): the dynamic mmap threshold grows to the largest freed block, at most 32 MiB.
+    """
     RUNNING[:] = [Pipeline(job)]
-    RUNNING[0].values.use_one_thread()
-    RUNNING[0].values.free_large_block()
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)  # as in a worker of a DataLoader
+    bytes(LARGE_BLOCK)
     versions: Dict[str, str] = RUNNING[0].versions
     return versions
 

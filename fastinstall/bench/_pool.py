@@ -67,12 +67,12 @@ def _send_count(parent: int, sender: Any, request: Dict[str, Any]) -> None:
     try:
         sender.send((count(**request), ""))
     except Exception as error:  # noqa: BLE001 (any exception of a package is reported)
-        sender.send((None, getattr(error, "answer", {}).get("error") or _loading.text_of(error)))
+        sender.send((None, error.args[1] if isinstance(error, _loading.Refused) else _loading.text_of(error)))
     os._exit(0)  # does not wait for batches prepared ahead; the workers end with this process
 
 
 def refusal(text: str) -> Exception:
-    return _loading.Refused(error=text)
+    return _loading.Refused("failed", text)
 
 
 def end_with(parent: int, _worker: int = 0) -> None:
@@ -100,7 +100,7 @@ def count(workers: int, threads: bool, seconds: float, batch: int, images: List[
     in bunches.
     """
     (pipeline,) = _loading.RUNNING
-    lists = batches_of(images or list(range(len(pipeline.source))), batch)
+    lists = batches_of(images or list(range(len(pipeline.job["images"]))), batch)
     givers = 1 if pipeline.batches else max(1, workers)
     engine = "threads" if threads else "torch" if pipeline.makes_tensors else "own"
     if pipeline.batches:
@@ -211,7 +211,7 @@ def make_batch(indexes: List[int]) -> Batch:
     """
     OWN.pipeline = OWN.pipeline or _loading.Pipeline(OWN.job)
     values, failed = load_batch(OWN.pipeline, indexes)
-    b"".join(buffers_of(values))
+    pickle.dumps(values, protocol=5)
     return len(values), failed
 
 
@@ -230,18 +230,6 @@ def death_of(children: List[Any]) -> str:
     """Return how the first dead worker died; empty if none died. Exit code 0 and our own SIGTERM do not count."""
     codes = [child.exitcode for child in children if child.exitcode not in (None, 0, -signal.SIGTERM)]
     return "a worker %s%s" % (ending(codes[0]), "; " + ROOM if codes[0] == -signal.SIGBUS else "") if codes else ""
-
-
-def buffers_of(value: Any) -> List[memoryview]:
-    """Return the memory blocks of a loader's result, which may be an image, (image, label), or {"image": ...}."""
-    value = list(value.values()) if isinstance(value, dict) else value
-    if isinstance(value, (tuple, list)):
-        return [buffer for each in value for buffer in buffers_of(each)]
-    value = value.detach().numpy() if hasattr(value, "detach") else value
-    view = memoryview(
-        value if isinstance(value, (bytes, bytearray)) or hasattr(value, "nbytes") else pickle.dumps(value)
-    )
-    return [view.cast("B") if view.c_contiguous and view.nbytes else memoryview(view.tobytes())]
 
 
 def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> Iterator[Batch]:

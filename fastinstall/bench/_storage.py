@@ -24,9 +24,6 @@ class Store:
         self.reader = _loading.import_equipped("_stores." + kind).Reader(path)
         self.positions = {index: position for position, index in enumerate(held(self.reader))}
 
-    def __len__(self) -> int:
-        return len(self.positions)
-
     def read(self, index: int) -> bytes:
         """Return the bytes of an image's file."""
         return bytes(self.reader.read(self.positions[index]))
@@ -34,10 +31,6 @@ class Store:
     def path(self, index: int) -> str:
         """Return the path of an image's file; only for stores with one file per image."""
         return str(self.reader.path(self.positions[index]))
-
-    def suffix(self, index: int) -> str:
-        """Return the extension of an image's name, in lower case."""
-        return os.path.splitext(str(self.reader.name(self.positions[index])))[1].lower()
 
     def files(self) -> List[str]:
         """Close the store's files and return their paths, so that they can be dropped from the page cache."""

@@ -36,7 +36,7 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
             passes.
     """
     (pipeline,) = _loading.RUNNING
-    indexes = list(range(len(pipeline.source))) if indexes is None else indexes
+    indexes = list(range(len(pipeline.job["images"]))) if indexes is None else indexes
     pipeline.warm_up(indexes)
     gc.collect()
     gc.freeze()

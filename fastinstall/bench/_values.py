@@ -5,13 +5,11 @@ Numpy and torch are imported only when needed. Values are recognised by their me
 """
 
 import base64
-import sys
 from importlib import import_module, metadata
 from typing import Any, Callable, Dict, Iterable
 
 CHANNELS = (1, 3, 4)
 COLOURS = 3
-LARGE_BLOCK = 31 << 20
 NAMES = {"PIL": "pillow", "cv2": "opencv", "skimage": "scikit-image", "nvidia.dali": "dali"}
 """Names of distributions that differ from the names of their modules."""
 
@@ -47,23 +45,6 @@ def torch_works() -> bool:
     except Exception:  # noqa: BLE001 (a broken package raises anything)
         return False
     return True
-
-
-def use_one_thread() -> None:
-    """Limit torch, if it is imported, to one thread, as in a worker of a DataLoader."""
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
-
-
-def free_large_block() -> None:
-    """Allocate and free a large block, so that glibc keeps and reuses the memory of freed images.
-
-    Every training program does so early. Otherwise the memory of each image may be returned to the kernel, and cleared
-    again for the next image. Whether that happens would depend on earlier imports, so that equal processes would differ
-    by a factor of two (measured 2026-11-22, images of 224 pixels).
-    Source: mallopt(3): the dynamic mmap threshold grows to the largest freed block, at most 32 MiB.
-    """
-    bytes(LARGE_BLOCK)  # never written to, so it takes no memory
 
 
 def to_tensor() -> Callable[[Any], Any]:

@@ -1,25 +1,33 @@
-"""List the ways to load images: builds of Pillow, decoders of `adapters/`, a setting of glibc, stores of `_stores/`.
+"""List the ways to load images, and choose those to measure on a machine, in order.
 
-This module imports the files of decoders and stores for their constants; it imports nothing from a target.
+The ways are builds of Pillow, decoders of `adapters/`, a setting of glibc, and stores of `_stores/`. This module
+imports the files of decoders and stores for their constants; it imports nothing from a target.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from fastinstall.bench import _stores, adapters
-from fastinstall.bench.report import CandidateKind
+from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
+from fastinstall.core.errors import UsageError
 from fastinstall.core.values import immutable
+from fastinstall.model.machine import LoaderLimits
 
 FASTINSTALL = "fastinstall"
 OFFICIAL_WHEEL = "official-wheel"
 HUGE_PAGES = "huge-pages"
-USUAL_PRIORITY = 1000
-"""Priority of a candidate that has none of its own; candidates with lower numbers are measured earlier."""
+OWN_LOADER = "own loader"
+"""Value of `Candidate.adapter` for candidates that load with the user's own code."""
+PLAIN = "pillow"
+"""The adapter that the baseline uses, if the user has no loader."""
+_TUNABLES, _TUNABLE = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
+_GLIBC_WITH_HUGE_PAGES = (2, 35)
 
 
 @immutable
@@ -54,7 +62,7 @@ class Way:
     brings: tuple[str, ...] = ()
     sdists: tuple[str, ...] = ()
     by_hand: str = ""
-    priority: int = USUAL_PRIORITY
+    priority: int = 1000
     code: str = ""
     file: Path = Path()
     formats: tuple[str, ...] = ()
@@ -107,7 +115,97 @@ def _read_files(package: ModuleType, kind: CandidateKind) -> Iterator[Way]:
     for file in pkgutil.iter_modules(package.__path__):
         if not file.name.startswith("_"):
             module = importlib.import_module(f"{package.__name__}.{file.name}")
-            said = {each.name: getattr(module, each.name.upper(), None) for each in fields(Way)}
-            given = {name: value for name, value in said.items() if value is not None}
-            own = {"name": file.name.replace("_", "-"), "kind": kind, "file": Path(str(module.__file__))}
-            yield Way(**{**given, **own})
+            values: dict[str, Any] = {
+                each.name: getattr(module, each.name.upper(), each.default) for each in fields(Way)
+            }
+            values.update(name=file.name.replace("_", "-"), kind=kind, file=Path(str(module.__file__)))
+            yield Way(**values)
+
+
+def require_known(names: Sequence[str]) -> None:
+    """Raise if a name is not that of a candidate.
+
+    Raises:
+        UsageError: a name is unknown.
+    """
+    known = [way.name for way in all_ways()]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no candidate is named {name!r}", hint=f"choose from: {', '.join(known)}")
+
+
+def plan_candidates(
+    machine: LoaderLimits, variables: Mapping[str, str], *, is_own_loader: bool = False
+) -> tuple[Candidate, ...]:
+    """Return all candidates; those that would change nothing on this machine are marked unsuited.
+
+    Args:
+        machine: the machine that runs the candidates.
+        variables: the environment variables of this process.
+        is_own_loader: whether the user's own code is the baseline.
+    """
+    usual = OWN_LOADER if is_own_loader else PLAIN
+    stacks = {FASTINSTALL: "fastinstall", OFFICIAL_WHEEL: "official wheel"}
+    candidates = []
+    for way in all_ways():
+        store = way.name if way.kind is CandidateKind.STORAGE else ""
+        adapter = way.name if way.kind is CandidateKind.DECODER else usual
+        candidate = Candidate(
+            name=way.name,
+            title=way.title,
+            kind=way.kind,
+            adapter=PLAIN if store and not way.in_files else adapter,
+            stack=stacks.get(way.name, "in place"),
+            variables=huge_pages_variables(machine, variables) if way.name == HUGE_PAGES else {},
+            storage=store or "files",
+            aliased=way.aliased,
+        )
+        if way.name == usual:
+            candidate = unsuited(candidate, "it is the baseline")
+        elif way.name == HUGE_PAGES and not candidate.variables:
+            candidate = unsuited(candidate, "it is set already, or unknown to this system")
+        candidates.append(candidate)
+    return tuple(candidates)
+
+
+def select_candidates(candidates: Sequence[Candidate], names: Sequence[str]) -> tuple[Candidate, ...]:
+    """Return the candidates with these names; if there are no names, all candidates except the unsuited ones."""
+    if names:
+        return tuple(each for each in candidates if each.name in names)
+    return tuple(each for each in candidates if each.outcome is not CandidateOutcome.UNSUITED)
+
+
+def unsuited(candidate: Candidate, reason: str) -> Candidate:
+    """Return the candidate marked as not measured, because it would change nothing or cannot load these images."""
+    return replace(candidate, outcome=CandidateOutcome.UNSUITED, reason=reason)
+
+
+def missing(candidate: Candidate, reason: str) -> Candidate:
+    """Return the candidate marked as not measured, because its packages are not available."""
+    return replace(candidate, outcome=CandidateOutcome.MISSING, reason=reason)
+
+
+def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables that make glibc use huge pages for large blocks.
+
+    The result is empty if they are set already, or if glibc or the kernel does not support that.
+    """
+    known = tuple(int(each) for each in machine.libc_version.split(".")[:2] if each.isdigit())
+    before = [each for each in variables.get(_TUNABLES, "").split(":") if each]
+    if known < _GLIBC_WITH_HUGE_PAGES or machine.huge_pages in ("", "never") or _TUNABLE in before:
+        return {}
+    return {_TUNABLES: ":".join((*before, _TUNABLE))}
+
+
+def sort_by_promise(candidates: Sequence[Candidate], scale: float) -> list[Candidate]:
+    """Sort candidates by expected gain, the largest first, so that the least helpful are left out if time is short.
+
+    The expected gain is the priority of a candidate, which comes from measurements (2026-11-22, three workloads).
+    Candidates that need larger images than these come last.
+
+    Args:
+        candidates: candidates in the order of `all_ways`.
+        scale: shorter side of the images, as a multiple of the requested one.
+    """
+    ways = {way.name: way for way in all_ways()}
+    return sorted(candidates, key=lambda each: (ways[each.name].scales > scale, ways[each.name].priority))

@@ -4,8 +4,7 @@
 """
 
 import time
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable
 from pathlib import Path
 
 from fastinstall.bench.report import BenchRequest
@@ -15,8 +14,6 @@ from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.machine import LoaderLimits
 from fastinstall.observe.session import Session
 
-_MS_PER_MEGAPIXEL = 14.0
-_MS_PER_IMAGE = 0.8
 LEAST_SECONDS = 2.0
 """Seconds that a workload needs for a meaningful result, on an idle machine."""
 
@@ -70,21 +67,6 @@ QUICK = Effort(
     operations_seconds=2.5,
     patience=6.0,
 )
-
-
-def sample_size(effort: Effort, megapixels: Sequence[float], requested: int | None) -> int:
-    """Return how many images to measure.
-
-    Args:
-        effort: the limits of the run.
-        megapixels: sizes of the images, in the order in which they are chosen.
-        requested: number of images that the user requested; None for as many as fit into the time.
-    """
-    if requested is not None:
-        return min(requested, len(megapixels))
-    costs = accumulate(_MS_PER_IMAGE + _MS_PER_MEGAPIXEL * each for each in megapixels[: effort.sample])
-    fitting = sum(ms <= 1000 * effort.pass_seconds for ms in costs)
-    return min(len(megapixels), max(effort.least_sample, fitting))
 
 
 @immutable

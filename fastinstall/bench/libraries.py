@@ -7,15 +7,14 @@ is complete or absent, keeps the versions that were newest when it was fetched, 
 is installed into the target.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.bench.candidates import missing
-from fastinstall.bench.catalogue import Way, all_ways, way_named
+from fastinstall.bench.catalogue import Way, all_ways, missing, way_named
 from fastinstall.bench.loading import NotLoadedError, start_target
 from fastinstall.bench.report import Candidate
-from fastinstall.core import codec, sealed_trees, temporary_directories
+from fastinstall.core import codec, sealed_trees
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
@@ -64,7 +63,7 @@ def find_libraries(
         offline: whether the network is forbidden.
     """
     modules = {module for way in all_ways() for module in _other_modules(way)}
-    absent = find_missing(modules, Path(interpreter.executable), session.variables)
+    absent = find_missing(sorted(modules), Path(interpreter.executable), session.variables)
 
     def equip(candidate: Candidate) -> Candidate:
         way, name = way_named(candidate.name), candidate.name
@@ -114,25 +113,23 @@ def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offl
         raise RefusedError("its packages are not in the cache, and --quick fetches nothing")
     sdists = ("--no-binary", ",".join(way.sdists)) if way.sdists else ()
     words = ("install", "--quiet", "--progress-bar", "off", "--no-compile", "--only-binary", ":all:", *sdists)
+
+    def fetch(site: Path) -> None:
+        argv = (*argv_for(interpreter), *words, "--target", str(site), *way.brings)
+        run(argv, environment={**pip_environment(variables), "TMPDIR": str(site.parent)}, timeout=_FETCH_SECONDS)
+
     try:
-        with (
-            reserve_cache_key(cache, key, session.emit, f"fetches the packages of {way.name}"),
-            temporary_directories.temporary_directory("libraries", within=cache / "tmp") as space,
-        ):
-            if not sealed_trees.is_intact(place, cache=cache):
-                argv = (*argv_for(interpreter), *words, "--target", str(space / "site"), *way.brings)
-                run(argv, environment={**pip_environment(variables), "TMPDIR": str(space)}, timeout=_FETCH_SECONDS)
-                sealed_trees.publish_sealed(space / "site", place, space / "aside", cache=cache)
+        with reserve_cache_key(cache, key, session.emit, f"fetches the packages of {way.name}"):
+            return sealed_trees.make_once(place, fetch, cache=cache)
     except OSError as error:
         raise RefusedError(f"{way.name} could not be put into {cache}: {error}") from error
     except (CommandError, RefusedError) as error:
         complaints = [each.partition("ERROR: ")[2] for each in error.details if each.startswith("stderr: ERROR: ")]
         reason = complaints[-1] if complaints else error.message
         raise RefusedError(f"{way.name} could not be fetched: {reason}") from error
-    return place
 
 
-def find_missing(modules: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
+def find_missing(modules: Sequence[str], python: Path, variables: Mapping[str, str]) -> list[str]:
     """Return the modules that the target lacks; all of `modules` if the target's interpreter cannot be started.
 
     The modules are not imported, but their parent packages are.
@@ -142,9 +139,8 @@ def find_missing(modules: Iterable[str], python: Path, variables: Mapping[str, s
         python: path of the target's interpreter, which looks for the modules.
         variables: the complete environment of the process.
     """
-    names = sorted(set(modules))
     try:
         with start_target(python, variables) as target:
-            return frozenset(target.ask("_loading.list_missing", _LOOK_SECONDS, modules=names))
+            return list(target.ask("_loading.list_missing", _LOOK_SECONDS, modules=modules))
     except NotLoadedError:
-        return frozenset(names)
+        return list(modules)

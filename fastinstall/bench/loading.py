@@ -20,11 +20,6 @@ from fastinstall.core.values import immutable
 _PROGRAM = Path(__file__).with_name("_loading.py")
 START_SECONDS = 60.0
 """Seconds that a process may take to start: importing torch takes long from a cold disk."""
-_REFUSALS = {
-    "missing": CandidateOutcome.MISSING,
-    "unsuited": CandidateOutcome.UNSUITED,
-    "error": CandidateOutcome.FAILED,
-}
 
 
 class NotLoadedError(Exception):
@@ -133,9 +128,9 @@ class LoadingProcess:
             answer = json.loads(self._talk.ask(json.dumps(request), timeout))
         except process.CommandError as error:
             raise _explain_end(error) from error
-        for key, outcome in _REFUSALS.items():
-            if key in answer:
-                raise NotLoadedError(outcome, answer[key])
+        if "refused" in answer:
+            outcome, reason = answer["refused"]
+            raise NotLoadedError(CandidateOutcome(outcome), reason)
         return answer["answer"]
 
     def measure(

@@ -8,7 +8,14 @@ from fastinstall.bench.advice import describe_picture_difference
 from fastinstall.bench.catalogue import way_named
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import START_SECONDS, Job, LoadingProcess, NotLoadedError, start_loading
-from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome, LoadingEngine, LoadingRate
+from fastinstall.bench.report import (
+    BenchRequest,
+    Candidate,
+    CandidateKind,
+    CandidateOutcome,
+    LoadingEngine,
+    LoadingRate,
+)
 from fastinstall.core.events import Started
 from fastinstall.model.machine import LoaderLimits
 
@@ -18,16 +25,16 @@ _BATCHES = 8
 _FORK_SECONDS = 0.2
 
 
-def choose_worker_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Return the numbers of workers to try: 0 and the number of usable CPUs; in a full run, also 1, 2, 4, ..."""
+def choose_counts(request: BenchRequest, machine: LoaderLimits) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the numbers of workers and of threads to try, unless the user has requested others.
+
+    Workers: 0 and the number of usable CPUs; in a full run, also 1, 2, 4, ... Threads: 1 and the number of usable CPUs;
+    in a quick run, none.
+    """
     cpus = machine.usable_cpus
-    powers = () if quick else (1 << exponent for exponent in range(cpus.bit_length()))
-    return (0, *(each for each in powers if each < cpus), cpus)
-
-
-def choose_thread_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
-    """Return the numbers of threads to try: 1 and the number of usable CPUs; in a quick run, none."""
-    return () if quick else tuple(sorted({1, machine.usable_cpus}))
+    powers = [1 << exponent for exponent in range(cpus.bit_length()) if 1 << exponent < cpus and not request.quick]
+    threads = () if request.quick else tuple(sorted({1, cpus}))
+    return request.workers or (0, *powers, cpus), request.threads or threads
 
 
 def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list[str]:
@@ -57,52 +64,48 @@ def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list
     return [each.name for each in able if each.name in chosen]
 
 
-class Rater:
-    """Measures loaders with workers and threads.
+def estimate_seconds(context: BenchContext, start_seconds: float, pass_seconds: float) -> float:
+    """Estimate the seconds to measure one loader.
+
+    Args:
+        context: the request, the machine and the effort.
+        start_seconds: time that the loader takes to start.
+        pass_seconds: time that it takes to load all images once.
+    """
+    numbers = sum(len(each) for each in choose_counts(context.request, context.machine))
+    return 2 * start_seconds + numbers * (context.effort.rate_seconds + _FORK_SECONDS + pass_seconds)
+
+
+def rate_candidate(
+    context: BenchContext, job: Job, candidate: Candidate, indexes: Sequence[int], patience: float
+) -> Candidate:
+    """Measure a candidate with workers and threads; return it with its rates, or unchanged if it fails.
 
     This is done after the comparison, because the processes take memory, and may hang.
+
+    Args:
+        context: the request, the machine and the effort.
+        job: the job of the candidate.
+        candidate: the candidate, with its rate in one process.
+        indexes: indexes of the images to load.
+        patience: seconds that a process may take to start.
     """
-
-    def __init__(self, context: BenchContext, indexes: Sequence[int], patience: float) -> None:
-        """Choose the numbers of workers and threads.
-
-        Args:
-            context: the request, the machine and the effort.
-            indexes: indexes of the images to load.
-            patience: seconds that a process may take to start.
-        """
-        self.context, self.indexes, self.patience = context, indexes, patience
-        request, machine = context.request, context.machine
-        self.workers = request.workers or choose_worker_counts(machine, quick=request.quick)
-        self.threads = request.threads or choose_thread_counts(machine, quick=request.quick)
-
-    def estimate_seconds(self, start_seconds: float, pass_seconds: float) -> float:
-        """Estimate the seconds to measure one loader.
-
-        Args:
-            start_seconds: time that the loader takes to start.
-            pass_seconds: time that it takes to load all images once.
-        """
-        each = self.context.effort.rate_seconds + _FORK_SECONDS + pass_seconds
-        return 2 * start_seconds + (len(self.workers) + len(self.threads)) * each
-
-    def measure(self, job: Job, candidate: Candidate) -> Candidate:
-        """Measure a candidate with workers and threads; return it with its rates, or unchanged if it fails."""
-        self.context.session.emit(Started(stage="workers", message=f"{candidate.title}, with workers"))
-        measured = partial(
-            measure_rates,
-            seconds=self.context.effort.rate_seconds,
-            remark=self.context.remark,
-            ms=1000 / candidate.images_per_second,
-            images=self.indexes,
-        )
-        try:
-            with start_loading(job, self.patience) as process:
-                rates, by_threads = measured(process, self.workers), measured(process, self.threads, in_threads=True)
-                return replace(candidate, rates=rates, thread_rates=by_threads)
-        except NotLoadedError as error:
-            self.context.remark(f"{candidate.title}: not measured with workers: {error.reason}")
-            return candidate
+    context.session.emit(Started(stage="workers", message=f"{candidate.title}, with workers"))
+    measure = partial(
+        measure_rates,
+        seconds=context.effort.rate_seconds,
+        remark=context.remark,
+        ms=1000 / candidate.images_per_second,
+        images=indexes,
+    )
+    workers, threads = choose_counts(context.request, context.machine)
+    try:
+        with start_loading(job, patience) as process:
+            rates, thread_rates = measure(process, workers), measure(process, threads, in_threads=True)
+    except NotLoadedError as error:
+        context.remark(f"{candidate.title}: not measured with workers: {error.reason}")
+        return candidate
+    return replace(candidate, rates=rates, thread_rates=thread_rates)
 
 
 def measure_rates(  # noqa: PLR0913 (loader, numbers of workers, and time)

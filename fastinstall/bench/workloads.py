@@ -11,28 +11,36 @@ import shutil
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, chain
 from pathlib import Path, PurePath
-from typing import Any
 
-from fastinstall.bench.effort import BenchContext, sample_size
+from fastinstall.bench.effort import BenchContext, Effort
 from fastinstall.bench.loading import Job, NotLoadedError, start_target
-from fastinstall.bench.photos import WORKLOADS, generate_photos
-from fastinstall.bench.report import CandidateOutcome, Unmeasured, Workload
+from fastinstall.bench.report import BenchRequest, CandidateOutcome, Unmeasured, Workload
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import format_count, listing, quote
+from fastinstall.core.refused_writes import find_nearest
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import Filesystem
 
-_QUICK_PHOTOS = {"500px": 12, "12mp": 2, "png": 6}
+WORKLOADS: Mapping[str, tuple[str, int, int]] = {
+    "500px": ("500 px JPEG (generated)", 2000, 12),
+    "12mp": ("12 MP JPEG (generated)", 40, 2),
+    "png": ("800 px PNG (generated)", 150, 6),
+}
+"""For each workload of generated photos: title, most photos (about 100 MB, to protect the disk), and photos of --quick.
+
+The pictures are 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92 (both 4:2:0), and 800 x 600 PNG.
+"""
+_MS_PER_MEGAPIXEL, _MS_PER_IMAGE = 14.0, 0.8
 _NAMED = 2
 _EXAMPLES = 3
-_START_SECONDS = 30.0
+_START_SECONDS, _GENERATING_SECONDS, _SEARCH_SECONDS = 30.0, 60.0, 5.0
 _PATIENCE = 10.0
-_SEARCH_SECONDS = 5.0
 _EXTENSIONS = (
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
     *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng", ".heic", ".heif"),
@@ -76,48 +84,36 @@ class SurveyedImage:
         return self.width * self.height / 1e6
 
 
-@immutable
-class WorkloadTask:
-    """A workload, and the job that loads its images.
-
-    Attributes:
-        workload: the workload, as reported.
-        job: the job of the baseline.
-        images: facts about each image, in the order of the job.
-    """
-
-    workload: Workload
-    job: Job
-    images: tuple[SurveyedImage, ...]
-
-
-def task_names(context: BenchContext) -> tuple[str, ...]:
+def list_workloads(request: BenchRequest) -> tuple[str, ...]:
     """Return the names of the workloads to measure; a single empty name stands for the user's own images.
 
     Raises:
         UsageError: a requested workload does not exist.
     """
-    if context.request.paths:
+    if request.paths:
         return ("",)
-    for name in context.request.workloads:
+    for name in request.workloads:
         if name not in WORKLOADS:
             raise UsageError(f"no workload is named {name!r}", hint=f"choose from: {', '.join(WORKLOADS)}")
-    return context.request.workloads or tuple(WORKLOADS)
+    return request.workloads or tuple(WORKLOADS)
 
 
-def task_of(context: BenchContext, name: str) -> WorkloadTask:
-    """Find or generate the images of a workload, choose those to measure, and return them with their job.
+def prepare_workload(context: BenchContext, name: str) -> tuple[Workload, Job, tuple[SurveyedImage, ...]]:
+    """Find or generate the images of a workload, and choose those to measure.
 
     Args:
         context: target, request and effort.
         name: name of a generated workload; empty for the user's own images.
+
+    Returns:
+        The workload, the job of the baseline, and facts about each image, in the order of the job.
 
     Raises:
         UndeterminedError: no image was found, or none that can be measured.
         FailedError: the photos cannot be generated, or the images cannot be examined.
     """
     try:
-        images, workload = _generate_images(context, name) if name else _find_images(context)
+        workload, images = _generate_images(context, name) if name else _find_images(context)
     except NotLoadedError as error:
         problem = "cannot generate photos" if name else "cannot examine the images"
         hint = f"fastinstall doctor --prefix {quote(context.environment.prefix)}"
@@ -131,34 +127,51 @@ def task_of(context: BenchContext, name: str) -> WorkloadTask:
         loader=context.request.loader,
         tensor=not context.request.quick,
     )
-    return WorkloadTask(workload=workload, job=job, images=images)
+    return workload, job, images
 
 
-def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
-    """Return the workload with the figures of the images that were measured.
-
-    Args:
-        task: the images that were chosen.
-        indexes: indexes of the images that were measured.
-        failed: error texts of images that the baseline could not load, by index.
-    """
-    whose = "your loader fails: " if task.job.loader else ""
-    refused = [replace(task.images[int(index)], reason=f"{whose}{reason}") for index, reason in failed.items()]
-    unmeasured = (*task.workload.unmeasured, *_group_unmeasured(refused))
-    return replace(task.workload, unmeasured=unmeasured, **_compute_figures([task.images[each] for each in indexes]))
-
-
-def _generate_images(context: BenchContext, name: str) -> tuple[tuple[SurveyedImage, ...], Workload]:
+def _generate_images(context: BenchContext, name: str) -> tuple[Workload, tuple[SurveyedImage, ...]]:
+    title, _, quick_count = WORKLOADS[name]
     directory = context.space / name
     directory.mkdir(exist_ok=True)
-    context.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
-    count = context.request.samples or (_QUICK_PHOTOS.get(name) if context.request.quick else None)
+    context.session.emit(Started(stage="photos", message=f"generating photos: {title}"))
+    count = context.request.samples or (quick_count if context.request.quick else None)
     paths = generate_photos(name, directory, context.python, context.session.variables, count)
     good, _ = _choose_images(context, paths)
-    return good, _describe(WORKLOADS[name], directory, len(paths), good, generated=True)
+    workload = describe_workload(title, directory, len(paths), good, ())
+    return replace(workload, generated=True), good
 
 
-def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Workload]:
+def generate_photos(
+    name: str,
+    directory: Path,
+    python: Path,
+    variables: Mapping[str, str],
+    count: int | None = None,
+    site: Sequence[Path] = (),
+) -> tuple[Path, ...]:
+    """Generate the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
+
+    The same PIL writes the same files every time, in 0.2 to 0.8 s per workload (measured 2026-11-22).
+
+    Args:
+        name: the workload, one of `WORKLOADS`.
+        directory: an existing directory to write the photos to.
+        python: path of the target's interpreter, which writes the photos.
+        variables: the complete environment of the process.
+        count: number of photos, limited to about 100 MB; None for the default number.
+        site: directories for the front of `sys.path`, with another PIL.
+
+    Raises:
+        NotLoadedError: the interpreter has no PIL, or the process failed, died or hung.
+    """
+    number = min(count or 0, WORKLOADS[name][1])
+    with start_target(python, variables, site) as target:
+        names = target.ask("_photos.write", _GENERATING_SECONDS, name=name, directory=str(directory), count=number)
+    return tuple(directory / each for each in names)
+
+
+def _find_images(context: BenchContext) -> tuple[Workload, tuple[SurveyedImage, ...]]:
     places = [Path(each) for each in context.request.paths]
     few = [str(each) for each in places[:_NAMED]]
     named = listing(few) if len(places) <= _NAMED else f"{', '.join(few)} and {len(places) - _NAMED} more"
@@ -182,38 +195,38 @@ def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Work
         raise UndeterminedError(problem, hint="fastinstall bench DIR, with intact images in DIR")
     common = Path(os.path.commonpath([each.absolute() for each in places]))
     directory = common if common.is_dir() else common.parent
-    workload = _describe(f"images of {named}", directory, len(images), good)
-    return good, replace(workload, unmeasured=tuple(_group_unmeasured(refused)))
+    return describe_workload(f"images of {named}", directory, len(images), good, refused), good
 
 
-def _describe(
-    name: str, directory: Path, count: int, chosen: Sequence[SurveyedImage], *, generated: bool = False
+def describe_workload(
+    name: str, directory: PurePath, count: int, chosen: Sequence[SurveyedImage], refused: Sequence[SurveyedImage]
 ) -> Workload:
+    """Return the workload with the figures of the chosen images.
+
+    Args:
+        name: name for people.
+        directory: the directory that contains the images.
+        count: number of image files found.
+        chosen: the images to measure.
+        refused: images that cannot be measured, each with its reason.
+    """
+    unmeasured = []
+    for reason, number in Counter(each.reason for each in refused).most_common():
+        examples = [str(each.path) for each in refused if each.reason == reason][:_EXAMPLES]
+        unmeasured.append(Unmeasured(reason=reason, count=number, examples=tuple(examples)))
     return Workload(
         name=name,
         directory=directory,
         files=count,
-        generated=generated,
-        filesystem=filesystem_of(directory),
-        **_compute_figures(chosen),
+        images=len(chosen),
+        formats=dict(Counter(each.format for each in chosen).most_common()),
+        mean_bytes=round(statistics.fmean(each.size_bytes for each in chosen)),
+        megapixels=round(statistics.fmean(each.megapixels for each in chosen), 4),
+        width=round(statistics.median(each.width for each in chosen)),
+        height=round(statistics.median(each.height for each in chosen)),
+        unmeasured=tuple(unmeasured),
+        filesystem=filesystem_of(Path(directory)),
     )
-
-
-def _compute_figures(chosen: Sequence[SurveyedImage]) -> dict[str, Any]:
-    return {
-        "images": len(chosen),
-        "formats": dict(Counter(each.format for each in chosen).most_common()),
-        "mean_bytes": round(statistics.fmean(each.size_bytes for each in chosen)),
-        "megapixels": round(statistics.fmean(each.megapixels for each in chosen), 4),
-        "width": round(statistics.median(each.width for each in chosen)),
-        "height": round(statistics.median(each.height for each in chosen)),
-    }
-
-
-def _group_unmeasured(refused: Sequence[SurveyedImage]) -> Iterator[Unmeasured]:
-    for reason, count in Counter(each.reason for each in refused).most_common():
-        examples = [str(each.path) for each in refused if each.reason == reason][:_EXAMPLES]
-        yield Unmeasured(reason=reason, count=count, examples=tuple(examples))
 
 
 def _choose_images(
@@ -230,10 +243,25 @@ def _choose_images(
     for start in range(0, min(len(ordered), 3 * step), step):
         for each in judge_images(ordered[start : start + step], context.python, context.session.variables):
             (refused if each.reason else good).append(each)
-        fitting = sample_size(context.effort, [each.megapixels for each in good], context.request.samples)
+        fitting = count_fitting(context.effort, [each.megapixels for each in good], context.request.samples)
         if len(good) >= step or fitting < len(good):
             break
     return tuple(good[:fitting]), tuple(refused)
+
+
+def count_fitting(effort: Effort, megapixels: Sequence[float], requested: int | None) -> int:
+    """Return how many images to measure.
+
+    Args:
+        effort: the limits of the run.
+        megapixels: sizes of the images, in the order in which they are chosen.
+        requested: number of images that the user requested; None for as many as fit into the time.
+    """
+    if requested is not None:
+        return min(requested, len(megapixels))
+    costs = accumulate(_MS_PER_IMAGE + _MS_PER_MEGAPIXEL * each for each in megapixels[: effort.sample])
+    fitting = sum(ms <= 1000 * effort.pass_seconds for ms in costs)
+    return min(len(megapixels), max(effort.least_sample, fitting))
 
 
 def judge_images(
@@ -287,14 +315,16 @@ def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bo
     """
     images = {str(place) for place in places if not place.is_dir()}
     others, unreadable, seen, end = 0, list[Path](), set[str](), time.monotonic() + _SEARCH_SECONDS
-    walks = [
+    is_complete = True
+    walks = (
         os.walk(place, onerror=lambda error: unreadable.append(Path(error.filename)), followlinks=True)
         for place in places
         if place.is_dir()
-    ]
-    for directory, inner, names in (each for walk in walks for each in walk):
+    )
+    for directory, inner, names in chain.from_iterable(walks):
         if time.monotonic() >= end:
-            return sorted(map(Path, images)), others, unreadable, False
+            is_complete = False
+            break
         real = os.path.realpath(directory)
         inner[:] = [each for each in inner if real not in seen and each[0] != "." and each not in _SKIPPED]
         paths = [os.path.join(directory, name) for name in names if real not in seen]  # noqa: PTH118 (Path is too slow)
@@ -302,7 +332,7 @@ def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bo
         images.update(matching)
         others += len(paths) - len(matching)
         seen.add(real)
-    return sorted(map(Path, images)), others, unreadable, True
+    return sorted(map(Path, images)), others, unreadable, is_complete
 
 
 def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
@@ -325,10 +355,7 @@ def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
         root: directory used as "/", for the copied files of another machine.
     """
     real = path.resolve() if root == Path("/") else path
-    try:
-        mountinfo = foreign.read_text(root / "proc/self/mountinfo", errors="replace")
-    except OSError:
-        mountinfo = ""
+    mountinfo = foreign.text_or_empty(root / "proc/self/mountinfo")
     point, kind = PurePath("/"), ""
     for line in mountinfo.splitlines():
         mount, _, filesystem = line.partition(" - ")
@@ -342,5 +369,5 @@ def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
         type=kind,
         network=kind in _NETWORK or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE),
         memory=kind in _MEMORY,
-        free_bytes=shutil.disk_usage(next(each for each in (real, *real.parents) if each.exists())).free,
+        free_bytes=shutil.disk_usage(find_nearest(real)).free,
     )

@@ -14,13 +14,20 @@ from pathlib import Path
 from fastinstall import __version__
 from fastinstall.bench.advice import AdviceContext, advice_for
 from fastinstall.bench.bottleneck import verdict_of
-from fastinstall.bench.candidates import missing, plan_candidates, require_known, select_candidates, unsuited
-from fastinstall.bench.catalogue import FASTINSTALL, OFFICIAL_WHEEL
+from fastinstall.bench.catalogue import (
+    FASTINSTALL,
+    OFFICIAL_WHEEL,
+    missing,
+    plan_candidates,
+    require_known,
+    select_candidates,
+    unsuited,
+)
 from fastinstall.bench.comparison import compare_candidates
 from fastinstall.bench.effort import FULL, LEAST_SECONDS, QUICK, BenchContext
 from fastinstall.bench.libraries import find_libraries, require_fetchable
 from fastinstall.bench.report import BenchReport, BenchRequest, Candidate, CandidateKind, WorkloadResult
-from fastinstall.bench.workloads import task_names, task_of
+from fastinstall.bench.workloads import list_workloads
 from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.errors import FailedError, FastinstallError, UndeterminedError
 from fastinstall.core.events import Noted, Started
@@ -72,7 +79,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
     fetched = require_fetchable(request.bring)
     with temporary_directories.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
-        names = task_names(context) if request.loading else ()
+        names = list_workloads(request) if request.loading else ()
         candidates = plan_candidates(context.machine, session.variables, is_own_loader=bool(request.loader))
         if request.loading:
             interpreter = context.facts.interpreter
@@ -118,7 +125,7 @@ def _measure_workloads(
 
 
 def _measure_workload(context: BenchContext, name: str, candidates: Sequence[Candidate], end: float) -> WorkloadResult:
-    workload, baseline, measured = compare_candidates(context, task_of(context, name), candidates, end)
+    workload, baseline, measured = compare_candidates(context, name, candidates, end)
     verdict = verdict_of(baseline, workload, context.machine, context.request.target_rate)
     advice_context = AdviceContext(
         baseline=baseline,

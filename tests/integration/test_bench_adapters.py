@@ -11,8 +11,7 @@ from support.bench.adapters import way_named
 from support.index.wheels import stub_wheel
 from support.sandbox import Sandbox
 
-from fastinstall.bench.candidates import plan_candidates
-from fastinstall.bench.catalogue import Way, all_adapters
+from fastinstall.bench.catalogue import Way, all_adapters, plan_candidates
 from fastinstall.bench.libraries import fetch_packages, find_libraries, find_missing, require_fetchable
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
 from fastinstall.bench.pictures import compare_pictures
@@ -156,8 +155,8 @@ def test_a_library_is_installed_fetched_or_absent(interpreter: Interpreter, sand
 
 def test_modules_are_looked_for_and_not_imported(tmp_path: Path) -> None:
     wanted, variables = ("PIL", "json", "no_such_module", "no_such_package.module"), {"PATH": os.environ["PATH"]}
-    assert find_missing(wanted, PYTHON, variables) == {"no_such_module", "no_such_package.module"}
-    assert find_missing(wanted, tmp_path / "no-python", variables) == set(wanted)
+    assert find_missing(wanted, PYTHON, variables) == ["no_such_module", "no_such_package.module"]
+    assert find_missing(wanted, tmp_path / "no-python", variables) == list(wanted)
 
 
 def test_fetched_simplejpeg_loads_as_its_printed_code(

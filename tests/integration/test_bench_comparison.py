@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from fastinstall.bench.candidates import OWN_LOADER, unsuited
+from fastinstall.bench.catalogue import OWN_LOADER, unsuited
 from fastinstall.bench.comparison import Comparison, start_comparison
 from fastinstall.bench.effort import QUICK, Effort
 from fastinstall.bench.loading import Job

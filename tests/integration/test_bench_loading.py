@@ -16,12 +16,11 @@ import pytest
 from PIL import Image
 from support.bench.adapters import way_named
 
-from fastinstall.bench import _loading, _timing, _values, loading, photos
+from fastinstall.bench import _loading, _timing, _values, loading
 from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
-from fastinstall.bench.photos import WORKLOADS, generate_photos
 from fastinstall.bench.rates import measure_rates
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine
-from fastinstall.bench.workloads import filesystem_of
+from fastinstall.bench.workloads import WORKLOADS, filesystem_of, generate_photos
 
 PYTHON = Path(sys.executable)
 PILLOWS = ("pillow", "pillow-draft", "pillow-no-copy", "pillow-reducing-gap")
@@ -313,11 +312,10 @@ def test_generated_photos_weigh_what_photos_do(
 
 
 def test_generated_photos_are_the_same_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(photos._MOST, "500px", 3)
+    monkeypatch.setitem(WORKLOADS, "500px", ("", 3, 2))
     first, second = ([each.read_bytes() for each in generate_photos("500px", tmp_path, PYTHON, {}, 9)] for _ in "12")
     assert first == second
     assert len(set(first)) == len(first) == 3, "their number is bounded"
-    assert set(WORKLOADS) == set(photos._MOST)
     (tmp_path / "PIL.py").write_text('raise ModuleNotFoundError("no PIL", name="PIL")')
     with pytest.raises(NotLoadedError) as caught:
         generate_photos("500px", tmp_path, PYTHON, {}, site=(tmp_path,))

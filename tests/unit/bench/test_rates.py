@@ -2,7 +2,8 @@
 
 import pytest
 
-from fastinstall.bench.rates import choose_thread_counts, choose_worker_counts
+from fastinstall.bench.rates import choose_counts
+from fastinstall.bench.report import BenchRequest
 from fastinstall.model.machine import LoaderLimits
 
 
@@ -20,7 +21,6 @@ def test_powers_of_two_up_to_the_quota_are_tried(
     cores: int, quota: float | None, workers: tuple[int, ...], threads: tuple[int, ...]
 ) -> None:
     machine = LoaderLimits(cpu="", cores=cores, quota=quota)
-    assert choose_worker_counts(machine, quick=False) == workers
-    assert choose_thread_counts(machine, quick=False) == threads
-    assert choose_worker_counts(machine, quick=True) == (0, workers[-1])
-    assert choose_thread_counts(machine, quick=True) == ()
+    assert choose_counts(BenchRequest(), machine) == (workers, threads)
+    assert choose_counts(BenchRequest(quick=True), machine) == ((0, workers[-1]), ())
+    assert choose_counts(BenchRequest(workers=(3,), threads=(5,)), machine) == ((3,), (5,))

@@ -5,8 +5,8 @@ from pathlib import Path, PurePath
 import pytest
 
 from fastinstall.bench import workloads
-from fastinstall.bench.effort import FULL, QUICK, Effort, sample_size
-from fastinstall.bench.workloads import filesystem_of, find_images, spread_evenly
+from fastinstall.bench.effort import FULL, QUICK, Effort
+from fastinstall.bench.workloads import count_fitting, filesystem_of, find_images, spread_evenly
 
 MOUNTS = """\
 22 28 0:20 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
@@ -72,11 +72,11 @@ def test_every_beginning_is_an_even_sample() -> None:
 
 @pytest.mark.parametrize("effort", [QUICK, FULL])
 def test_a_sample_fits_the_time(effort: Effort) -> None:
-    assert sample_size(effort, [0.19] * 100, None) == effort.sample
-    assert effort.least_sample <= sample_size(effort, [12.0] * 100, None) <= 8
-    assert sample_size(effort, [80.0], None) == 1
-    assert sample_size(effort, [], None) == 0
-    assert [sample_size(effort, [12.0] * count, 50) for count in (100, 10)] == [50, 10]
+    assert count_fitting(effort, [0.19] * 100, None) == effort.sample
+    assert effort.least_sample <= count_fitting(effort, [12.0] * 100, None) <= 8
+    assert count_fitting(effort, [80.0], None) == 1
+    assert count_fitting(effort, [], None) == 0
+    assert [count_fitting(effort, [12.0] * count, 50) for count in (100, 10)] == [50, 10]
 
 
 @pytest.mark.parametrize(
