@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.journal.conda_revisions import HISTORY
+from fastinstall.journal.conda_meta import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import GUARD

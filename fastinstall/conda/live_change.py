@@ -10,7 +10,7 @@ from pathlib import Path
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Started, ignore
 from fastinstall.core.messages import quote
-from fastinstall.journal import conda_records
+from fastinstall.journal import conda_meta
 from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaEngine, CondaPackage
@@ -42,10 +42,10 @@ def change_conda_packages(
     """
     external = describe_external_change(change, engine, prefix)
     gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
-    expected = frozenset(conda_records.list_record_names(prefix)) - gone | come
+    expected = frozenset(conda_meta.list_record_names(prefix)) - gone | come
     emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
     transaction.run_external_change(external, lambda: engine.change(prefix, change))
-    found = frozenset(conda_records.list_record_names(prefix))
+    found = frozenset(conda_meta.list_record_names(prefix))
     if found != expected:
         lacking = (f"missing: {name.removesuffix('.json')}" for name in sorted(expected - found))
         strange = (f"present but not planned: {name.removesuffix('.json')}" for name in sorted(found - expected))
@@ -62,21 +62,21 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     Raises:
         FailedError: a package to remove is not installed, or its record cannot be read.
     """
-    names = tuple(conda_records.list_record_names(prefix))
+    names = tuple(conda_meta.list_record_names(prefix))
     # The version in `lib/pythonVERSION` after the change, for the paths of noarch packages.
     pythons = [(each.version, each.build) for each in change.linked if each.name == "python"]
-    pythons += [_split_record(name) for name in names if conda_records.package(name) == "python"]
+    pythons += [_split_record(name) for name in names if conda_meta.package(name) == "python"]
     python = _derive_site_name(*pythons[0]) if pythons else ""
     going = [path for package in change.unlinked for path in _list_going_files(package, prefix)]
     coming: list[str] = []
     for package in change.linked:
-        coming += (*engine.read_contents(package, python=python), f"{conda_records.RECORDS}/{package.record}")
+        coming += (*engine.read_contents(package, python=python), f"{conda_meta.RECORDS}/{package.record}")
     # Packages that are not changed may claim some of these files; py-rattler rewrites their records.
     paths, involved = {*going, *coming}, {package.record for package in (*change.linked, *change.unlinked)}
     sharing = (
-        f"{conda_records.RECORDS}/{name}"
+        f"{conda_meta.RECORDS}/{name}"
         for name in names
-        if name not in involved and not paths.isdisjoint(conda_records.claims(prefix, name))
+        if name not in involved and not paths.isdisjoint(conda_meta.claims(prefix / conda_meta.RECORDS / name))
     )
     # conda renames files to NAME.c~ before it deletes them; package scripts write messages to .messages.txt.
     temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
@@ -94,14 +94,14 @@ def _derive_site_name(version: str, build: str) -> str:
 
 
 def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
-    record = f"{conda_records.RECORDS}/{package.record}"
-    claimed = tuple(conda_records.claims(prefix, package.record))
+    record = f"{conda_meta.RECORDS}/{package.record}"
+    claimed = tuple(conda_meta.claims(prefix / record))
     if not (prefix / record).is_file():
         raise FailedError(
             f"{prefix}: {package.dist} is not installed, so it cannot be changed",
             hint=f"fastinstall plan --prefix {quote(prefix)}",
         )
-    if not claimed and not conda_records.is_readable(prefix, package.record):
+    if not claimed and not conda_meta.is_readable(prefix / record):
         raise FailedError(
             f"{prefix / record}: cannot be read, so the files of {package.name} are unknown",
             hint=f"python -m json.tool {quote(prefix / record)}",

@@ -1,23 +1,19 @@
-"""Undo a transaction act by act, and find the foreign files that prevent it.
+"""The acts of a transaction with their paths on disk, and what prevents undoing them. Nothing is changed.
 
 An undo can leave files that another program has replaced in place, with related entries (`find_conceded_entries`).
 """
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.core import files
 from fastinstall.core.values import immutable
-from fastinstall.journal import conda_records, external_changes, moves, remembered_directories
-from fastinstall.journal.additions import withdraw
-from fastinstall.journal.entries import Adding, Conceding, ExternalChangeBegun
+from fastinstall.journal import conda_meta, external_changes, moves
+from fastinstall.journal.entries import Adding, Conceding, ExternalChangeBegun, Moving
 from fastinstall.journal.external_changes import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles
-from fastinstall.journal.log import Act, Log
-from fastinstall.journal.mover import Mover
-from fastinstall.journal.store import JournalStore
+from fastinstall.journal.log import Log
 from fastinstall.model.move import MoveKind
 
 _PACKAGE = "PIL"
@@ -38,84 +34,71 @@ class Batch:
     created: tuple[str, ...]
 
 
-Placed = Batch | LocatedExternalChange | Adding
-"""An act whose paths are resolved for an environment."""
+Act = Batch | LocatedExternalChange | Adding
+"""Changes that were announced together and are undone together, with their paths resolved for an environment."""
 
 
-def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
-    """Return an act with the directories or absolute paths that undo needs, and with its outcome from the log.
+def locate_acts(log: Log, prefix: Path) -> tuple[Act, ...]:
+    """Return the acts of a transaction, oldest first.
 
     Args:
-        log: the log of the transaction.
-        act: an act of that log.
+        log: the log of the transaction, which has its first entry.
         prefix: the environment's prefix now; the environment may have moved since the transaction.
-        work: the directory of the transaction's `stage` and `aside`.
     """
-    match act:
-        case ExternalChangeBegun():
-            return LocatedExternalChange(begun=act, ended=log.outcome(act), prefix=prefix, work=work)
-        case Adding():
-            return act
-        case _:
-            return Batch(items=moves.batch(log, act, prefix, work), created=act.created)
+    work = prefix / (log.begun.work if log.begun is not None else "")
+    acts: list[Act] = []
+    for entry in log.acts:
+        if isinstance(entry, Moving):
+            acts.append(Batch(items=moves.locate_moves(entry, prefix, work, log), created=entry.created))
+        elif isinstance(entry, ExternalChangeBegun):
+            acts.append(LocatedExternalChange(begun=entry, ended=log.outcome(entry), prefix=prefix, work=work))
+        else:
+            acts.append(entry)
+    return tuple(acts)
 
 
-def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
-    """Yield foreign paths, relative to the prefix, that undoing the act would have to move away."""
-    match act:
-        case LocatedExternalChange():
-            yield from external_changes.foreign(act, known)
-        case Batch():
-            yield from (item.move.live for item in act.items if moves.is_blocking(item, known))
+def list_moves(acts: Sequence[Act]) -> tuple[moves.LocatedMove, ...]:
+    """Return the moves of all batches."""
+    return tuple(item for act in acts if isinstance(act, Batch) for item in act.items)
 
 
-def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None:
+def find_foreign_paths(prefix: Path, acts: Sequence[Act], log: Log, further: Sequence[str]) -> tuple[str, ...]:
+    """Return the foreign paths, relative to the prefix, that undoing some acts has to move away.
+
+    Paths inside a directory that is itself in the result are left out.
+
+    Args:
+        prefix: the environment's prefix.
+        acts: the acts of the transaction.
+        log: the log of the transaction.
+        further: paths that would contradict the restored files; those that do not exist are ignored.
+    """
+    known = log.known
+    in_the_way: list[str] = []
+    for act in acts:
+        if isinstance(act, LocatedExternalChange):
+            in_the_way += external_changes.foreign(act, known)
+        elif isinstance(act, Batch):
+            in_the_way += (item.move.live for item in act.items if moves.is_blocking(item, known))
+    judged = {item.move.live for item in list_moves(acts)}  # the content of these has just been compared
+    intruding = [path for path in (*further, *find_intruding_records(prefix, log)) if path not in judged]
+    found = dict.fromkeys((*in_the_way, *intruding))
+    return tuple(path for path in found if os.path.lexists(prefix / path) and not parents_of(path) & found.keys())
+
+
+def probe_renames(acts: Sequence[Act], left: Conceding | None = None) -> None:
     """Check that all renames of an undo are possible, without making any; in a copied environment, some may not be.
 
     Raises:
         OSError: a rename would fail with this error; nothing has changed.
     """
-    for act in acts:
-        for item in act.items if isinstance(act, Batch) else ():
-            if left is None or item.move.live not in left.paths:
-                for source, target in moves.list_undo_renames(item):
-                    _probe_rename(source, target)
+    for item in list_moves(acts):
+        if left is None or item.move.live not in left.paths:
+            for source, target in moves.list_undo_renames(item):
+                _probe_rename(source, target)
 
 
-def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | None = None) -> None:
-    """Undo an act, or do nothing if it is undone already.
-
-    Args:
-        act: the act, as returned by `locate_act`.
-        store: the store of the environment that the act changed.
-        mover: does the renames, and records the trees that it has to move file by file.
-        left: entries that are left to another program; None if there are none.
-
-    Raises:
-        OSError: a rename failed; no previous content has been overwritten.
-    """
-    match act:
-        case LocatedExternalChange():
-            external_changes.undo_external_change(act, mover)
-        case Adding():
-            withdraw(store, (act,))
-        case Batch():
-            for item in reversed(act.items):
-                if left is None:
-                    moves.undo_move(item, mover)
-                elif item.move.live not in left.paths:
-                    moves.undo_move(moves.make_plain_arrival(item) if item.move.live in left.dropped else item, mover)
-            remembered_directories.remove_empty(store.prefix, act.created)
-            for directory in dict.fromkeys(
-                (
-                    *moves.directories_of(act.items),
-                    *remembered_directories.list_changed_directories(store.prefix, act.created),
-                )
-            ):
-                files.sync_directory(directory)
-
-
-def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
+def find_lost_by_acts(acts: Sequence[Act]) -> Iterator[str]:
     """Yield paths of previous content that cannot be restored, because it was removed since.
 
     Paths that an earlier act in `acts` installed are left out: undoing that act removes them anyway.
@@ -141,41 +124,79 @@ def parents_of(path: str) -> set[str]:
     return {parent.as_posix() for parent in PurePath(path).parents}
 
 
-def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Conceding:
+def is_metadata(path: str) -> bool:
+    """Return whether a path is a distribution's metadata or a conda package's record."""
+    return PurePath(path).suffix in _METADATA or conda_meta.is_record(path)
+
+
+def is_pillow(path: str) -> bool:
+    """Return whether a path is PIL or its directory of libraries."""
+    return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES
+
+
+def is_taken_over(prefix: Path, log: Log) -> bool:
+    """Return whether another installer has replaced or removed the metadata that an open transaction installed."""
+    if log.begun is None or log.undoing is not None:
+        return False
+    known = log.known
+    certain = [item for item in list_moves(locate_acts(log, prefix)) if item.certain and is_metadata(item.move.live)]
+    for item in certain:
+        is_gone = item.move.kind is not MoveKind.OUT and not os.path.lexists(item.live)
+        if is_gone or moves.is_blocking(item, known):
+            return True
+    return _has_metadata_beside(certain) or bool(find_intruding_records(prefix, log))
+
+
+def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
+    """Return later conda records that undo must move away, and the files that they claim, relative to the prefix.
+
+    These are: 1. records of packages whose previous record is about to be restored, since two records of one package
+    break every conda engine; 2. records that claim files of an external change whose end was not recorded.
+
+    Args:
+        prefix: the environment's prefix.
+        log: the log of the transaction that is undone.
+        records: paths of the records at the time of the undo, by file name; None for the records on disk now.
+    """
+    on_disk = {name: prefix / conda_meta.RECORDS / name for name in conda_meta.list_record_names(prefix)}
+    moved = [move for batch in log.batches for move in batch.moves]
+    touched = [copied.path for change in log.begun_changes for copied in change.copies]
+    returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
+    outcomes = [outcome for outcome in map(log.outcome, log.begun_changes) if outcome is not None]
+    announced = (path for change in log.begun_changes for path in (*change.records, *change.paths))
+    brought = (path for outcome in outcomes for path in outcome.manifest)
+    known = {PurePath(path).name for path in (*(move.live for move in moved), *announced, *brought)}
+    packages = {conda_meta.package(path) for path in returning if conda_meta.is_record(path)}
+    unknown = frozenset(path for change in log.dark_changes for path in change.paths)
+    found: list[str] = []
+    for name, file in (on_disk if records is None else records).items():
+        if name not in known and conda_meta.package(name) in packages:
+            found += (f"{conda_meta.RECORDS}/{name}", *conda_meta.claims(file))
+    for name, file in on_disk.items():
+        claimed = conda_meta.claims(file) if unknown and name not in known else {}
+        if not unknown.isdisjoint(claimed):
+            found += (f"{conda_meta.RECORDS}/{name}", *claimed)
+    return tuple(found)
+
+
+def find_conceded_entries(acts: Sequence[Act], known: KnownFiles) -> Conceding:
     """Return the journal entry that lists the entries which undo leaves to another program that has replaced them.
 
     If some entries of a batch are replaced, its missing entries, PIL and PIL's libraries are left too. An external
     change of which some files are replaced is not undone at all, since its files belong together.
     """
-    batches = [act for act in acts if isinstance(act, Batch)]
+    batches = (act for act in acts if isinstance(act, Batch))
     paths = tuple(dict.fromkeys(path for batch in batches for path in _list_left_paths(batch, known)))
+    installed = [item.move.live for item in list_moves(acts)] if paths else []
+    changes = (act for act in acts if isinstance(act, LocatedExternalChange))
     return Conceding(
         paths=paths,
-        dropped=tuple(
-            item.move.live
-            for batch in batches
-            for item in batch.items
-            if paths and item.move.live not in paths and is_metadata(item.move.live)
-        ),
-        areas=tuple(
-            act.begun.area
-            for act in acts
-            if isinstance(act, LocatedExternalChange) and any(external_changes.foreign(act, known))
-        ),
+        dropped=tuple(path for path in installed if path not in paths and is_metadata(path)),
+        areas=tuple(act.begun.area for act in changes if any(external_changes.foreign(act, known))),
     )
 
 
-def is_metadata(path: str) -> bool:
-    """Return whether a path is a distribution's metadata or a conda package's record."""
-    return PurePath(path).suffix in _METADATA or conda_records.is_record(path)
-
-
-def is_of_stack(path: str) -> bool:
-    """Return whether a path is PIL, its directory of libraries, or metadata of a package."""
-    return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES or is_metadata(path)
-
-
-def list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
+def list_previous_sources(acts: Sequence[Act], left: Conceding) -> Iterator[tuple[str, Path]]:
     """Yield previous entries that are not restored because of another program: path to restore, and path now.
 
     Entries that an interrupted undo has already moved to `kept/` are left out.
@@ -211,6 +232,21 @@ def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
     absent = {item.move.live for item in batch.items if not os.path.lexists(item.live)}
     brought = {item.move.live for item in batch.items if item.move.kind is not MoveKind.OUT}
-    shared = {path for path in brought if PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES}
     if strange or absent & brought:
-        yield from (item.move.live for item in batch.items if item.move.live in strange | absent | shared)
+        left = strange | absent | set(filter(is_pillow, brought))
+        yield from (item.move.live for item in batch.items if item.move.live in left)
+
+
+def _has_metadata_beside(certain: Sequence[moves.LocatedMove]) -> bool:
+    """Return whether the distributions that were installed have other metadata directories, too.
+
+    They show that another installer was active: conda, for example, leaves pip's metadata beside its own.
+    """
+    own = {item.live for item in certain if item.live.suffix != ".json"}
+    names = {_get_distribution_name(path) for path in own}
+    beside = (path for directory in {path.parent for path in own} if directory.is_dir() for path in directory.iterdir())
+    return any(is_metadata(path.name) and _get_distribution_name(path) in names and path not in own for path in beside)
+
+
+def _get_distribution_name(path: Path) -> str:
+    return path.name.partition("-")[0].lower()

@@ -7,7 +7,6 @@ previous content and modification time.
 
 import hashlib
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from fastinstall.core import files, foreign, rights
@@ -44,18 +43,36 @@ def add(store: JournalStore, adding: Adding) -> None:
     _write(store, adding, before[:place] + adding.text.encode() + before[place:])
 
 
-def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
-    """Remove added texts from their files, in reverse order; texts and files that are already gone are skipped.
+def withdraw(store: JournalStore, adding: Adding) -> None:
+    """Remove an added text from its file; do nothing if the text or the file is already gone.
 
     Raises:
-        OSError: a file could not be written; that file is unchanged.
+        OSError: the file could not be written; it is unchanged.
     """
-    for adding in reversed(tuple(additions)):
-        (store.prefix / adding.draft).unlink(missing_ok=True)
-        _withdraw(store, adding)
+    (store.prefix / adding.draft).unlink(missing_ok=True)
+    live = store.prefix / adding.path
+    content = _read(live)
+    if content is None:
+        return
+    rest = remove_added_text(content, adding)
+    if rest is None:
+        live.unlink()
+        files.sync_directory(live.parent)
+        return
+    if rest != content:
+        _write(store, adding, rest)
+    if adding.size >= 0 and _is_as_before(rest, adding):
+        os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))
+        files.sync_tree(live)
 
 
-def remove_addition(content: bytes, adding: Adding) -> bytes:
+def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
+    """Return a file's content without our text, or None if we created the file and nothing else is left in it."""
+    rest = content if _is_as_before(content, adding) else _remove_addition(content, adding)
+    return rest if rest or adding.size >= 0 else None
+
+
+def _remove_addition(content: bytes, adding: Adding) -> bytes:
     """Return the content of a file without the added text.
 
     The text is removed at its recorded place, or else at its last occurrence. If it does not occur, because somebody
@@ -68,12 +85,6 @@ def remove_addition(content: bytes, adding: Adding) -> bytes:
     if found:
         return before + after
     return content if adding.place < 0 else _remove_lines(content, text)
-
-
-def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
-    """Return a file's content without our text, or None if we created the file and nothing else is left in it."""
-    rest = content if _is_as_before(content, adding) else remove_addition(content, adding)
-    return rest if rest or adding.size >= 0 else None
 
 
 def _remove_lines(content: bytes, text: bytes) -> bytes:
@@ -93,23 +104,6 @@ def _remove_lines(content: bytes, text: bytes) -> bytes:
     last = bare.index(ours[-1], first)
     within = zip(lines[first : last + 1], bare[first : last + 1], strict=True)
     return b"\n".join((*lines[:first], *(line for line, each in within if each not in ours), *lines[last + 1 :]))
-
-
-def _withdraw(store: JournalStore, adding: Adding) -> None:
-    live = store.prefix / adding.path
-    content = _read(live)
-    if content is None:
-        return
-    rest = remove_added_text(content, adding)
-    if rest is None:
-        live.unlink()
-        files.sync_directory(live.parent)
-        return
-    if rest != content:
-        _write(store, adding, rest)
-    if adding.size >= 0 and _is_as_before(rest, adding):
-        os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))
-        files.sync_tree(live)
 
 
 def _is_as_before(content: bytes, adding: Adding) -> bool:

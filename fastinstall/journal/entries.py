@@ -8,14 +8,12 @@ records them after it has ended.
 """
 
 import json
+from typing import Any
 
 from fastinstall.core.codec import decode, encode
-from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.move import Move
-from fastinstall.model.stored_documents import refuse_other_schema
 
 
 @immutable
@@ -94,9 +92,6 @@ class ExternalChangeEnded:
     removed: tuple[str, ...]
 
 
-SCHEMA = "fastinstall.journal/1"
-
-
 @immutable
 class TreeDirectory:
     """A directory of a tree that is moved file by file.
@@ -140,7 +135,7 @@ class TransactionBegun:
     verb: str
     tool_version: str
     home: str
-    schema: str = SCHEMA
+    schema: str = "fastinstall.journal/1"
 
 
 @immutable
@@ -295,27 +290,14 @@ def format_entry_line(entry: Entry) -> str:
     return json.dumps({"event": _EVENTS[type(entry)], **encode(entry)}, separators=(",", ":"))
 
 
-def parse_entry_line(line: str, *, where: str, version: str = "") -> Entry:
-    """Return the entry of one line; unknown keys are ignored, since a later fastinstall may have added them.
+def decode_entry(event: dict[str, Any], *, where: str) -> Entry:
+    """Return the entry of an event; unknown keys are ignored, since a later fastinstall may have added them.
 
     Args:
-        line: one line of a journal, without its newline.
+        event: one line of a journal, as `parse_events` returns it.
         where: file and line number, for error messages.
-        version: version of the fastinstall that wrote the journal; empty if unknown.
 
     Raises:
-        LaterDocumentError: the event, or the journal's schema in a "begun" event, is unknown.
-        DocumentError: the line is malformed; the message names the key.
+        DocumentError: a key is missing or malformed; the message names the key.
     """
-    try:
-        data = json_data(line)
-    except ValueError as error:
-        raise DocumentError(where, "", f"not JSON: {error}") from None
-    event = data.get("event") if isinstance(data, dict) else None
-    if not isinstance(event, str):
-        raise DocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}")
-    if event == _EVENTS[TransactionBegun]:
-        refuse_other_schema("journal", data.get("schema"), file=where, version=str(data.get("tool_version", "")))
-    if event not in _ENTRIES:
-        raise LaterDocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}", version=version)
-    return decode(_ENTRIES[data.pop("event")], data, file=where, strict=False)
+    return decode(_ENTRIES[event["event"]], event, file=where, strict=False)

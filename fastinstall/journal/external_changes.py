@@ -18,11 +18,18 @@ from pathlib import Path, PurePath
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
-from fastinstall.journal.conda_records import find_unannounced_records, is_inside, list_record_names
-from fastinstall.journal.conda_revisions import HISTORY, carry, list_later_revisions
+from fastinstall.journal.conda_meta import (
+    HISTORY,
+    RECORDS,
+    carry,
+    claims,
+    is_inside,
+    list_later_revisions,
+    list_record_names,
+)
 from fastinstall.journal.entries import Copied, ExternalChange, ExternalChangeBegun, ExternalChangeEnded
 from fastinstall.journal.fingerprints import KnownFiles, bytecode, digest_entry, is_bytecode, is_known_tree
-from fastinstall.journal.mover import Mover
+from fastinstall.journal.moves import Mover
 from fastinstall.journal.remembered_directories import (
     ancestors,
     directories_below,
@@ -110,7 +117,7 @@ def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
     """Sync the files and directories that an external change wrote; return the entry that records its end."""
     untouched = tuple(each.path for each in begun.copies if not is_bytecode(each.path) and is_as_before(each, prefix))
     own_places = (path for pattern in begun.own_places for path in files_below(prefix, pattern))
-    announced = dict.fromkeys((*sorted(begun.paths), *own_places, *find_unannounced_records(begun, prefix)))
+    announced = dict.fromkeys((*sorted(begun.paths), *own_places, *_find_unannounced_records(begun, prefix)))
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
     with files.sync_during(prefix / path for path in brought):
         manifest = {path: digest_entry(prefix / path) for path in brought}
@@ -211,6 +218,23 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
             files.sync_directory(item.prefix / path)
     mover.move(item.area, item.undone)
     files.sync_directory(item.area.parent)
+
+
+def _find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> Iterator[str]:
+    """Yield paths of the records that an external change added unannounced, and of the files that they claim.
+
+    A file is included only if its content matches the record and no earlier record claims the file.
+    """
+    names = list_record_names(prefix)
+    known = {*begun.records, *(PurePath(path).name for path in begun.paths)}
+    owned = {path for name in names if name in begun.records for path in claims(prefix / RECORDS / name)}
+    for name in names:
+        if name not in known:
+            for path, digest in claims(prefix / RECORDS / name).items():
+                file = prefix / path
+                if path not in owned and file.is_file() and not file.is_symlink() and digest == digest_entry(file):
+                    yield path
+            yield f"{RECORDS}/{name}"
 
 
 def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied]:

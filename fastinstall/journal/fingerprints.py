@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import files, foreign
 from fastinstall.core.values import immutable
-from fastinstall.journal.conda_revisions import HISTORY, list_later_revisions
+from fastinstall.journal.conda_meta import HISTORY, list_later_revisions
 
 
 @immutable

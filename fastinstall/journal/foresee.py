@@ -10,13 +10,15 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
-from fastinstall.journal import additions, conda_records, external_changes, moves
+from fastinstall.journal import additions, conda_meta, external_changes, moves
 from fastinstall.journal.acts import (
+    Act,
     Batch,
-    Placed,
+    find_intruding_records,
     is_metadata,
-    is_of_stack,
-    locate_act,
+    is_pillow,
+    list_moves,
+    locate_acts,
     parents_of,
 )
 from fastinstall.journal.entries import Adding, Moving
@@ -25,7 +27,6 @@ from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, 
 from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
-from fastinstall.journal.undo import find_intruding_records
 from fastinstall.model.move import MoveKind
 
 
@@ -35,7 +36,7 @@ class Step:
 
     Attributes:
         id: the transaction's identifier.
-        foreign_entries: value for `UndoTerms.foreign_entries`: contradicting paths that exist when this step begins.
+        foreign_entries: argument of `undo`: contradicting paths that exist when this step begins.
         foreign: paths, relative to the prefix, of foreign content that the step has to move away and that is already
             there before the first step.
         returning: paths of foreign content that the step has to move away and that an earlier step restores.
@@ -53,7 +54,7 @@ def foresee_undo(store: JournalStore, identifiers: Sequence[str], intruding: Seq
     Args:
         store: the store of the environment, which is only read.
         identifiers: the identifiers of the transactions, newest first.
-        intruding: paths that would contradict a restored stack (`UndoTerms.foreign_entries`).
+        intruding: paths that would contradict a restored stack (`foreign_entries` of `undo`).
 
     Raises:
         RefusedError: a link leads out of the environment.
@@ -110,22 +111,21 @@ def _list_stack_files(log: Log) -> Iterator[str]:
     """Yield the files of Pillow, its libraries and its metadata that a setup installed, but not those of guards."""
     for entry in log.entries:
         if isinstance(entry, Moving):
-            own = {move.live for move in entry.moves if is_of_stack(move.live)}
+            own = {move.live for move in entry.moves if is_pillow(move.live) or is_metadata(move.live)}
             yield from (path for path in entry.manifest if (parents_of(path) | {path}) & own)
 
 
 def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
     journal = store.journal(identifier)
     log = journal.read()
-    work = store.prefix / log.require_begun(journal.file).work
-    refuse_ways_out(store.prefix, log)
-    acts = tuple(locate_act(log, act, store.prefix, work) for act in log.acts)
-    own = _list_own_paths(acts)
-    whole = any(
-        map(_is_distribution_metadata, own)
-    )  # if the undo does not restore a stack, another one does not contradict it
+    log.require_begun(journal.file)
+    refuse_ways_out(store.prefix, log.entries)
+    acts = locate_acts(log, store.prefix)
+    own = {item.move.live for item in list_moves(acts)}
+    # If the undo does not restore a stack, another one does not contradict it.
+    whole = any(map(_is_distribution_metadata, own))
     named = tuple(path for path in metadata if whole and path not in own and scene.stands(path))
-    found = dict.fromkeys((*_list_obstacles(store, scene, acts, log), *named))
+    found = dict.fromkeys((*_list_obstacles(store.prefix, scene, acts, log), *named))
     outermost = tuple(path for path in found if not parents_of(path) & found.keys())
     foreign = tuple(path for path in outermost if scene.is_in_place(path))
     for path in outermost:
@@ -136,7 +136,7 @@ def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadat
     return Step(id=identifier, foreign_entries=named, foreign=foreign, returning=returning)
 
 
-def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed], log: Log) -> Iterator[str]:
+def _list_obstacles(prefix: Path, scene: "_Scene", acts: Sequence[Act], log: Log) -> Iterator[str]:
     known = log.known
     for act in acts:
         match act:
@@ -151,7 +151,8 @@ def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed]
                 for item in act.items:
                     if not moves.is_before(item) and scene.is_foreign(item.move.live, known):
                         yield item.move.live
-    own, found = _list_own_paths(acts), find_intruding_records(store.prefix, log, scene.records())
+    own = {item.move.live for item in list_moves(acts)}
+    found = find_intruding_records(prefix, log, scene.records())
     yield from (path for path in found if path not in own and scene.stands(path))
 
 
@@ -160,11 +161,7 @@ def _is_distribution_metadata(path: str) -> bool:
 
     Contradicting conda records are found by their package names instead (`find_intruding_records`).
     """
-    return is_metadata(path) and not conda_records.is_record(path)
-
-
-def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
-    return {item.move.live for act in acts if isinstance(act, Batch) for item in act.items}
+    return is_metadata(path) and not conda_meta.is_record(path)
 
 
 def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str, Path], tuple[str, ...]]:
@@ -177,7 +174,7 @@ def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str
     return external_changes.list_returning(act, scene.stands), external_changes.list_brought_files(act)
 
 
-def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
+def _take_back(scene: "_Scene", act: Act) -> Iterator[str]:
     """Simulate the undo of an act, and yield the metadata paths of distributions that the undo restores."""
     match act:
         case LocatedExternalChange():
@@ -250,9 +247,7 @@ class _Scene:
     def records(self) -> dict[str, Path]:
         """Return the paths on disk of the simulated environment's conda records, by file name."""
         found = (
-            (PurePath(key), lies)
-            for key, lies in self._list_files(conda_records.RECORDS)
-            if conda_records.is_record(key)
+            (PurePath(key), lies) for key, lies in self._list_files(conda_meta.RECORDS) if conda_meta.is_record(key)
         )
         return {key.name: lies for key, lies in found if isinstance(lies, Path)}
 

@@ -67,7 +67,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]
     for log in logs:
-        refuse_ways_out(store.prefix, log)
+        refuse_ways_out(store.prefix, log.entries)
     gone: list[str] = []
     for begun in (log.begun for log in logs if log.begun is not None):
         try:

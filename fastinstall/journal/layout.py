@@ -12,10 +12,6 @@
 
 The directory holds only fastinstall's files. While an environment is being created, a note that says so is in the
 prefix itself (`creation_note`).
-
-Each line of a journal is durable before the next is written, so only the last line may be incomplete. After a kill, it
-has no newline. After a power failure, some of its blocks may be missing on the disk, even before others that are there;
-missing blocks read as zero bytes, which no valid line contains.
 """
 
 from pathlib import Path
@@ -41,22 +37,7 @@ def is_journaled(prefix: Path) -> bool:
     return any(prefix.glob(f"{TRANSACTIONS}/*/{JOURNAL}"))
 
 
-def split_whole_lines(text: str) -> list[str]:
-    r"""Return the complete lines of a journal, without their newlines.
-
-    >>> split_whole_lines("one\ntwo\nthr")
-    ['one', 'two']
-    """
-    lines = text.split("\n")[:-1]
-    return lines[:-1] if lines and "\0" in lines[-1] else lines
-
-
-def measure_whole_lines(content: bytes) -> int:
-    r"""Return the size in bytes of a journal's complete lines; an incomplete last line begins at this offset.
-
-    >>> measure_whole_lines(b"one\ntwo\nthr"), measure_whole_lines(b"one\n\0\0\n")
-    (8, 4)
-    """
-    end = content.rfind(b"\n") + 1
-    start = content.rfind(b"\n", 0, max(end - 1, 0)) + 1
-    return start if b"\0" in content[start:end] else end
+def list_transaction_directories(prefix: Path) -> list[Path]:
+    """Return the directories of an environment's transactions, sorted by time."""
+    directory = prefix / TRANSACTIONS
+    return sorted(each for each in directory.iterdir() if each.is_dir()) if directory.is_dir() else []

@@ -1,11 +1,15 @@
-"""The state of a transaction, computed from the lines of its journal without looking at the disk."""
+"""The journal of a transaction: its file, and the state of the transaction, which its lines tell."""
 
-from pathlib import PurePath
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+from typing import Any
 
+from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import immutable
-from fastinstall.journal.conda_records import is_record
-from fastinstall.journal.conda_revisions import HISTORY
+from fastinstall.journal.conda_meta import HISTORY, is_record
 from fastinstall.journal.entries import (
     Adding,
     Committed,
@@ -20,10 +24,12 @@ from fastinstall.journal.entries import (
     MovingTree,
     TransactionBegun,
     Undoing,
-    parse_entry_line,
+    decode_entry,
+    format_entry_line,
 )
+from fastinstall.journal.events import measure_whole_lines, read_events
 from fastinstall.journal.fingerprints import KnownFiles, merge_manifests
-from fastinstall.journal.layout import split_whole_lines
+from fastinstall.journal.path_rules import refuse_escapes
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.history import Phase
 
@@ -153,14 +159,59 @@ class Log:
         return moves[-1] if moves and isinstance(moves[-1], MovingTree) else None
 
 
-def parse_journal(text: str, *, file: PurePath) -> Log:
-    """Return the log of a journal's text; an incomplete last line, left by a kill or a power failure, is dropped.
+def decode_log(events: Iterable[dict[str, Any]], *, file: PurePath) -> Log:
+    """Return the log of a journal's events, as `read_events` returns them.
 
     Raises:
-        LaterDocumentError: a later fastinstall wrote the journal in a form that this version cannot read.
-        DocumentError: a complete line is malformed; the message names the file, the line and the key.
+        DocumentError: an event is malformed; the message names the file, the line and the key.
     """
-    lines = [(f"{file}:{number}", line) for number, line in enumerate(split_whole_lines(text), start=1)]
-    entries = [parse_entry_line(line, where=where) for where, line in lines[:1]]
-    version = next((entry.tool_version for entry in entries if isinstance(entry, TransactionBegun)), "")
-    return Log(entries=(*entries, *(parse_entry_line(line, where=where, version=version) for where, line in lines[1:])))
+    numbered = enumerate(events, start=1)
+    return Log(entries=tuple(decode_entry(event, where=f"{file}:{number}") for number, event in numbered))
+
+
+class Journal:
+    """The journal of one transaction: lines are only appended, each durable before the change that it announces.
+
+    Args:
+        file: path of the journal, which need not exist yet.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def append(self, entry: Entry) -> None:
+        """Append one line and sync it; an incomplete last line is cut off first.
+
+        Raises:
+            OSError: the line could not be written; any part of it is removed again if possible.
+        """
+        content = foreign.read_bytes(self.file) if self.file.exists() else b""
+        whole = measure_whole_lines(content)
+        if whole < len(content):
+            self._cut(whole)
+        try:
+            files.append_line(self.file, format_entry_line(entry))
+        except OSError:
+            with contextlib.suppress(OSError):  # a line that may not be durable must not be read
+                self._cut(whole)
+            raise
+
+    def read(self) -> Log:
+        """Read all complete lines.
+
+        Raises:
+            DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.
+        """
+        if self.file.is_symlink():
+            raise DocumentError(self.file, "", f"a link to {self.file.readlink()}: a journal is never a link")
+        log = decode_log(read_events(self.file), file=self.file)
+        refuse_escapes(log.entries, self.file)
+        return log
+
+    def _cut(self, size: int) -> None:
+        """Truncate the file to `size` bytes without following a link."""
+        descriptor = os.open(self.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.ftruncate(descriptor, size)
+        finally:
+            os.close(descriptor)

@@ -1,22 +1,119 @@
-"""Perform a move, and undo a move, even if the move or an earlier undo was interrupted.
+"""Rename inside one environment: perform the moves of a transaction, and undo them, even if interrupted before.
 
 An exchange in one step never leaves `live` absent. If the kernel or the filesystem cannot exchange, three renames are
 made: `live` to `<kept>.swap`, `kept` to `live`, and `<kept>.swap` to `kept`. Undo decides by the files on disk, so it
 can be interrupted and repeated any number of times.
+
+An overlay filesystem (a container's layers) renames files of a lower layer but not its directories (EXDEV, unless
+mounted with redirect_dir). Such a directory is moved file by file: the move is recorded in the journal, the directories
+are created, and the files are renamed one by one. An interrupted move is completed before any other work.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.core import files, rights
 from fastinstall.core.values import immutable
-from fastinstall.journal.conda_revisions import HISTORY, carry, list_later_revisions
-from fastinstall.journal.entries import Moving
+from fastinstall.journal.conda_meta import HISTORY, carry, list_later_revisions
+from fastinstall.journal.entries import MovedTree, Moving, MovingTree, TreeDirectory
 from fastinstall.journal.fingerprints import KnownFiles, is_known_tree, is_known_whole, merge_manifests
-from fastinstall.journal.log import Log
-from fastinstall.journal.mover import Mover
+from fastinstall.journal.held_directories import hold_parents
+from fastinstall.journal.log import Journal, Log
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.move import Move, MoveKind
+
+
+class Mover:
+    """Moves files and directories of one environment.
+
+    Args:
+        store: the environment's store.
+        journal: the transaction's journal, which records trees that are moved file by file.
+    """
+
+    def __init__(self, store: JournalStore, journal: Journal) -> None:
+        self._store = store
+        self._journal = journal
+
+    def move(self, source: Path, target: Path) -> None:
+        """Rename `source` to `target`.
+
+        The parent directory of `target` is made if it is missing: a copied environment often lacks empty directories.
+
+        Raises:
+            FileExistsError: the target exists.
+            OSError: the rename failed.
+        """
+        if not target.parent.is_dir():
+            rights.make_given_directories(target.parent)
+        try:
+            with hold_parents(self._store.home, source, target) as (held_source, held_target):
+                files.rename(held_source, held_target)
+        except OSError as error:
+            if error.errno != errno.EXDEV or not _is_tree(source):
+                raise
+            self._move_tree(source, target)
+
+    def exchange(self, one: Path, other: Path) -> bool:
+        """Swap two entries in one step and return True.
+
+        If the kernel or the filesystem cannot do that, nothing changes and the result is False.
+        """
+        try:
+            with hold_parents(self._store.home, one, other) as held:
+                return files.exchange(*held)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            return False
+
+    def complete(self, log: Log) -> None:
+        """Complete the file-by-file move of a tree if the log has an interrupted one."""
+        if log.unfinished_tree_move is not None:
+            self._carry_out(log.unfinished_tree_move)
+
+    def _move_tree(self, source: Path, target: Path) -> None:
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        found = ((Path(path), Path(path).stat()) for path, _, _ in os.walk(source))
+        moving = MovingTree(
+            source=self._store.relative(source),
+            target=self._store.relative(target),
+            directories=tuple(
+                TreeDirectory(
+                    path=path.relative_to(source).as_posix(),
+                    mode=stat.S_IMODE(status.st_mode),
+                    mtime_ns=status.st_mtime_ns,
+                )
+                for path, status in found
+            ),
+        )
+        self._journal.append(moving)
+        self._carry_out(moving)
+
+    def _carry_out(self, moving: MovingTree) -> None:
+        source, target = self._store.prefix / moving.source, self._store.prefix / moving.target
+        for directory in moving.directories:
+            files.make_directories(target / directory.path)
+        there = [each.path for each in moving.directories if (source / each.path).is_dir()]
+        for path in there:
+            for entry in sorted((source / path).iterdir()):
+                if not _is_tree(entry):
+                    files.rename(entry, target / path / entry.name)
+        for directory in reversed(moving.directories):
+            place = target / directory.path
+            if directory.path in there:
+                files.copy_rights(source / directory.path, place)
+            place.chmod(directory.mode)
+            os.utime(place, ns=(directory.mtime_ns, directory.mtime_ns))
+            files.sync_directory(place)  # the new directory is durable before the old one is removed
+            if directory.path in there:
+                (source / directory.path).rmdir()
+        files.sync_directory(source.parent)
+        self._journal.append(MovedTree())
 
 
 @immutable
@@ -45,27 +142,29 @@ class LocatedMove:
         return self.kept.with_name(f"{self.kept.name}.swap")
 
 
-def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) -> tuple[LocatedMove, ...]:
-    """Return the moves of a batch with their absolute paths, in order."""
-    brought = merge_manifests((batch.manifest,))
-    return tuple(
-        LocatedMove(
-            move=move, inode=inode, live=prefix / move.live, kept=work / move.kept, brought=brought, certain=certain
-        )
-        for move, inode in zip(batch.moves, batch.inodes, strict=True)
-    )
-
-
-def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMove, ...]:
-    """Return the moves of a batch with their absolute paths, and whether each was certainly done and not undone.
+def locate_moves(moving: Moving, prefix: Path, work: Path, log: Log | None = None) -> tuple[LocatedMove, ...]:
+    """Return the moves of a batch with their absolute paths, in order.
 
     In a transaction that did not commit, a move may be undone without a record, because the disk was full. Such a
     move is not certain if the previous inode is at `live` again.
+
+    Args:
+        moving: the entry that announces the moves.
+        prefix: the environment's prefix, to which `live` is relative.
+        work: the transaction's directory, to which `kept` is relative.
+        log: the log of the transaction; None before the moves are made.
     """
-    items = locate_moves(moving, prefix, work, certain=log.happened(moving))
-    if log.committed:
-        return items
-    return tuple(replace(item, certain=item.certain and not _is_back(item)) for item in items)
+    brought = merge_manifests((moving.manifest,))
+    happened = log is not None and log.happened(moving)
+    found = []
+    for move, inode in zip(moving.moves, moving.inodes, strict=True):
+        live = prefix / move.live
+        is_back = log is not None and not log.committed and os.path.lexists(live) and live.lstat().st_ino == inode
+        certain = happened and not is_back
+        found.append(
+            LocatedMove(move=move, inode=inode, live=live, kept=work / move.kept, brought=brought, certain=certain)
+        )
+    return tuple(found)
 
 
 def do(item: LocatedMove, mover: Mover) -> None:
@@ -143,11 +242,6 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
     return item.kept if _is_previous_kept(item) else None
 
 
-def make_plain_arrival(item: LocatedMove) -> LocatedMove:
-    """Return the move as a `MoveKind.IN`: undoing it removes our entry and does not restore the previous one."""
-    return replace(item, move=replace(item.move, kind=MoveKind.IN))
-
-
 def directories_of(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
     """Yield the existing directories whose entries the moves change, each once."""
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
@@ -203,5 +297,5 @@ def _is_previous_kept(item: LocatedMove) -> bool:
     )
 
 
-def _is_back(item: LocatedMove) -> bool:
-    return os.path.lexists(item.live) and item.live.lstat().st_ino == item.inode
+def _is_tree(source: Path) -> bool:
+    return source.is_dir() and not source.is_symlink()

@@ -6,12 +6,12 @@ through a symbolic link that leads outside (`refuse_ways_out`, which checks the 
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.journal.conda_revisions import HISTORY
+from fastinstall.journal.conda_meta import HISTORY
 from fastinstall.journal.entries import (
     Adding,
     Conceding,
@@ -23,7 +23,6 @@ from fastinstall.journal.entries import (
     TransactionBegun,
 )
 from fastinstall.journal.layout import KEPT, ROOT, TRANSACTIONS
-from fastinstall.journal.log import Log
 from fastinstall.journal.remembered_directories import directories_below
 
 _CACHE = "__pycache__"
@@ -32,21 +31,20 @@ Named = tuple[str, str]
 """A key of a journal entry, such as "moves[0].live", and the path that is the value of that key."""
 
 
-def refuse_escapes(log: Log, file: PurePath) -> None:
+def refuse_escapes(entries: Sequence[Entry], file: PurePath) -> None:
     """Raise if a path of a journal is not inside the environment, judged by its text.
 
     Args:
-        log: the log that was read from the journal.
+        entries: the entries of the journal.
         file: path of the journal. The transaction's identifier must be the name of its directory, or for a loose
             journal part of its own name.
 
     Raises:
         DocumentError: a path leads outside; the message names the file, the line and the key.
     """
-    begun = log.begun
-    if begun is not None:
-        _refuse_other_place(begun, file)
-    for number, entry in enumerate(log.entries, start=1):
+    for number, entry in enumerate(entries, start=1):
+        if isinstance(entry, TransactionBegun):
+            _refuse_other_place(entry, file)
         for key, path in list_entry_paths(entry):
             if _is_outside(path):
                 raise DocumentError(f"{file}:{number}", key, f"{path!r} leads outside the environment")
@@ -55,13 +53,13 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
                 raise DocumentError(f"{file}:{number}", key, f"{path!r} is not inside a transaction")
 
 
-def refuse_ways_out(prefix: Path, log: Log) -> None:
+def refuse_ways_out(prefix: Path, entries: Sequence[Entry]) -> None:
     """Raise if an undo would touch a path that leads out of the environment through a symbolic link.
 
     Raises:
         RefusedError: a path leads outside; the message names the directory and its real path. Nothing has been touched.
     """
-    refuse_outside(prefix, _list_touched_directories(prefix, log))
+    refuse_outside(prefix, _list_touched_directories(prefix, entries))
 
 
 def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
@@ -124,13 +122,13 @@ def _is_outside(path: str) -> bool:
     return not path or path.startswith("/") or "\0" in path or ".." in path.split("/")
 
 
-def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
+def _list_touched_directories(prefix: Path, entries: Sequence[Entry]) -> Iterator[str]:
     """Yield the directories in which an undo may change entries, or whose modification times it may set."""
-    begun = log.begun
+    begun = next((entry for entry in entries if isinstance(entry, TransactionBegun)), None)
     if begun is None:
         return
     yield from (ROOT, KEPT, f"{TRANSACTIONS}/{begun.id}", f"{begun.work}/stage", f"{begun.work}/aside")
-    for entry in log.entries:
+    for entry in entries:
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
                 continue  # undo only reads these files, and their directory may be a link that the move replaced

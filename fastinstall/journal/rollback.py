@@ -16,10 +16,9 @@ from fastinstall.core.refused_writes import reason
 from fastinstall.core.values import immutable
 from fastinstall.journal import transaction_directories
 from fastinstall.journal.foresee import foresee_undo
-from fastinstall.journal.snapshot import find_loose_interruptions, find_stray_interruptions
+from fastinstall.journal.leftovers import find_leftovers, remove_strays
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.journal.strays import remove_strays
-from fastinstall.journal.undo import UndoResult, UndoTerms, make_foreign_refusal, undo
+from fastinstall.journal.undo import UndoResult, make_foreign_refusal, undo
 from fastinstall.model.history import Interruption, Phase, UnfinishedRun
 from fastinstall.model.receipt import Receipt
 
@@ -84,9 +83,9 @@ def rollback(
         raise make_foreign_refusal(store, foreign, to)
     results: list[UndoResult] = []
     for step in steps:
-        terms = UndoTerms(reason="rollback", force=force, returned=step.returning, foreign_entries=step.foreign_entries)
+        returned, further = step.returning, step.foreign_entries
         try:
-            results.append(undo(store, step.id, terms))
+            results.append(undo(store, step.id, "rollback", force=force, returned=returned, foreign_entries=further))
         except (RefusedError, FailedError, DocumentError) as error:
             if not results:
                 raise
@@ -120,11 +119,11 @@ def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[
     if info is None:
         store.transactions()  # raises if a journal cannot be read
         return cleaned_up
-    terms = UndoTerms(reason="interrupted", force=force, foreign_entries=foreign_entries)
     kind = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
     file = store.journal(info.id).file
     interruption = Interruption(kind=kind, verb=info.title.verb, at=info.at, file=file, id=info.id)
-    return Recovered(interruption=interruption, undone=undo(store, info.id, terms))
+    undone = undo(store, info.id, "interrupted", force=force, foreign_entries=foreign_entries)
+    return Recovered(interruption=interruption, undone=undone)
 
 
 def receipt_if_readable(store: JournalStore) -> Receipt | None:
@@ -202,8 +201,7 @@ def _clean_up(store: JournalStore) -> Recovered | None:
 
     Return the interruption with the latest identifier, or None if there were no leftovers.
     """
-    leftovers = (*find_stray_interruptions(store.prefix), *find_loose_interruptions(store.prefix))
-    found = sorted(leftovers, key=lambda each: each.id)
+    found = max(find_leftovers(store.prefix), key=lambda each: each.id, default=None)
     try:
         transaction_directories.clean_up_transaction_directories(store)
         remove_strays(store.prefix)
@@ -212,4 +210,4 @@ def _clean_up(store: JournalStore) -> Recovered | None:
         look = f"ls -ld {quote(error.filename or store.prefix)}"
         hint = f"remove the cause ({look}), then: {recover_command(store.prefix)}"
         raise EnvironmentDamagedError(message, hint=hint) from error
-    return Recovered(interruption=found[-1], undone=UndoResult()) if found else None
+    return Recovered(interruption=found, undone=UndoResult()) if found is not None else None

@@ -10,15 +10,13 @@ from pathlib import Path
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.journal.disk_space import measure_freed_bytes
-from fastinstall.journal.entries import Adding, ExternalChangeBegun
+from fastinstall.journal.events import read_sequence
 from fastinstall.journal.held_directories import identify_home
-from fastinstall.journal.journal_file import Journal
-from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
-from fastinstall.journal.log import Act, Log
+from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS, list_transaction_directories
+from fastinstall.journal.leftovers import is_stray
+from fastinstall.journal.log import Journal
 from fastinstall.journal.receipt_file import read_receipt
-from fastinstall.journal.snapshot import Title, sequence_in, title_of, unreadable
-from fastinstall.journal.strays import is_stray
+from fastinstall.journal.snapshot import Title, describe_unreadable, measure_freed_bytes, title_of
 from fastinstall.model.history import Phase, Unreadable
 from fastinstall.model.receipt import Receipt
 
@@ -33,7 +31,6 @@ class TransactionInfo:
         sequence: number of the transaction in this environment; transactions are undone in descending order.
         state: open, committed, or being undone.
         committed: whether the transaction has committed, even if it is being undone now.
-        entries: paths, relative to the prefix, that were moved or announced for another program's change.
         directory: directory of the journal and the plan.
         work: directory of `stage` and `aside`.
     """
@@ -43,7 +40,6 @@ class TransactionInfo:
     sequence: int
     state: Phase
     committed: bool
-    entries: tuple[str, ...]
     directory: Path
     work: Path
 
@@ -86,19 +82,17 @@ class JournalStore:
         Raises:
             DocumentError: a journal cannot be read; the message names the file, the line and the key.
         """
-        found = [self.read(directory.name) for directory in self._list_directories() if (directory / JOURNAL).is_file()]
-        return tuple(sorted(found, key=attrgetter("sequence"), reverse=True))
+        directories = list_transaction_directories(self.prefix)
+        return _sort_newest_first(self.read(path.name) for path in directories if (path / JOURNAL).is_file())
 
     def readable(self) -> tuple[TransactionInfo, ...]:
         """Return the transactions whose journals can be read, newest first."""
-        found = (self._read_or_report(directory) for directory in self._list_directories())
-        infos = (each for each in found if isinstance(each, TransactionInfo))
-        return tuple(sorted(infos, key=attrgetter("sequence"), reverse=True))
+        return _sort_newest_first(each for each in self._read_all() if isinstance(each, TransactionInfo))
 
     def unreadable(self) -> tuple[Unreadable, ...]:
         """Return the transactions whose journal is unreadable or missing, except strays (`is_stray`)."""
-        found = (self._read_or_report(directory) for directory in self._list_directories() if not is_stray(directory))
-        return tuple(each for each in found if isinstance(each, Unreadable))
+        found = (each for each in self._read_all() if isinstance(each, Unreadable))
+        return tuple(each for each in found if not is_stray(self.directory(each.transaction)))
 
     def unfinished(self) -> TransactionInfo | None:
         """Return the newest transaction that is open or only partly undone, or None if there is none.
@@ -113,14 +107,10 @@ class JournalStore:
 
         If the first line of its journal can be read, the sequence numbers decide; otherwise the identifiers' times do.
         """
-        sequence = sequence_in(self.directory(identifier) / JOURNAL)
+        sequence = read_sequence(self.directory(identifier) / JOURNAL)
         if sequence is not None:
             return sequence < other.sequence
         return identifier.partition("-")[0] < other.id.partition("-")[0]  # False if both are of the same second
-
-    def held_by(self, identifier: str) -> int:
-        """Return the disk space of a transaction's directory, in bytes, even if its journal is unreadable."""
-        return measure_freed_bytes((self.directory(identifier),))
 
     def directory(self, identifier: str) -> Path:
         """Return the directory of a transaction's journal and plan."""
@@ -134,11 +124,6 @@ class JournalStore:
         """Return an absolute path of this environment relative to the prefix."""
         return path.relative_to(self.prefix).as_posix()
 
-    def _list_directories(self) -> list[Path]:
-        if not self.transactions_directory.is_dir():
-            return []
-        return sorted(directory for directory in self.transactions_directory.iterdir() if directory.is_dir())
-
     def read(self, identifier: str) -> TransactionInfo:
         """Read one transaction.
 
@@ -148,36 +133,30 @@ class JournalStore:
         """
         journal = self.journal(identifier)
         try:
-            return self._make_info(journal.read(), journal.file)
+            log = journal.read()
+            begun = log.require_begun(journal.file)
         except LaterDocumentError:
             raise
         except DocumentError as error:
             command = f"fastinstall rollback --forget {quote(identifier)} --prefix {quote(self.prefix)}"
             raise error.hinting(f"put that transaction away (this deletes nothing): {command}") from None
-
-    def _read_or_report(self, directory: Path) -> TransactionInfo | Unreadable:
-        try:
-            return self.read(directory.name)
-        except DocumentError as error:
-            return unreadable(error, directory / JOURNAL, directory.name)
-
-    def _make_info(self, log: Log, file: Path) -> TransactionInfo:
-        begun = log.require_begun(file)
         return TransactionInfo(
             id=begun.id,
             at=begun.at,
             sequence=begun.sequence,
             state=log.state,
             committed=log.committed,
-            entries=tuple(dict.fromkeys(path for act in log.acts for path in _list_paths(act))),
-            directory=file.parent,
+            directory=self.directory(identifier),
             work=self.prefix / begun.work,
         )
 
+    def _read_all(self) -> Iterable[TransactionInfo | Unreadable]:
+        for directory in list_transaction_directories(self.prefix):
+            try:
+                yield self.read(directory.name)
+            except DocumentError as error:
+                yield describe_unreadable(error, directory / JOURNAL, directory.name)
 
-def _list_paths(act: Act) -> Iterable[str]:
-    if isinstance(act, ExternalChangeBegun):
-        return (*(copied.path for copied in act.copies), *act.appearing)
-    if isinstance(act, Adding):
-        return (act.path,)
-    return (move.live for move in act.moves)
+
+def _sort_newest_first(infos: Iterable[TransactionInfo]) -> tuple[TransactionInfo, ...]:
+    return tuple(sorted(infos, key=attrgetter("sequence"), reverse=True))

@@ -21,7 +21,7 @@ from fastinstall.journal import additions, external_changes, moves, remembered_d
 from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
 from fastinstall.journal.fingerprints import fingerprint
 from fastinstall.journal.held_directories import hold_parents
-from fastinstall.journal.mover import Mover
+from fastinstall.journal.moves import Mover
 from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.journal.receipt_file import receipt_data
 from fastinstall.journal.stamp import Stamp

@@ -17,11 +17,11 @@ from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import remembered_directories
 from fastinstall.journal.entries import TransactionBegun
-from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, ROOT, SHARE, TRANSACTIONS
-from fastinstall.journal.log import Log
+from fastinstall.journal.leftovers import find_loose_journals
+from fastinstall.journal.log import Journal, Log
 from fastinstall.journal.path_rules import refuse_ways_out
-from fastinstall.journal.snapshot import find_loose_journals, find_verb
+from fastinstall.journal.snapshot import find_verb
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.history import Phase
@@ -174,7 +174,7 @@ def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
     begun = log.begun
     remembered = log.directories if log.state is not Phase.COMMITTED else ()
     if begun is not None:
-        refuse_ways_out(store.prefix, log)
+        refuse_ways_out(store.prefix, log.entries)
         _remove(store, begun)
         _finalize_directories(
             *remembered_directories.list_changed_directories(

@@ -6,7 +6,8 @@ undo continues with the same list.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, refused_writes, rights, signals
@@ -15,26 +16,21 @@ from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.core.package_managers import CONDA, WORKER, names_prefix, recognise_command
 from fastinstall.core.process_table import PROCESSES, commands
 from fastinstall.core.values import immutable
-from fastinstall.journal import conda_records, moves, transaction_directories
+from fastinstall.journal import additions, external_changes, moves, remembered_directories, transaction_directories
 from fastinstall.journal.acts import (
-    Batch,
-    Placed,
+    Act,
     find_conceded_entries,
-    find_files_in_the_way,
+    find_foreign_paths,
     find_lost_by_acts,
-    is_metadata,
+    is_taken_over,
     list_previous_sources,
-    locate_act,
-    parents_of,
+    locate_acts,
     probe_renames,
-    take_back,
 )
-from fastinstall.journal.entries import Conceding, TransactionBegun, Undoing
-from fastinstall.journal.fingerprints import KnownFiles
-from fastinstall.journal.journal_file import Journal
-from fastinstall.journal.layout import ROOT
-from fastinstall.journal.log import Log
-from fastinstall.journal.mover import Mover
+from fastinstall.journal.entries import Adding, Conceding, TransactionBegun, Undoing
+from fastinstall.journal.external_changes import LocatedExternalChange
+from fastinstall.journal.layout import KEPT
+from fastinstall.journal.log import Journal, Log
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.history import Phase
@@ -45,28 +41,6 @@ _NAMED = 20
 """Maximum number of paths that a refusal lists."""
 _ENGINES = (*CONDA, WORKER)
 """Programs that a setup runs and that take the environment's path as an argument."""
-
-
-@immutable
-class UndoTerms:
-    """Options of an undo.
-
-    Attributes:
-        reason: the reason for the undo, for the journal and the user.
-        force: move foreign content out of the way instead of refusing.
-        returned: foreign paths, relative to the prefix, that are moved away even without `force`: the undo of a later
-            transaction has just restored them.
-        conceding: leave files of another program in place, and keep the previous content for the user (see
-            `entries.Conceding`).
-        foreign_entries: paths, relative to the prefix, that would contradict the restored files, such as the metadata
-            directory of another Pillow that was installed since.
-    """
-
-    reason: str
-    force: bool = False
-    returned: tuple[str, ...] = ()
-    conceding: bool = False
-    foreign_entries: tuple[str, ...] = ()
 
 
 @immutable
@@ -89,8 +63,30 @@ class ForeignError(RefusedError):
     tag = "Foreign"
 
 
-def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
+@signals.defer_signals()
+def undo(
+    store: JournalStore,
+    identifier: str,
+    reason: str,
+    *,
+    force: bool = False,
+    returned: tuple[str, ...] = (),
+    conceding: bool = False,
+    foreign_entries: tuple[str, ...] = (),
+) -> UndoResult:
     """Restore an environment to its state before a transaction, and remove the transaction's directories.
+
+    Args:
+        store: the environment's store.
+        identifier: the transaction.
+        reason: the reason for the undo, for the journal and the user.
+        force: move foreign content out of the way instead of refusing.
+        returned: foreign paths, relative to the prefix, that are moved away even without `force`: the undo of a later
+            transaction has just restored them.
+        conceding: leave files of another program in place, and keep the previous content for the user (see
+            `entries.Conceding`).
+        foreign_entries: paths, relative to the prefix, that would contradict the restored files, such as the metadata
+            directory of another Pillow that was installed since.
 
     Raises:
         ForeignError: foreign content is at a path that has to be restored; nothing has changed.
@@ -100,12 +96,42 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
         EnvironmentDamagedError: a step failed; the next call continues where this one stopped.
         DocumentError: the journal is malformed.
     """
-    with signals.defer_signals():
-        journal = store.journal(identifier)
-        try:
-            return _undo(store, journal, terms)
-        except OSError as error:
-            raise _make_incomplete_undo_error(store, identifier, error) from error
+    journal = store.journal(identifier)
+    try:
+        log = journal.read()
+        begun = log.require_begun(journal.file)
+        refuse_ways_out(store.prefix, log.entries)
+        if log.dark_changes:
+            refuse_during_external_change(store.prefix)
+        mover = moves.Mover(store, journal)
+        mover.complete(log)
+        acts = locate_acts(log, store.prefix)
+        left = log.conceding or (find_conceded_entries(acts, log.known) if conceding else None)
+        foreign = find_foreign_paths(store.prefix, acts, log, foreign_entries) if left is None else ()
+        strange = tuple(path for path in foreign if path not in returned)
+        if strange and not force:
+            raise make_foreign_refusal(store, strange)
+        if not foreign:  # otherwise the obstacles may be the foreign files, which are moved away first
+            _refuse_impossible(acts, left, log, journal)
+        if left is not None and log.conceding is None:
+            journal.append(left)
+        _announce(journal, log, reason)
+        kept = tuple(_put_away(store.prefix / path, _choose_place(store, begun, path), mover) for path in foreign)
+        lost = tuple(find_lost_by_acts(acts))
+        if left is not None:
+            sources = list_previous_sources(acts, left)
+            kept = tuple(_put_away(source, _choose_place(store, begun, path), mover) for path, source in sources)
+        _return_receipt(store, begun.id, log)
+        for act in reversed(acts):
+            _take_back(act, store, mover, left)
+        transaction_directories.remove_transaction_directories(store, begun)
+    except OSError as error:
+        raise EnvironmentDamagedError(
+            f"{refused_writes.reason(error, store.prefix)}: the environment is not fully restored",
+            hint=f"remove the cause, then: {recover_command(store.prefix)}",
+            details=(f"what was moved where is in the journal of transaction {identifier}",),
+        ) from error
+    return UndoResult(kept=kept, lost=lost)
 
 
 def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> FastinstallError | None:
@@ -121,17 +147,17 @@ def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> 
     Raises:
         FastinstallError: see `undo`.
     """
-    if _is_taken_over(store, identifier):
-        undone = undo(store, identifier, UndoTerms(reason=reason, conceding=True))
+    if is_taken_over(store.prefix, store.journal(identifier).read()):
+        undone = undo(store, identifier, reason, conceding=True)
         return RefusedError(
             f"{store.prefix}: another program replaced the same files: its files stay, and this setup was undone",
             hint=f"after it has ended, run: fastinstall doctor --prefix {quote(store.prefix)}",
             details=(*(f"what was there before: {path}" for path in undone.kept), reason),
         )
     try:
-        undo(store, identifier, UndoTerms(reason=reason))
+        undo(store, identifier, reason)
     except ForeignError:
-        undone = undo(store, identifier, UndoTerms(reason=reason, force=True))
+        undone = undo(store, identifier, reason, force=True)
         return FailedError(
             f"{store.prefix}: another program altered what this setup had installed: "
             "the environment is as it was before",
@@ -139,27 +165,6 @@ def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> 
             details=(*(f"what was altered: {path}" for path in undone.kept), reason),
         )
     return None
-
-
-def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
-    """Return later conda records that undo must move away, and the files that they claim, relative to the prefix.
-
-    These are: 1. records of packages whose previous record is about to be restored, since two records of one package
-    break every conda engine; 2. records that claim files of an external change whose end was not recorded.
-
-    Args:
-        prefix: the environment's prefix.
-        log: the log of the transaction that is undone.
-        records: paths of the records at the time of the undo, by file name; None for the records on disk now.
-    """
-    if records is None:
-        records = {name: prefix / conda_records.RECORDS / name for name in conda_records.list_record_names(prefix)}
-    moved = [move for batch in log.batches for move in batch.moves]
-    touched = [copied.path for change in log.begun_changes for copied in change.copies]
-    returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
-    known = {PurePath(path).name for path in (*(move.live for move in moved), *_list_announced_paths(log))}
-    found = conda_records.find_foreign_records(records, known, tuple(filter(conda_records.is_record, returning)))
-    return (*found, *_list_unknown_changes(prefix, log, known))
 
 
 def find_free_place(path: Path) -> Path:
@@ -184,7 +189,7 @@ def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | 
     return ForeignError(
         f"{store.prefix}: {listing(foreign, _NAMED)}: in the way: fastinstall did not put it there",
         hint=f"fastinstall rollback{back} --yes --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
-        details=(f"with --allow {Risk.FORCE_REMOVE} it is moved to {store.prefix / ROOT}/kept, not deleted",),
+        details=(f"with --allow {Risk.FORCE_REMOVE} it is moved to {store.prefix / KEPT}, not deleted",),
     )
 
 
@@ -206,38 +211,7 @@ def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> 
             )
 
 
-def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult:
-    log = journal.read()
-    begun = log.require_begun(journal.file)
-    refuse_ways_out(store.prefix, log)
-    if log.dark_changes:
-        refuse_during_external_change(store.prefix)
-    mover = Mover(store, journal)
-    mover.complete(log)
-    acts = tuple(locate_act(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
-    left = log.conceding or (find_conceded_entries(acts, log.known) if terms.conceding else None)
-    foreign = _list_foreign(store, acts, log, terms) if left is None else ()
-    strange = tuple(path for path in foreign if path not in terms.returned)
-    if strange and not terms.force:
-        raise make_foreign_refusal(store, strange)
-    if not foreign:  # otherwise the obstacles may be the foreign files, which are moved away first
-        _refuse_impossible(acts, left, log, journal)
-    if left is not None and log.conceding is None:
-        journal.append(left)
-    _announce(journal, log, terms.reason)
-    kept = tuple(_put_away(store.prefix / path, _choose_place(store, begun, path), mover) for path in foreign)
-    lost = tuple(find_lost_by_acts(acts))
-    if left is not None:
-        sources = list_previous_sources(acts, left)
-        kept = tuple(_put_away(source, _choose_place(store, begun, path), mover) for path, source in sources)
-    _return_receipt(store, begun.id, log)
-    for act in reversed(acts):
-        take_back(act, store, mover, left)
-    transaction_directories.remove_transaction_directories(store, begun)
-    return UndoResult(kept=kept, lost=lost)
-
-
-def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log, journal: Journal) -> None:
+def _refuse_impossible(acts: Sequence[Act], left: Conceding | None, log: Log, journal: Journal) -> None:
     """Check that all renames of an undo are possible, before the first one.
 
     Raises:
@@ -257,19 +231,6 @@ def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
     return FailedError(message, hint=refused_writes.advice(error, journal.file), details=("nothing was changed",))
 
 
-def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
-    """Return the foreign paths to move away, without those inside a directory that is itself in the result."""
-    known = log.known
-    in_the_way = [path for act in acts for path in find_files_in_the_way(act, known)]
-    items = [item for act in acts if isinstance(act, Batch) for item in act.items]
-    judged = {item.move.live for item in items}  # for these, `find_files_in_the_way` has compared the content
-    intruding = [
-        path for path in (*terms.foreign_entries, *find_intruding_records(store.prefix, log)) if path not in judged
-    ]
-    found = dict.fromkeys((*in_the_way, *intruding))
-    return tuple(path for path in found if os.path.lexists(store.prefix / path) and not parents_of(path) & found.keys())
-
-
 def _announce(journal: Journal, log: Log, reason: str) -> None:
     """Record in the journal that the undo begins.
 
@@ -287,7 +248,7 @@ def _announce(journal: Journal, log: Log, reason: str) -> None:
         raise _make_not_begun_error(error, journal) from error
 
 
-def _put_away(source: Path, target: Path, mover: Mover) -> Path:
+def _put_away(source: Path, target: Path, mover: moves.Mover) -> Path:
     rights.make_given_directories(target.parent)
     mover.move(source, target)
     files.sync_directory(target.parent)
@@ -296,10 +257,10 @@ def _put_away(source: Path, target: Path, mover: Mover) -> Path:
 
 def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
     """Return a free path below `kept/` for content that is moved away from `path` or cannot be restored to `path`."""
-    own = (store.directory(begun.id), store.root / "kept" / begun.id)
-    beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
-    kept = own[1] if own[0] == beside[0] else beside[1]
-    return find_free_place(kept / path)
+    work = store.prefix / begun.work
+    if work == store.directory(begun.id):
+        return find_free_place(store.prefix / KEPT / begun.id / path)
+    return find_free_place(work.with_name(f".fastinstall-kept-{begun.id}") / path)
 
 
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
@@ -315,62 +276,23 @@ def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
     files.sync_directory(store.root)
 
 
-def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
-    return EnvironmentDamagedError(
-        f"{refused_writes.reason(error, store.prefix)}: the environment is not fully restored",
-        hint=f"remove the cause, then: {recover_command(store.prefix)}",
-        details=(f"what was moved where is in the journal of transaction {identifier}",),
-    )
+def _take_back(act: Act, store: JournalStore, mover: moves.Mover, left: Conceding | None) -> None:
+    """Undo an act, or do nothing if it is undone already; `left` names the entries that are left to another program.
 
-
-def _is_taken_over(store: JournalStore, identifier: str) -> bool:
-    """Return whether another installer has replaced or removed the metadata that an open transaction installed."""
-    log = store.journal(identifier).read()
-    if log.begun is None or log.undoing is not None:
-        return False
-    acts = tuple(locate_act(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
-    certain = [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
-    replaced = any(_is_replaced(item, log.known) for item in certain)
-    return replaced or any(_list_metadata_beside(certain)) or bool(find_intruding_records(store.prefix, log))
-
-
-def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
-    if not is_metadata(item.move.live):
-        return False
-    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and not os.path.lexists(item.live))
-
-
-def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
-    """Yield names of other metadata directories of the distributions that were installed.
-
-    They show that another installer was active: conda, for example, leaves pip's metadata beside its own.
+    Raises:
+        OSError: a rename failed; no previous content has been overwritten.
     """
-    own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
-    names = {_get_distribution_name(path) for path in own}
-    for directory in {path.parent for path in own}:
-        for path in directory.iterdir() if directory.is_dir() else ():
-            if is_metadata(path.name) and _get_distribution_name(path) in names and path not in own:
-                yield path.name
-
-
-def _get_distribution_name(path: Path) -> str:
-    return path.name.partition("-")[0].lower()
-
-
-def _list_announced_paths(log: Log) -> Iterator[str]:
-    for change in log.begun_changes:
-        yield from change.records
-        yield from change.paths
-        outcome = log.outcome(change)
-        yield from outcome.manifest if outcome is not None else ()
-
-
-def _list_unknown_changes(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
-    paths = frozenset(path for change in log.dark_changes for path in change.paths)
-    if not paths:
-        return
-    for name in conda_records.list_record_names(prefix):
-        claimed = conda_records.claims(prefix, name) if name not in known else {}
-        if not paths.isdisjoint(claimed):
-            yield f"{conda_records.RECORDS}/{name}"
-            yield from claimed
+    if isinstance(act, LocatedExternalChange):
+        external_changes.undo_external_change(act, mover)
+    elif isinstance(act, Adding):
+        additions.withdraw(store, act)
+    else:
+        for item in reversed(act.items):
+            if left is None or item.move.live not in (*left.paths, *left.dropped):
+                moves.undo_move(item, mover)
+            elif item.move.live in left.dropped:  # remove our entry, but do not restore the previous one
+                moves.undo_move(replace(item, move=replace(item.move, kind=MoveKind.IN)), mover)
+        remembered_directories.remove_empty(store.prefix, act.created)
+        changed = remembered_directories.list_changed_directories(store.prefix, act.created)
+        for directory in dict.fromkeys((*moves.directories_of(act.items), *changed)):
+            files.sync_directory(directory)

@@ -29,7 +29,7 @@ from fastinstall.guard.pinning import (
     read_pin,
 )
 from fastinstall.guard.status import Guards, list_guard_removal_moves, read_events, renew_guard_files
-from fastinstall.journal.conda_records import claims
+from fastinstall.journal.conda_meta import claims
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
@@ -261,7 +261,7 @@ def _take_out(session: Session, facts: Facts, transaction: Transaction, also: tu
     package, moves = _find_package(facts), list(list_guard_removal_moves(store, Path(facts.interpreter.site_packages)))
     if package is not None:
         record = f"conda-meta/{package.record}"
-        paths = (*claims(store.prefix, package.record), record)
+        paths = (*claims(store.prefix / record), record)
         there = (path for path in paths if os.path.lexists(store.prefix / path))
         moves += (Move(kind=MoveKind.OUT, live=path, kept=f"aside/{_STAGED}/{path}") for path in there)
     transaction.perform((*moves, *also, *list_pin_removal_moves(store, transaction.stage)))

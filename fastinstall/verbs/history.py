@@ -11,6 +11,7 @@ from fastinstall.journal.forget import (
     move_damaged_transaction_away,
     unreadable_named,
 )
+from fastinstall.journal.snapshot import measure_freed_bytes
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.facts import Environment
 from fastinstall.model.history import Phase, Unreadable
@@ -142,7 +143,7 @@ def _make_past_transaction(info: TransactionInfo) -> PastTransaction:
 
 
 def _make_damaged_transaction(store: JournalStore, unreadable: Unreadable) -> PastTransaction:
-    held = store.held_by(unreadable.transaction)
+    held = measure_freed_bytes((store.directory(unreadable.transaction),))
     return PastTransaction(
         id=unreadable.transaction,
         at="",

@@ -53,7 +53,9 @@ def test_the_engine_does_its_work(store: JournalStore) -> None:
     assert not (store.prefix / "share/doc/turbo/old").exists()
     assert sorted(path.name for path in (store.prefix / "conda-meta").glob("*.json")) == ["turbo-3.0-0.json"]
     (info,) = store.transactions()
-    assert {"lib/libjpeg.so", HISTORY, "conda-meta/turbo-2.0-0.json"} <= set(info.entries)
+    assert {"lib/libjpeg.so", HISTORY, "conda-meta/turbo-2.0-0.json"} <= store.journal(info.id).read().begun_changes[
+        0
+    ].paths
     assert info.held_bytes > 0
 
 

@@ -8,7 +8,7 @@ from support.journal.environments import FIRST, make_environment, set_up, write_
 
 from fastinstall.journal.entries import Undoing
 from fastinstall.journal.held_directories import hold_parents, identify_home
-from fastinstall.journal.mover import Mover
+from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import JournalStore
 
 EVE = 12345

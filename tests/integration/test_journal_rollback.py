@@ -249,8 +249,8 @@ def test_a_refusal_between_two_steps_says_that_one_is_undone(
     set_up(store)
     set_up_again(store)
 
-    def undo_and_meddle(*arguments: Any) -> UndoResult:
-        done = undo(*arguments)
+    def undo_and_meddle(*arguments: Any, **options: Any) -> UndoResult:
+        done = undo(*arguments, **options)
         write_tree(store.prefix / SITE, {"pillow-12.1.1+simd.v3.dist-info/RECORD": "somebody's"})
         return done
 

@@ -30,7 +30,7 @@ from fastinstall.core.events import Event, Noted
 from fastinstall.core.values import tag_of
 from fastinstall.doctor.registry import CHECKS as REGISTERED
 from fastinstall.journal.entries import _ENTRIES, Entry
-from fastinstall.journal.snapshot import EVENTS
+from fastinstall.journal.events import EVENTS
 from fastinstall.setup.steps.pin import Pin, PinForPip
 from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 

@@ -1,12 +1,13 @@
 """Text added to another program's file is later removed alone."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from fastinstall.journal.additions import add, describe_addition, withdraw
-from fastinstall.journal.entries import Adding, parse_entry_line
+from fastinstall.journal.entries import Adding, decode_entry
 from fastinstall.journal.store import JournalStore
 
 OURS = "==> today <==\n# cmd: ours\n"
@@ -36,7 +37,7 @@ def test_withdrawn_it_is_as_before_to_the_byte_and_the_time(file: Path, tmp_path
     adding = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     for _ in range(2):
-        withdraw(store, (adding,))
+        withdraw(store, adding)
         assert file.read_text() == BEFORE
         assert file.stat().st_mtime_ns == 1_600_000_000_000_000_000
     assert [path.name for path in file.parent.iterdir()] == ["history"]
@@ -47,7 +48,7 @@ def test_what_others_have_added_since_stays(file: Path, tmp_path: Path) -> None:
     adding = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     file.write_text(BEFORE + OURS + LATER)
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert file.read_text() == BEFORE + LATER
 
 
@@ -56,9 +57,9 @@ def test_in_a_file_that_was_rewritten_ours_is_found_or_let_be(file: Path, tmp_pa
     adding = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     file.write_text(LATER + OURS)
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert file.read_text() == LATER
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert file.read_text() == LATER
 
 
@@ -67,10 +68,10 @@ def test_a_created_file_is_removed_unless_others_wrote_to_it(tmp_path: Path) -> 
     adding = describe_addition(store, "x", "conda-meta/pinned", OURS)
     add(store, adding)
     (tmp_path / "conda-meta/pinned").write_text(OURS + LATER)
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert (tmp_path / "conda-meta/pinned").read_text() == LATER
     (tmp_path / "conda-meta/pinned").write_text(OURS)
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert not (tmp_path / "conda-meta/pinned").exists()
 
 
@@ -80,7 +81,8 @@ def test_several_additions_to_one_file_are_withdrawn_together(file: Path, tmp_pa
     add(store, first)
     second = describe_addition(store, "x", "conda-meta/history", LATER)
     add(store, second)
-    withdraw(store, (first, second))
+    withdraw(store, second)
+    withdraw(store, first)
     assert file.read_text() == BEFORE
 
 
@@ -88,7 +90,7 @@ def test_death_before_the_replacement_leaves_no_draft_behind(file: Path, tmp_pat
     store = JournalStore(tmp_path)
     adding = describe_addition(store, "x", "conda-meta/history", OURS)
     (tmp_path / adding.draft).write_text("half of i")
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert file.read_text() == BEFORE
     assert [path.name for path in file.parent.iterdir()] == ["history"]
 
@@ -97,7 +99,7 @@ def test_what_was_never_added_is_not_taken_from_what_was_there(file: Path, tmp_p
     store = JournalStore(tmp_path)
     file.write_text(OURS)
     adding = describe_addition(store, "x", "conda-meta/history", OURS)
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert file.read_text() == OURS
 
 
@@ -119,14 +121,14 @@ def placed(tmp_path: Path) -> tuple[JournalStore, Path, Adding]:
 def test_text_goes_to_its_place_and_comes_out_to_the_byte(placed: tuple[JournalStore, Path, Adding]) -> None:
     store, file, adding = placed
     assert file.read_text() == INI[:PLACE] + BLOCK + INI[PLACE:]
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert file.read_text() == INI
 
 
 def test_it_is_found_where_others_have_written_before_it(placed: tuple[JournalStore, Path, Adding]) -> None:
     store, file, adding = placed
     file.write_text(file.read_text().replace("[global]\n", "[global]\nretries = 1\n"))
-    withdraw(store, (adding,))
+    withdraw(store, adding)
     assert file.read_text() == INI.replace("[global]\n", "[global]\nretries = 1\n")
 
 
@@ -134,12 +136,12 @@ def test_what_others_wrote_into_it_stays(placed: tuple[JournalStore, Path, Addin
     store, file, adding = placed
     file.write_text(file.read_text().replace("# end of ours", "pre = true\r\n# end of ours"))
     for _ in range(2):
-        withdraw(store, (adding,))
+        withdraw(store, adding)
         assert file.read_bytes() == (INI[:PLACE] + "pre = true\r\n" + INI[PLACE:]).encode()
 
 
 def test_a_line_of_before_places_reads_as_one_for_the_end() -> None:
     line = '{"event":"adding","path":"a","text":"b","size":1,"sha256":"00","mtime_ns":1,"draft":"c","directories":[]}'
-    entry = parse_entry_line(line, where="journal.jsonl:1")
+    entry = decode_entry(json.loads(line), where="journal.jsonl:1")
     assert isinstance(entry, Adding)
     assert entry.place == -1

@@ -24,7 +24,8 @@ from fastinstall.journal.entries import (
     Undoing,
     format_entry_line,
 )
-from fastinstall.journal.log import parse_journal
+from fastinstall.journal.events import parse_events
+from fastinstall.journal.log import Log, decode_log
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.history import Phase
 from fastinstall.model.move import Move, MoveKind
@@ -81,16 +82,20 @@ def journal(*entries: Entry) -> str:
     return "".join(f"{format_entry_line(entry)}\n" for entry in entries)
 
 
+def parse(text: str) -> Log:
+    return decode_log(parse_events(text, FILE), file=FILE)
+
+
 def test_every_entry_is_read_as_it_was_written_in_ascii() -> None:
     text = journal(*EVERY)
     assert text.isascii()
-    assert parse_journal(text, file=FILE).entries == EVERY
+    assert parse(text).entries == EVERY
 
 
 @pytest.mark.parametrize("length", range(len(journal(Moved(window_ns=1)))))
 def test_a_last_line_without_its_end_is_dropped(length: int) -> None:
     text = journal(BEGUN) + journal(Moved(window_ns=1))[:length]
-    assert parse_journal(text, file=FILE).entries == (BEGUN,)
+    assert parse(text).entries == (BEGUN,)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +109,12 @@ def test_a_last_line_without_its_end_is_dropped(length: int) -> None:
     ],
 )
 def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: Phase) -> None:
-    assert parse_journal(journal(*entries), file=FILE).state is state
+    assert parse(journal(*entries)).state is state
 
 
 def test_only_a_tree_without_its_end_is_unfinished() -> None:
-    assert parse_journal(journal(BEGUN, TREE, MovedTree()), file=FILE).unfinished_tree_move is None
-    assert parse_journal(journal(BEGUN, TREE, MovedTree(), TREE), file=FILE).unfinished_tree_move == TREE
+    assert parse(journal(BEGUN, TREE, MovedTree())).unfinished_tree_move is None
+    assert parse(journal(BEGUN, TREE, MovedTree(), TREE)).unfinished_tree_move == TREE
 
 
 @pytest.mark.parametrize(
@@ -124,39 +129,39 @@ def test_only_a_tree_without_its_end_is_unfinished() -> None:
 )
 def test_a_malformed_line_is_named_with_its_number_and_key(line: str, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
-        parse_journal(f"{format_entry_line(BEGUN)}\n{line}\n", file=FILE)
+        parse(f"{format_entry_line(BEGUN)}\n{line}\n")
     assert caught.value.message.startswith(message)
 
 
 def test_a_batch_happened_if_its_end_is_logged_before_any_undo() -> None:
     failed, moved = dataclasses.replace(MOVING, inodes=(1,)), Moved(window_ns=1)
-    assert parse_journal(journal(BEGUN, MOVING, moved), file=FILE).happened(MOVING)
-    assert not parse_journal(journal(BEGUN, MOVING), file=FILE).happened(MOVING)
-    assert not parse_journal(journal(BEGUN, failed, MOVING, moved), file=FILE).happened(failed)
-    assert not parse_journal(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)
+    assert parse(journal(BEGUN, MOVING, moved)).happened(MOVING)
+    assert not parse(journal(BEGUN, MOVING)).happened(MOVING)
+    assert not parse(journal(BEGUN, failed, MOVING, moved)).happened(failed)
+    assert not parse(journal(BEGUN, MOVING, moved, Undoing(reason="failed"))).happened(MOVING)
 
 
 def test_an_external_change_has_an_outcome_unless_interrupted() -> None:
-    assert parse_journal(journal(BEGUN, EXTERNAL, ENDED, MOVING), file=FILE).outcome(EXTERNAL) == ENDED
-    assert parse_journal(journal(BEGUN, EXTERNAL, Undoing(reason="interrupted")), file=FILE).outcome(EXTERNAL) is None
+    assert parse(journal(BEGUN, EXTERNAL, ENDED, MOVING)).outcome(EXTERNAL) == ENDED
+    assert parse(journal(BEGUN, EXTERNAL, Undoing(reason="interrupted"))).outcome(EXTERNAL) is None
 
 
 def test_only_paths_of_an_unfinished_change_may_hold_anything() -> None:
-    noted = parse_journal(journal(BEGUN, EXTERNAL, ENDED), file=FILE).known
+    noted = parse(journal(BEGUN, EXTERNAL, ENDED)).known
     assert noted.of("lib/x.so") == {"sha256:00"}
     assert (noted.has("lib/y.so", "sha256:01"), noted.has("lib/y.so", "sha256:02")) == (True, False)
-    dead = parse_journal(journal(BEGUN, EXTERNAL), file=FILE).known
+    dead = parse(journal(BEGUN, EXTERNAL)).known
     assert (dead.has("lib/y.so", "sha256:02"), dead.has("lib/z.so", "sha256:02")) == (True, False)
 
 
 def test_of_several_batches_each_content_counts() -> None:
     again = dataclasses.replace(MOVING, manifest={"site/x.py": "sha256:11"})
-    known = parse_journal(journal(BEGUN, MOVING, again), file=FILE).known
+    known = parse(journal(BEGUN, MOVING, again)).known
     assert known.of("site/x.py") == {"sha256:00", "sha256:11"}
 
 
 def test_acts_are_told_in_their_order() -> None:
-    assert parse_journal(journal(*EVERY), file=FILE).acts == (EXTERNAL, MOVING, ADDING)
+    assert parse(journal(*EVERY)).acts == (EXTERNAL, MOVING, ADDING)
 
 
 def test_a_directorys_first_state_counts_and_added_ones_do_not() -> None:
@@ -167,5 +172,5 @@ def test_a_directorys_first_state_counts_and_added_ones_do_not() -> None:
         MOVING, directories=(early,), moves=(Move(kind=MoveKind.EXCHANGE, live="site/PIL", kept="stage/PIL"),)
     )
     second = dataclasses.replace(MOVING, directories=(late, ours))
-    log = parse_journal(journal(BEGUN, first, second), file=FILE)
+    log = parse(journal(BEGUN, first, second))
     assert log.directories == (*BEGUN.directories, early)

@@ -19,7 +19,6 @@ from fastinstall.journal.entries import (
     TransactionBegun,
     TreeDirectory,
 )
-from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import list_entry_paths, refuse_escapes
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.move import Move, MoveKind
@@ -102,7 +101,7 @@ def test_no_path_leads_out_wherever_it_stands(path: str) -> None:
     for entry in _everywhere(path):
         entries = (entry,) if isinstance(entry, TransactionBegun) else (BEGUN, entry)
         with pytest.raises(DocumentError, match=r"journal.jsonl:[12]") as refusal:
-            refuse_escapes(Log(entries=entries), FILE)
+            refuse_escapes(entries, FILE)
         assert "leads outside the environment" in refusal.value.message
         assert refusal.value.key
 
@@ -111,7 +110,7 @@ def test_no_path_leads_out_wherever_it_stands(path: str) -> None:
 def test_what_is_kept_is_kept_in_the_workplace(kept: str) -> None:
     for entry in (_moving("lib/x", kept), dataclasses.replace(EXTERNAL_BEGUN, area=kept)):
         with pytest.raises(DocumentError, match=r"not inside a transaction|leads outside"):
-            refuse_escapes(Log(entries=(BEGUN, entry)), FILE)
+            refuse_escapes((BEGUN, entry), FILE)
 
 
 @pytest.mark.parametrize(
@@ -129,14 +128,14 @@ def test_what_is_kept_is_kept_in_the_workplace(kept: str) -> None:
 def test_a_transaction_is_its_own_and_works_in_its_own_place(key: str, changes: dict[str, str]) -> None:
     begun = dataclasses.replace(BEGUN, **changes)  # type: ignore[arg-type]  # all are texts
     with pytest.raises(DocumentError) as refusal:
-        refuse_escapes(Log(entries=(begun,)), FILE)
+        refuse_escapes((begun,), FILE)
     assert refusal.value.key == key
 
 
 def test_what_stays_inside_is_no_matter() -> None:
-    refuse_escapes(Log(entries=HARMLESS), FILE)
+    refuse_escapes(HARMLESS, FILE)
     beside = dataclasses.replace(BEGUN, work=f"lib/python3.11/site-packages/.fastinstall-{ID}")
-    refuse_escapes(Log(entries=(beside,)), PurePosixPath(f"/env/.fastinstall-{ID}.jsonl"))
+    refuse_escapes((beside,), PurePosixPath(f"/env/.fastinstall-{ID}.jsonl"))
 
 
 def test_every_text_of_an_entry_is_a_checked_path_or_exempt() -> None:

@@ -19,8 +19,9 @@ from fastinstall.journal.entries import (
     Undoing,
     format_entry_line,
 )
+from fastinstall.journal.events import EVENTS
 from fastinstall.journal.layout import JOURNAL, TRANSACTIONS
-from fastinstall.journal.snapshot import EVENTS, find_unfinished_transaction, read_environment_history
+from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.journal.store import JournalStore
 
 BEGUN = TransactionBegun(
@@ -129,4 +130,4 @@ def test_a_transaction_without_journal_is_reported_unless_empty(tmp_path: Path) 
 
 
 def test_both_know_the_same_events() -> None:
-    assert set(_ENTRIES) == EVENTS
+    assert tuple(_ENTRIES) == EVENTS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.conda_revisions import carry, list_later_revisions
+from fastinstall.journal.conda_meta import carry, list_later_revisions
 
 FIRST = b"==> one <==\n+python\n"
 SECOND = b"==> two <==\n+turbo\n"

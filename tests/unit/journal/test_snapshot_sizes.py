@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from fastinstall.journal.disk_space import measure_freed_bytes
+from fastinstall.journal.snapshot import measure_freed_bytes
 
 
 def _blocks(*paths: Path) -> int:
