@@ -108,7 +108,7 @@ def find_lost_by_acts(acts: Sequence[Act]) -> Iterator[str]:
         match act:
             case LocatedExternalChange():
                 lost = external_changes.find_unrestorable(act)
-                came = (*(act.ended.manifest if act.ended is not None else ()), *act.begun.appearing)
+                came = (*act.manifest, *act.begun.appearing)
             case Batch():
                 lost = (item.move.live for item in act.items if moves.is_lost(item))
                 came = tuple(path for item in act.items for path in item.brought.digests)

@@ -58,7 +58,7 @@ def is_inside(path: PurePath) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
 
-def list_later_revisions(file: Path | bytes, digests: Collection[str]) -> bytes | None:
+def list_later_revisions(file: Path | bytes, digests: Collection[str | None]) -> bytes | None:
     """Return the revisions that follow a known state of the history, or None if it does not start with a known state.
 
     Args:
@@ -74,19 +74,19 @@ def list_later_revisions(file: Path | bytes, digests: Collection[str]) -> bytes 
     return None
 
 
-def carry(revisions: bytes, kept: Path, like: Path) -> None:
-    """Append revisions to a kept history, unless it already ends with them.
+def keep_later_revisions(live: Path, kept: Path, digests: Collection[str | None]) -> None:
+    """Append the later revisions of a live history to the kept one, unless it already ends with them.
 
     Args:
-        revisions: the bytes to append.
+        live: the live history, whose access and modification times are given to the kept one.
         kept: the history that will be restored.
-        like: the live history, whose access and modification times are given to the kept one.
+        digests: digests of the known states of the live history; see `list_later_revisions`.
     """
-    content = foreign.read_bytes(kept)
+    revisions, content = list_later_revisions(live, digests) or b"", foreign.read_bytes(kept)
     if content.endswith(revisions):
         return
     files.write_bytes(kept, content + revisions, like=kept)
-    os.utime(kept, ns=(like.stat().st_atime_ns, like.stat().st_mtime_ns))
+    os.utime(kept, ns=(live.stat().st_atime_ns, live.stat().st_mtime_ns))
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from fastinstall.core.values import immutable
 from fastinstall.journal.conda_meta import (
     HISTORY,
     RECORDS,
-    carry,
     claims,
     is_inside,
+    keep_later_revisions,
     list_later_revisions,
     list_record_names,
 )
@@ -73,6 +73,11 @@ class LocatedExternalChange:
         """
         return not self.area.is_dir() and (bool(self.begun.copies) or self.undone.is_dir())
 
+    @property
+    def manifest(self) -> dict[str, str]:
+        """Digests of the files that the program created or changed, by path; empty if its end was not recorded."""
+        return self.ended.manifest if self.ended is not None else {}
+
     def stands(self, path: str) -> bool:
         """Return whether a path, relative to the prefix, exists now."""
         return os.path.lexists(self.prefix / path)
@@ -91,17 +96,18 @@ def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> Ext
         OSError: a file cannot be copied.
     """
     announced = tuple(dict.fromkeys((*ALWAYS, *change.copies, *change.appearing)))
-    _check((*announced, *change.own_places))
+    for path in (*announced, *change.own_places):
+        if not is_inside(PurePath(path)):
+            raise FailedError(f"{path}: not a path inside one environment")
     on_disk = (
         *announced,
         *(path for module in announced for path in bytecode(prefix, module)),
-        *(path for pattern in change.own_places for path in files_below(prefix, pattern)),
+        *files_below(prefix, change.own_places),
     )
     there = tuple(path for path in dict.fromkeys(on_disk) if is_file(prefix / path))
-    inner = (path for pattern in change.own_places for path in directories_below(prefix, pattern))
-    on_the_way = ancestors(
-        (*on_disk, *(f"{directory}/x" for directory in (*_list_bytecode_directories(announced), *inner)))
-    )
+    inner = (f"{path}/x" for path in directories_below(prefix, change.own_places))
+    compiled = ((PurePath(path).parent / "__pycache__/x").as_posix() for path in announced if path.endswith(".py"))
+    on_the_way = ancestors((*on_disk, *compiled, *inner))
     return ExternalChangeBegun(
         area=area.relative_to(work).as_posix(),
         copies=tuple(_copy_all(prefix, there, area)),
@@ -116,7 +122,7 @@ def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> Ext
 def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
     """Sync the files and directories that an external change wrote; return the entry that records its end."""
     untouched = tuple(each.path for each in begun.copies if not is_bytecode(each.path) and is_as_before(each, prefix))
-    own_places = (path for pattern in begun.own_places for path in files_below(prefix, pattern))
+    own_places = files_below(prefix, begun.own_places)
     announced = dict.fromkeys((*sorted(begun.paths), *own_places, *_find_unannounced_records(begun, prefix)))
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
     with files.sync_during(prefix / path for path in brought):
@@ -156,18 +162,18 @@ def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
         return
     for path in dict.fromkeys((*list_returning(item), *_list_arrivals(item))):
         live = item.prefix / path
-        if os.path.lexists(live) and not is_bytecode(path) and not _is_known(item, path, known):
+        if not os.path.lexists(live) or is_bytecode(path):
+            continue
+        if not is_file(live) or (item.ended is not None and not is_known_tree(live, path, known)):
             yield path
 
 
 def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
     """Yield files that cannot be restored, because both the file and its copy were removed."""
     if not item.is_over:
-        yield from (
-            path
-            for path, copy in list_returning(item).items()
-            if not os.path.lexists(copy) and not os.path.lexists(item.prefix / path)
-        )
+        for path, copy in list_returning(item).items():
+            if not os.path.lexists(copy) and not item.stands(path):
+                yield path
 
 
 def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
@@ -189,7 +195,7 @@ def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | 
 def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
     """Return the files that an external change created; an empty result if the change's end was not recorded."""
     before = {copied.path for copied in item.begun.copies}
-    return tuple(path for path in (item.ended.manifest if item.ended is not None else ()) if path not in before)
+    return tuple(path for path in item.manifest if path not in before)
 
 
 def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
@@ -201,8 +207,8 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
     if item.is_over:
         return
     files.make_directories(item.area / "gone")
-    needed = _list_needed_directories(item)
-    remake(item.prefix, (each for each in item.begun.directories if each.path in needed))
+    needed = None if item.ended is None else {*item.ended.removed, *ancestors(list_returning(item))}
+    remake(item.prefix, (each for each in item.begun.directories if needed is None or each.path in needed))
     places = _list_free_places(item)
     for path in _list_arrivals(item):
         _take_away(item.prefix / path, next(places), mover)
@@ -210,7 +216,8 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
     for path, copy in list_returning(item).items():
         copied = before[path]
         if os.path.lexists(copy) and not _is_back(item, copy, copied):
-            _keep_later_revisions(item, copy, copied)
+            if path == HISTORY:
+                keep_later_revisions(item.prefix / path, copy, (item.manifest.get(HISTORY),))
             _bring_back(copy, item.prefix / copied.path, next(places), mover)
     remove_empty(item.prefix, (*item.begun.created, *_list_made_directories(item)))
     for path in (*item.begun.created, *(each.path for each in item.begun.directories)):
@@ -244,49 +251,22 @@ def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied
         copy = area / "copies" / str(number)
         files.copy_file(prefix / path, copy)
         status = copy.lstat()
-        yield Copied(
-            path=path, digest=digest_entry(copy), mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns
-        )
+        mode, digest = stat.S_IMODE(status.st_mode), digest_entry(copy)
+        yield Copied(path=path, digest=digest, mode=mode, mtime_ns=status.st_mtime_ns)
     files.sync_tree(area)
     files.sync_directory(area.parent)
 
 
-def _list_bytecode_directories(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the `__pycache__` directories of the modules among some paths."""
-    return ((PurePath(path).parent / "__pycache__").as_posix() for path in paths if path.endswith(".py"))
-
-
-def _check(paths: Iterable[str]) -> None:
-    for path in paths:
-        if not is_inside(PurePath(path)):
-            raise FailedError(f"{path}: not a path inside one environment")
-
-
-def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool:
-    live = item.prefix / path
-    return is_file(live) and (item.ended is None or is_known_tree(live, path, known))
-
-
 def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
     """Return the files that exist only since the change: the program's files, and bytecode that Python wrote."""
-    begun, ended = item.begun, item.ended
-    before = {copied.path for copied in begun.copies}
-    if ended is not None:
-        brought: tuple[str, ...] = tuple(ended.manifest)
-    else:
-        own_places = (path for pattern in begun.own_places for path in files_below(item.prefix, pattern))
-        brought = (*begun.appearing, *own_places)
+    before = {copied.path for copied in item.begun.copies}
+    brought = tuple(item.manifest)
+    if item.ended is None:
+        brought = (*item.begun.appearing, *files_below(item.prefix, item.begun.own_places))
     sources = (*brought, *list_returning(item))
     compiled = (path for source in sources for path in bytecode(item.prefix, source))
     came = dict.fromkeys((*brought, *compiled))
     return tuple(path for path in came if path not in before and is_file(item.prefix / path))
-
-
-def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
-    """Return the recorded directories that must exist for the undo; all if the end of the change was not recorded."""
-    if item.ended is None:
-        return frozenset(directory.path for directory in item.begun.directories)
-    return frozenset((*item.ended.removed, *ancestors(list_returning(item))))
 
 
 def _take_away(live: Path, gone: Path, mover: Mover) -> None:
@@ -306,14 +286,7 @@ def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
     if item.ended is None or not os.path.lexists(item.prefix / HISTORY):
         return False
     # If the file does not start with the history as conda left it, the copy is already restored.
-    return list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.ended)) is None
-
-
-def _keep_later_revisions(item: LocatedExternalChange, copy: Path, copied: Copied) -> None:
-    """Append revisions that conda wrote to its history after the change to the copy that is to be restored."""
-    live = item.prefix / HISTORY
-    if copied.path == HISTORY and item.ended is not None:
-        carry(list_later_revisions(live, _list_later_histories(item.ended)) or b"", copy, like=live)
+    return list_later_revisions(item.prefix / HISTORY, (item.manifest.get(HISTORY),)) is None
 
 
 def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
@@ -327,11 +300,6 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
         if error.errno != errno.EXDEV:
             raise
         _replace(copy, live)
-
-
-def _list_later_histories(ended: ExternalChangeEnded) -> tuple[str, ...]:
-    """Return the digest of the history as the program left it, alone in a tuple; empty if it was not changed."""
-    return tuple(filter(None, (ended.manifest.get(HISTORY),)))
 
 
 def _replace(copy: Path, live: Path) -> None:
@@ -353,5 +321,4 @@ def _list_free_places(item: LocatedExternalChange) -> Iterator[Path]:
 def _list_made_directories(item: LocatedExternalChange) -> Iterator[str]:
     """Yield directories that the program made inside its own places (`ExternalChange.own_places`)."""
     there = {directory.path for directory in item.begun.directories}
-    paths = (path for pattern in item.begun.own_places for path in directories_below(item.prefix, pattern))
-    return (path for path in paths if path not in there)
+    return (path for path in directories_below(item.prefix, item.begun.own_places) if path not in there)

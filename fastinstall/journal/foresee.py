@@ -93,18 +93,14 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
         brought = tuple(_list_stack_files(log))
         if not brought:
             continue
-        if not _leaves_receipt(store, undone[-1]) or scene.holds(brought, log.known):
+        committing = store.journal(undone[-1]).read().committing
+        restores_receipt = committing is not None and committing.replaces
+        if not restores_receipt or scene.holds(brought, log.known):
             break
         for each in passed:
             _foresee_step(store, scene, each, metadata)
         undone, passed = [*undone, *passed], []
     return tuple(undone)
-
-
-def _leaves_receipt(store: JournalStore, identifier: str) -> bool:
-    """Return whether undoing a transaction restores an earlier receipt."""
-    committing = store.journal(identifier).read().committing
-    return committing is not None and committing.replaces
 
 
 def _list_stack_files(log: Log) -> Iterator[str]:
@@ -129,7 +125,7 @@ def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadat
     outermost = tuple(path for path in found if not parents_of(path) & found.keys())
     foreign = tuple(path for path in outermost if scene.is_in_place(path))
     for path in outermost:
-        scene.remove(path)
+        scene.put(path, None)
     for act in reversed(acts):
         metadata.update(dict.fromkeys(_take_back(scene, act)))
     returning = tuple(path for path in outermost if path not in foreign)
@@ -180,7 +176,7 @@ def _take_back(scene: "_Scene", act: Act) -> Iterator[str]:
         case LocatedExternalChange():
             back, brought = _list_changes(scene, act)
             for path in brought:
-                scene.remove(path)
+                scene.put(path, None)
             for path, copy in back.items():
                 scene.put(path, copy)
         case Batch():
@@ -191,28 +187,28 @@ def _take_back(scene: "_Scene", act: Act) -> Iterator[str]:
                     if _is_distribution_metadata(item.move.live):
                         yield item.move.live
                 elif item.move.kind is MoveKind.IN and not moves.is_before(item):
-                    scene.remove(item.move.live)
+                    scene.put(item.move.live, None)
         case _:
             scene.withdraw(act)
 
 
 class _Scene:
-    """The simulated content of an environment.
+    """The simulated content of an environment, which begins as the content on disk.
 
-    A node is: 1. for a directory that may differ from the disk, a mapping of names to nodes; 2. for an unchanged file
-    or directory, its path on disk; 3. for a changed file, its bytes.
+    It is a record of changed paths: a path has its present content at another path on disk, or has a changed text, or
+    is removed (None). The nearest changed parent decides on paths that are not in the record.
 
     Args:
-        prefix: prefix of the environment, whose content on disk is the start of the simulation.
+        prefix: prefix of the environment.
     """
 
     def __init__(self, prefix: Path) -> None:
         self._prefix = prefix
-        self._top: dict[str, _Node] = _list_entries(prefix)
+        self._changed: dict[str, Path | bytes | None] = {}
 
     def stands(self, path: str) -> bool:
         """Return whether a path exists."""
-        return self._find_node(path) is not None
+        return any(self._find(each) is not None for each in (path, *self._list_changed_below(path)))
 
     def is_in_place(self, path: str) -> bool:
         """Return whether some file at or below a path is at the same path on disk, or is simulated text."""
@@ -224,79 +220,45 @@ class _Scene:
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
         """Return whether all paths exist with known content; bytecode is ignored."""
-        nodes = ((path, self._find_node(path)) for path in paths if not is_bytecode(path))
-        return all(isinstance(node, Path | bytes) and is_known_file(node, path, known) for path, node in nodes)
+        nodes = ((path, self._find(path)) for path in paths if not is_bytecode(path))
+        return all(node is not None and is_known_file(node, path, known) for path, node in nodes)
 
-    def remove(self, path: str) -> None:
-        """Remove the entry at a path, if there is one."""
-        if self._find_node(path) is not None:
-            parent, _, name = path.rpartition("/")
-            del self._open_directory(parent)[name]
+    def put(self, path: str, node: Path | bytes | None) -> None:
+        """Put a file, a directory or text at a path, replacing its content; None removes the content."""
+        for each in self._list_changed_below(path):
+            del self._changed[each]
+        self._changed[path] = node
 
     def withdraw(self, adding: Adding) -> None:
         """Remove an added text from a file."""
-        lies = self._find_node(adding.path)
-        if lies is None or isinstance(lies, dict):
-            return
-        rest = additions.remove_added_text(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
-        if rest is None:
-            self.remove(adding.path)
-        else:
-            self.put(adding.path, rest)
+        lies = self._find(adding.path)
+        if lies is not None:
+            content = lies if isinstance(lies, bytes) else read_bytes(lies)
+            self.put(adding.path, additions.remove_added_text(content, adding))
 
     def records(self) -> dict[str, Path]:
         """Return the paths on disk of the simulated environment's conda records, by file name."""
-        found = (
-            (PurePath(key), lies) for key, lies in self._list_files(conda_meta.RECORDS) if conda_meta.is_record(key)
-        )
-        return {key.name: lies for key, lies in found if isinstance(lies, Path)}
+        found = ((key, lies) for key, lies in self._list_files(conda_meta.RECORDS) if conda_meta.is_record(key))
+        return {PurePath(key).name: lies for key, lies in found if isinstance(lies, Path)}
 
-    def _find_node(self, path: str) -> "_Node | None":
-        node: _Node | None = self._top
-        for name in path.split("/"):
-            if isinstance(node, Path):
-                node = node / name if os.path.lexists(node / name) else None
-            else:
-                node = node.get(name) if isinstance(node, dict) else None
-        return node
+    def _find(self, path: str) -> Path | bytes | None:
+        """Return the path on disk or the text of a path's content; None if it does not exist or only below it."""
+        for top in (path, *map(str, PurePath(path).parents)):
+            if top in self._changed:
+                lies, rest = self._changed[top], path[len(top) + 1 :]
+                if not isinstance(lies, Path):
+                    return None if rest else lies
+                return lies / rest if os.path.lexists(lies / rest) else None
+        return self._prefix / path if os.path.lexists(self._prefix / path) else None
 
-    def put(self, path: str, node: "_Node") -> None:
-        """Put a file, a directory or text at a path, replacing its node."""
-        parent, _, name = path.rpartition("/")
-        self._open_directory(parent)[name] = node
-
-    def _open_directory(self, path: str) -> dict[str, "_Node"]:
-        """Make the nodes of a directory and its parents into mappings, and return the directory's mapping."""
-        found = self._top
-        for name in filter(None, path.split("/")):
-            inner = found.get(name)
-            if not isinstance(inner, dict):
-                inner = _list_entries(inner) if isinstance(inner, Path) and inner.is_dir() else {}
-                found[name] = inner
-            found = inner
-        return found
+    def _list_changed_below(self, path: str) -> list[str]:
+        return [each for each in self._changed if each.startswith(f"{path}/")]
 
     def _list_files(self, path: str) -> Iterator[tuple[str, Path | bytes]]:
-        node = self._find_node(path)
-        if node is not None:
-            yield from _list_tree_files(node, path)
-
-
-_Node = dict[str, "_Node"] | Path | bytes
-
-
-def _list_entries(directory: Path) -> dict[str, _Node]:
-    return {each.name: each for each in directory.iterdir()}
-
-
-def _list_tree_files(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
-    """Yield every file of a tree except bytecode: its path in the environment, and its path on disk or its content."""
-    match node:
-        case dict():
-            for name, inner in node.items():
-                if not is_bytecode(f"{path}/{name}"):
-                    yield from _list_tree_files(inner, f"{path}/{name}")
-        case Path():
-            yield from files_of(node, path)
-        case _:
-            yield path, node
+        """Yield every file of a tree except bytecode: its path in the environment, and its path on disk or its text."""
+        for top in (path, *self._list_changed_below(path)):
+            lies, inner = self._find(top), set(self._list_changed_below(top))
+            if isinstance(lies, bytes):
+                yield top, lies
+            elif lies is not None and (top == path or not is_bytecode(top)):
+                yield from (each for each in files_of(lies, top) if inner.isdisjoint((each[0], *parents_of(each[0]))))

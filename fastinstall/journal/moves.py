@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fastinstall.core import files, rights
 from fastinstall.core.values import immutable
-from fastinstall.journal.conda_meta import HISTORY, carry, list_later_revisions
+from fastinstall.journal.conda_meta import HISTORY, keep_later_revisions, list_later_revisions
 from fastinstall.journal.entries import MovedTree, Moving, MovingTree, TreeDirectory
 from fastinstall.journal.fingerprints import KnownFiles, is_known_tree, is_known_whole, merge_manifests
 from fastinstall.journal.held_directories import hold_parents
@@ -253,7 +253,8 @@ def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
     elif _is_previous_kept(item):
         if _is_of_a_copy(item):
             return
-        _keep_later_revisions(item)
+        if item.move.live == HISTORY:
+            keep_later_revisions(item.live, item.kept, item.brought.of(HISTORY))
         if not os.path.lexists(item.live):
             mover.move(item.kept, item.live)
         elif not mover.exchange(item.live, item.kept):
@@ -268,12 +269,6 @@ def _is_of_a_copy(item: LocatedMove) -> bool:
         and item.live.is_file()
         and list_later_revisions(item.live, item.brought.of(HISTORY)) is None
     )
-
-
-def _keep_later_revisions(item: LocatedMove) -> None:
-    """Append the revisions that conda wrote after its history was exchanged to the history that undo restores."""
-    if item.move.live == HISTORY:
-        carry(list_later_revisions(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
 
 
 def _from_swap(item: LocatedMove, mover: Mover) -> None:

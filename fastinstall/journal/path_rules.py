@@ -143,7 +143,7 @@ def _list_touched_directories(prefix: Path, entries: Sequence[Entry]) -> Iterato
         if isinstance(entry, ExternalChangeBegun):
             for pattern in entry.own_places:
                 yield from (_get_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(pattern))
-                yield from directories_below(prefix, pattern)
+            yield from directories_below(prefix, entry.own_places)
 
 
 def _get_parent(path: str) -> str:

@@ -91,9 +91,9 @@ def list_changed_directories(prefix: Path, paths: Iterable[str]) -> Iterator[Pat
     return (directory for directory in found if directory.is_dir())
 
 
-def files_below(prefix: Path, pattern: str) -> Iterator[str]:
+def files_below(prefix: Path, patterns: Iterable[str]) -> Iterator[str]:
     """Yield all non-directories that match a `Path.glob` pattern or are below a match, relative to `prefix`."""
-    for found in sorted(prefix.glob(pattern)):
+    for found in (path for pattern in patterns for path in sorted(prefix.glob(pattern))):
         if found.is_symlink() or not found.is_dir():
             yield found.relative_to(prefix).as_posix()
         for directory, names, others in os.walk(found):
@@ -101,9 +101,10 @@ def files_below(prefix: Path, pattern: str) -> Iterator[str]:
             yield from ((Path(directory) / name).relative_to(prefix).as_posix() for name in (*others, *links))
 
 
-def directories_below(prefix: Path, pattern: str) -> Iterator[str]:
+def directories_below(prefix: Path, patterns: Iterable[str]) -> Iterator[str]:
     """Yield the directories that match a pattern or are below a match, relative to `prefix`, parents first."""
-    tops = (found for found in sorted(prefix.glob(pattern)) if not found.is_symlink())
+    matches = (path for pattern in patterns for path in sorted(prefix.glob(pattern)))
+    tops = (path for path in matches if not path.is_symlink())
     return (Path(directory).relative_to(prefix).as_posix() for top in tops for directory, _, _ in os.walk(top))
 
 

@@ -18,6 +18,7 @@ from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, Fail
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import additions, external_changes, moves, remembered_directories, transaction_directories
+from fastinstall.journal.conda_meta import is_inside
 from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
 from fastinstall.journal.fingerprints import fingerprint
 from fastinstall.journal.held_directories import hold_parents
@@ -194,7 +195,10 @@ class Transaction:
         try:
             told = undo_open_transaction(self._store, self.id, reason)
         except (RefusedError, FailedError) as error:
-            raise _make_undoing_error(self._store, error) from error
+            recover = recover_command(self._store.prefix)
+            hint = f"{error.hint}; then: {recover}" if error.hint else recover
+            details = error.details if isinstance(error, RefusedError) else ()
+            raise EnvironmentDamagedError(error.message, hint=hint, details=details) from error
         if told is not None:
             raise told
 
@@ -209,21 +213,17 @@ class Transaction:
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return
-        self._undo_surely(f"{type(error).__name__}: {error}" if error is not None else "not committed")
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            prefix = self._store.prefix
-            raise FailedError(
-                refused_writes.reason(error, prefix), hint=refused_writes.advice(error, prefix)
-            ) from error
-
-    def _undo_surely(self, reason: str) -> None:
-        """Undo the transaction; if a KeyboardInterrupt stops the undo, finish it, then raise the KeyboardInterrupt."""
+        reason = f"{type(error).__name__}: {error}" if error is not None else "not committed"
         try:
             self.undo(reason)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # it stopped the undo: finish that first
             if self._journal.file.exists():
                 self.undo(reason)
             raise
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            prefix = self._store.prefix
+            message, hint = refused_writes.reason(error, prefix), refused_writes.advice(error, prefix)
+            raise FailedError(message, hint=hint) from error
 
     def _give_rights(self, planned: Sequence[Move]) -> None:
         """Give each incoming file the rights of the file that it replaces, or else those that fit its directory."""
@@ -235,7 +235,8 @@ class Transaction:
                 if live.is_file() and not live.is_symlink() and not staged.is_symlink():
                     files.copy_rights(live, held)
                 else:
-                    rights.give_tree(held, rights.read_rights(_find_directory(live.parent)))
+                    nearest = next(path for path in live.parents if path.is_dir())
+                    rights.give_tree(held, rights.read_rights(nearest))
 
     def _give_away_directories(self) -> None:
         """Give the transaction's directories and its own files to the owner of the directory that contains them.
@@ -310,58 +311,34 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
         files.sync_directory(work / path)
     remembered = {directory.path for directory in begun.directories}
     on_the_way = remembered_directories.ancestors(move.live for move in planned)
+    lives = [prefix / move.live for move in planned]
     created = tuple(path for path in on_the_way if not (prefix / path).is_dir())
     changing = (PurePath(path).parent.as_posix() for path in (*(move.live for move in planned), *created))
     return Moving(
         moves=tuple(planned),
-        inodes=tuple(_read_inode(prefix / move.live) for move in planned),
+        inodes=tuple(live.lstat().st_ino if os.path.lexists(live) else 0 for live in lives),
         created=created,
         directories=remembered_directories.record(prefix, (path for path in changing if path not in remembered)),
         manifest=manifest,
     )
 
 
-def _find_directory(path: Path) -> Path:
-    """Return a directory, or its nearest existing parent."""
-    return next(each for each in (path, *path.parents) if each.is_dir())
-
-
-def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
-    """Return the error for an undo that could not begin; its hint adds the command that recovers the environment."""
-    recover = recover_command(store.prefix)
-    hint = f"{error.hint}; then: {recover}" if error.hint else recover
-    details = error.details if isinstance(error, RefusedError) else ()
-    return EnvironmentDamagedError(error.message, hint=hint, details=details)
-
-
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
     """Raise if a move is impossible; the moves are simulated in order, since one may make room for the next."""
     there: dict[Path, bool] = {}
     for move in planned:
-        _check_form(move)
+        inner = PurePath(move.kept)
+        inside = is_inside(PurePath(move.live)) and is_inside(inner)
+        if not inside or inner.parts[0] not in ("stage", "aside") or len(inner.parts) == 1:
+            raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
         live, kept = prefix / move.live, work / move.kept
         present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
         for path, expected in zip((live, kept), _REQUIRED[move.kind], strict=True):
             if present[path] and not expected:
-                raise _make_obstacle_error(path, prefix)
+                setup = f"fastinstall setup --prefix {quote(prefix)}"
+                hint = f"find its owner, then move it away: ls -ld {quote(path)}; then: {setup}"
+                raise RefusedError(f"{path}: already exists, and fastinstall did not put it there", hint=hint)
             if expected and not present[path]:
-                raise FailedError(
-                    f"{path}: does not exist, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
-                )
+                message = f"{path}: does not exist, so it cannot be moved ({move.kind})"
+                raise FailedError(message, hint=f"ls -ld {quote(path)}")
         there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
-
-
-def _check_form(move: Move) -> None:
-    live, kept = PurePath(move.live), PurePath(move.kept)
-    inside = live.parts and not live.is_absolute() and ".." not in (*live.parts, *kept.parts)
-    if not inside or kept.parts[:1] not in (("stage",), ("aside",)) or len(kept.parts) == 1:
-        raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
-
-
-def _make_obstacle_error(path: Path, prefix: Path) -> RefusedError:
-    hint = f"find its owner, then move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
-    return RefusedError(f"{path}: already exists, and fastinstall did not put it there", hint=hint)
-
-
-def _read_inode(path: Path) -> int:
-    return path.lstat().st_ino if os.path.lexists(path) else 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.conda_meta import carry, list_later_revisions
+from fastinstall.journal.conda_meta import keep_later_revisions, list_later_revisions
 
 FIRST = b"==> one <==\n+python\n"
 SECOND = b"==> two <==\n+turbo\n"
@@ -52,7 +52,7 @@ def test_revisions_are_carried_once_with_mode_and_time(tmp_path: Path) -> None:
     live.write_bytes(SECOND + THIRD)
     os.utime(live, ns=(5, 7_000_000_000))
     for _ in range(2):
-        carry(THIRD, kept, like=live)
+        keep_later_revisions(live, kept, (_digest(SECOND),))
         assert kept.read_bytes() == FIRST + THIRD
     assert (kept.stat().st_mode & 0o777, kept.stat().st_mtime_ns) == (0o640, 7_000_000_000)
 
@@ -61,5 +61,5 @@ def test_nothing_to_carry_leaves_the_file_as_it_is(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_bytes(FIRST)
     os.utime(kept, ns=(1, 1_000_000_000))
-    carry(b"", kept, like=tmp_path / "absent")
+    keep_later_revisions(tmp_path / "absent", kept, ())
     assert kept.stat().st_mtime_ns == 1_000_000_000
