@@ -43,7 +43,8 @@ class Architecture:
     """A CPU architecture; the defaults suit an architecture of which only the name is known.
 
     Attributes:
-        machine: the architecture's name in the kernel (`uname -m`).
+        machine: the architecture's name in the kernel (`uname -m`), and in the platform tags of wheels (PEP 600):
+            "x86_64" in "manylinux_2_28_x86_64".
         title: the architecture's name in messages: "x86-64".
         supported: whether stacks are built for it.
         levels: its feature levels, the lowest first.
@@ -85,11 +86,6 @@ class Architecture:
     target: str = ""
     page_sizes: tuple[int, ...] = ()
     has_cpuid: bool = False
-
-    @property
-    def wheel_platform(self) -> str:
-        """The architecture's part of a wheel's platform tag: "x86_64" in "manylinux_2_28_x86_64" (PEP 600)."""
-        return self.machine
 
     @property
     def loaders(self) -> tuple[str, ...]:

@@ -60,17 +60,8 @@ class PathStep:
     has_account: bool = True
 
 
-@immutable
-class Distrust:
-    """The reason not to use a cache.
-
-    Attributes:
-        place: the directory, link or entry that is not safe.
-        reason: why it is not safe, as a clause for the message.
-    """
-
-    place: TrustedPath
-    reason: str
+Distrust = tuple[TrustedPath, str]
+"""A directory, link or entry that is not safe, and the reason why, as a clause for the message."""
 
 
 def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[PathStep] = ()) -> Distrust | None:
@@ -91,7 +82,7 @@ def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[Pat
         if not reason and not is_closed:
             reason = _explain_mode(step, is_passed=number < last)
         if reason:
-            return Distrust(place=step.place, reason=reason)
+            return step.place, reason
         is_closed = is_closed or not (step.is_link or step.place.mode & _OTHERS_ENTER)
     return None
 
@@ -108,10 +99,10 @@ def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
     """
     person = find_person(variables)
     if not cache.is_dir():
-        _refuse(_judge(cache, person), cache, person)
+        _refuse_distrusted(cache, person)
         with suppress(OSError):  # the first write into the cache reports it
             make_private(cache)
-    _refuse(_judge(cache, person), cache, person)
+    _refuse_distrusted(cache, person)
     return cache
 
 
@@ -136,17 +127,19 @@ def _explain_mode(step: PathStep, *, is_passed: bool) -> str:
     return "its group may write there, and its files would be installed" if step.is_shared else ""
 
 
-def _refuse(distrust: Distrust | None, cache: Path, person: Person) -> None:
+def _refuse_distrusted(cache: Path, person: Person) -> None:
+    distrust = _judge(cache, person)
     if distrust is not None:
-        described = describe_place(distrust.place, name_user(distrust.place.owner))
-        message = f"{cache}: this cache is not used, because of {described}: {distrust.reason}"
-        raise RefusedError(message, hint=_make_hint(distrust, person))
+        place, reason = distrust
+        described = describe_place(place, name_user(place.owner))
+        message = f"{cache}: this cache is not used, because of {described}: {reason}"
+        raise RefusedError(message, hint=_make_hint(place, person))
 
 
-def _make_hint(distrust: Distrust, person: Person) -> str:
-    if person.user == _ROOT and distrust.place.owner == person.before:
+def _make_hint(distrusted: TrustedPath, person: Person) -> str:
+    if person.user == _ROOT and distrusted.owner == person.before:
         return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
-    offered = (Path(distrust.place.path, f"of-{person.user}"), Path(f"/var/tmp/fastinstall-{person.user}"))  # noqa: S108 (checked like every cache)
+    offered = (Path(distrusted.path, f"of-{person.user}"), Path(f"/var/tmp/fastinstall-{person.user}"))  # noqa: S108 (checked like every cache)
     usable = (path for path in offered if os.access(path.parent, os.W_OK) and _judge(path, person) is None)
     named = next(map(quote, usable), "DIR")
     return f"choose another place: FASTINSTALL_CACHE_DIR={named} fastinstall ..."

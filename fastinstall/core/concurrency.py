@@ -6,13 +6,16 @@ The functions of this module wait outside such code.
 
 import contextlib
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fastinstall.core.process import ProcessGroup
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -31,6 +34,8 @@ def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
     """
     if len(works) == 1:
         return [works[0](ProcessGroup())]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (slow to import; doctor needs no pool)
+
     process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, len(works))) as pool:
         try:
@@ -70,3 +75,35 @@ def wait_for_futures(
             if to_first_failure and found[-1].exception() is not None:
                 break
     return found
+
+
+class RunningProbe(Generic[T]):
+    """A probe that runs in its own thread, from its construction on, while other probes wait for their subprocesses.
+
+    The thread is not a daemon thread, so that Python waits for the probe's subprocess even if the caller fails.
+    """
+
+    def __init__(self, probe: Callable[[], T]) -> None:
+        self._probe = probe
+        self._results: list[T] = []
+        self._errors: list[BaseException] = []
+        self._under_way = threading.Lock()  # unlike `Thread.join`, a wait for this can be interrupted safely
+        self._under_way.acquire()
+        self._thread = threading.Thread(target=self._run_probe)
+        self._thread.start()
+
+    def result(self) -> T:
+        """Wait for the probe; return its result or raise its exception."""
+        with self._under_way:
+            self._thread.join()
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]
+
+    def _run_probe(self) -> None:
+        try:
+            self._results.append(self._probe())
+        except BaseException as error:  # noqa: BLE001 (raised again by `result`)
+            self._errors.append(error)
+        finally:
+            self._under_way.release()

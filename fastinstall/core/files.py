@@ -89,6 +89,13 @@ def sync_directory(directory: Path) -> None:
     _sync(directory, os.O_DIRECTORY)
 
 
+def sync_directories(directories: Iterable[Path]) -> None:
+    """Force the entries of several directories to the disk, each once; missing directories are skipped."""
+    for directory in dict.fromkeys(directories):
+        if directory.is_dir():
+            sync_directory(directory)
+
+
 def sync_tree(tree: Path) -> None:
     """Force a file, or every file and directory of a tree, to the disk."""
     with sync_during((tree,)):

@@ -13,7 +13,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from fastinstall.core import signals
@@ -72,27 +71,20 @@ def _acquire(prefix: Path, held: ExitStack) -> None:
         directory = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise UndeterminedError(f"{prefix}: {error.strerror}", hint=f"ls -ld {quote(prefix)}") from error
-    descriptor = _try_lock(partial(_lock, directory, prefix))
-    if descriptor is not None:
-        held.callback(os.close, descriptor)
+    if _lock(directory, prefix):
+        held.callback(os.close, directory)
         return
-    descriptor = _try_lock(partial(_lock_file_inside, prefix))
-    held.callback(os.close, descriptor if descriptor is not None else _lock(_substitute(prefix), prefix))
+    descriptor = _lock_file_inside(prefix)
+    if descriptor is None:
+        descriptor = _substitute(prefix)
+        if not _lock(descriptor, prefix):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK), str(prefix))
+    held.callback(os.close, descriptor)
     held.callback((prefix / LOCK_FILE).unlink, missing_ok=True)
 
 
-def _try_lock(lock: Callable[[], int]) -> int | None:
-    """Call `lock`; return the locked descriptor, or None if the filesystem does not support this lock."""
-    try:
-        return lock()
-    except OSError as error:
-        if error.errno not in _NO_LOCKS_HERE:
-            raise
-        return None
-
-
-def _lock_file_inside(prefix: Path) -> int:
-    """Lock the lock file in an environment, and return its descriptor.
+def _lock_file_inside(prefix: Path) -> int | None:
+    """Lock the lock file in an environment, and return its descriptor; None if the filesystem cannot lock files.
 
     Every user with write access to the environment may lock the file.
     """
@@ -100,7 +92,8 @@ def _lock_file_inside(prefix: Path) -> int:
         descriptor = _open_lock_file(prefix)
         with suppress(PermissionError):  # another user owns the file
             os.fchmod(descriptor, prefix.stat().st_mode & 0o666)
-        _lock(descriptor, prefix)
+        if not _lock(descriptor, prefix):
+            return None
         again = _open_lock_file(prefix)  # asks the server; a stat might be answered from a cache
         same = os.path.samestat(os.fstat(descriptor), os.fstat(again))
         os.close(again)
@@ -117,16 +110,19 @@ def _open_lock_file(prefix: Path) -> int:
         raise RefusedError(f"{prefix}: cannot be locked: {error.strerror}", hint=hint) from error
 
 
-def _lock(descriptor: int, prefix: Path) -> int:
+def _lock(descriptor: int, prefix: Path) -> bool:
+    """Lock a file or directory; if its filesystem cannot do that, close the descriptor and return False."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         status = os.fstat(descriptor)
         os.close(descriptor)
-        if error.errno not in _HELD:
+        if error.errno in _HELD:
+            raise _make_lock_refusal(prefix, status) from None
+        if error.errno not in _NO_LOCKS_HERE:
             raise
-        raise _make_lock_refusal(prefix, status) from None
-    return descriptor
+        return False
+    return True
 
 
 def _wait(descriptor: int, on_wait: Callable[[int | None], None]) -> None:

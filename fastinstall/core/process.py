@@ -291,20 +291,15 @@ def _collect(
         stdout, stderr = child.communicate(stdin)
         return Completed(argv=words, exit_code=child.returncode, stdout=stdout, stderr=stderr)
     if child.stdin is not None:
-        _tell(child.stdin, stdin)
+        with suppress(OSError):  # the command has ended, and its exit code is reported
+            child.stdin.write(stdin)
+            child.stdin.flush()
+        _close(child.stdin)
     lines: list[str] = []
     for line in child.stdout or ():
         lines.append(line)
         on_line(line.rstrip("\n"))
     return Completed(argv=words, exit_code=child.wait(), stdout="".join(lines), stderr="")
-
-
-def _tell(stream: IO[str], text: str) -> None:
-    """Write a text to a command's standard input, and close the stream."""
-    with suppress(OSError):  # the command has ended, and its exit code is reported
-        stream.write(text)
-        stream.flush()
-    _close(stream)
 
 
 def _close(stream: object) -> None:

@@ -86,8 +86,8 @@ def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Coll
         PATH without: 1. relative entries, which include empty ones (the working directory); 2. directories that are
         both world-writable and sticky, such as /tmp; 3. the directories in `planted`.
     """
-    kept = (entry for entry in path.split(":") if entry.startswith("/") and entry not in planted)
-    return ":".join(entry for entry in kept if not _is_public(modes.get(entry, 0)))
+    public = {entry for entry, mode in modes.items() if mode & _EVERYBODY_WRITES and mode & _STICKY}
+    return ":".join(entry for entry in path.split(":") if entry.startswith("/") and entry not in {*planted, *public})
 
 
 def restrict_umask(mask: int) -> int:
@@ -98,10 +98,6 @@ def restrict_umask(mask: int) -> int:
 def describe_place(place: TrustedPath, owner: str) -> str:
     """Describe a path for a message: "/tmp (mode 1777, owner root)"."""
     return f"{place.path} (mode {place.mode:04o}, owner {owner or place.owner})"
-
-
-def _is_public(mode: int) -> bool:
-    return bool(mode & _EVERYBODY_WRITES and mode & _STICKY)
 
 
 @contextmanager
@@ -151,7 +147,10 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
         with suppress(OSError):
             place, directory = inspect_path(path), inspect_path(path.parent)
-            _refuse(place, directory, explain_file_distrust(place, directory, person), hint)
+            objection = explain_file_distrust(place, directory, person)
+            if objection:
+                where = f"in {describe_place(directory, name_user(directory.owner))}"
+                raise RefusedError(f"{describe_place(place, name_user(place.owner))}, {where}: {objection}", hint=hint)
 
 
 def make_private(directory: Path, *, durable: bool = False) -> Path:
@@ -185,12 +184,6 @@ def _hand_over(directory: Path) -> None:
             os.fchown(descriptor, above.st_uid, above.st_gid)
     finally:
         os.close(descriptor)
-
-
-def _refuse(place: TrustedPath, directory: TrustedPath, objection: str, hint: str) -> None:
-    if objection:
-        where = f"in {describe_place(directory, name_user(directory.owner))}"
-        raise RefusedError(f"{describe_place(place, name_user(place.owner))}, {where}: {objection}", hint=hint)
 
 
 def _read_modes(path: str) -> dict[str, int]:

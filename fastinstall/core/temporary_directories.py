@@ -37,7 +37,8 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
         return
     within.mkdir(parents=True, exist_ok=True)
     mark = _mark_of_this_boot()
-    _discard_abandoned(within, mark)
+    if mark:
+        discard_abandoned(within.glob(f"fastinstall-*{mark}"))
     with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # `held` is closed first
         while True:
             made = tempfile.TemporaryDirectory(
@@ -77,17 +78,6 @@ def _mark_of_this_boot() -> str:
     return f".{boot[:12]}"
 
 
-def _discard_abandoned(within: Path, mark: str) -> None:
-    """Discard the temporary directories that were created since this machine's boot and that no process locks."""
-    for directory in within.glob(f"fastinstall-*{mark}") if mark else ():
-        _discard_unlocked(directory)
-
-
-def _discard_unlocked(directory: Path) -> None:
-    with contextlib.suppress(OSError), _locked_abandoned(directory):  # in use, or being removed by another process
-        discard(directory)
-
-
 @contextlib.contextmanager
 def _locked_abandoned(directory: Path) -> Iterator[None]:
     """Hold the lock of a temporary directory whose process has died.
@@ -115,9 +105,10 @@ def list_abandoned(within: Path) -> tuple[Path, ...]:
 
 
 def discard_abandoned(directories: Iterable[Path]) -> None:
-    """Discard directories that `list_abandoned` has returned, except those that a process has locked meanwhile."""
+    """Discard temporary directories, except those that a process has locked."""
     for directory in directories:
-        _discard_unlocked(directory)
+        with contextlib.suppress(OSError), _locked_abandoned(directory):  # in use, or being removed by another process
+            discard(directory)
 
 
 def _require_temporary_directory() -> None:

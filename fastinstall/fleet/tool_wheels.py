@@ -162,7 +162,7 @@ def _remove_needless(session: Session, path: Path) -> None:
 
 def _list_machines(served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
     """Return the architectures that the files in `served` are for, followed by `more`, each once."""
-    known = [each.machine for each in ARCHITECTURES if any(f"_{each.wheel_platform}." in name for name in served)]
+    known = [each.machine for each in ARCHITECTURES if any(f"_{each.machine}." in name for name in served)]
     return tuple(dict.fromkeys((*known, *more)))
 
 

@@ -58,8 +58,13 @@ def creation_interruption(prefix: Path) -> Interruption | None:
     file = prefix / CREATION
     if not file.is_file():
         return None
+    try:
+        data = json_data(foreign.read_bytes(file))
+    except (OSError, ValueError):  # the process died while writing the note, before all other files
+        data = {}
+    at = str(data.get("at", "")) if isinstance(data, dict) else ""
     kind = UnfinishedRun.CLEANUP if (prefix / RECEIPT).is_file() else UnfinishedRun.CREATION
-    return Interruption(kind=kind, verb="setup", at=str(_read(prefix).get("at", "")), file=file)
+    return Interruption(kind=kind, verb="setup", at=at, file=file)
 
 
 def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
@@ -74,11 +79,3 @@ def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
         if metadata.name.partition("-")[0].lower() not in _PACKAGES
     )
     return tuple(sorted(path.relative_to(prefix).as_posix() for path in (*entries, *packages)))
-
-
-def _read(prefix: Path) -> dict[str, object]:
-    try:
-        data = json_data(foreign.read_bytes(prefix / CREATION))
-    except (OSError, ValueError):  # the process died while writing the note, before all other files
-        return {}
-    return data if isinstance(data, dict) else {}

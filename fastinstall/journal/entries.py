@@ -294,7 +294,7 @@ def decode_entry(event: dict[str, Any], *, where: str) -> Entry:
     """Return the entry of an event; unknown keys are ignored, since a later fastinstall may have added them.
 
     Args:
-        event: one line of a journal, as `parse_events` returns it.
+        event: one line of a journal, as `parse_journal_events` returns it.
         where: file and line number, for error messages.
 
     Raises:

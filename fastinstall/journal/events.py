@@ -20,7 +20,7 @@ EVENTS = (
 """Names of all events that this version knows; `entries` has a class for each."""
 
 
-def read_events(file: Path) -> list[dict[str, Any]]:
+def read_journal_events(file: Path) -> list[dict[str, Any]]:
     """Return the complete lines of a journal; an incomplete last line is dropped.
 
     Raises:
@@ -31,11 +31,11 @@ def read_events(file: Path) -> list[dict[str, Any]]:
         text = foreign.read_text(file, errors="surrogateescape")
     except OSError as error:
         raise DocumentError(file, "", f"cannot be read: {error.strerror}") from error
-    return parse_events(text, file)
+    return parse_journal_events(text, file)
 
 
-def parse_events(text: str, file: PurePath) -> list[dict[str, Any]]:
-    """Return the complete lines of a journal's text; `file` is its path, for error messages. See `read_events`."""
+def parse_journal_events(text: str, file: PurePath) -> list[dict[str, Any]]:
+    """Return the complete lines of a journal's text; `file` is its path, for error messages. See `read_journal_events`."""
     events: list[dict[str, Any]] = []
     for number, line in enumerate(split_whole_lines(text), start=1):
         where = f"{file}:{number}"

@@ -127,9 +127,8 @@ def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
     with files.sync_during(prefix / path for path in brought):
         manifest = {path: digest_entry(prefix / path) for path in brought}
-    there = (prefix / path for path in (*begun.created, *(each.path for each in begun.directories)))
-    for directory in filter(Path.is_dir, there):
-        files.sync_directory(directory)
+    changed = (*begun.created, *(each.path for each in begun.directories))
+    files.sync_directories(prefix / path for path in changed)
     return ExternalChangeEnded(
         manifest=manifest,
         untouched=tuple(untouched),
@@ -220,9 +219,8 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
                 keep_later_revisions(item.prefix / path, copy, (item.manifest.get(HISTORY),))
             _bring_back(copy, item.prefix / copied.path, next(places), mover)
     remove_empty(item.prefix, (*item.begun.created, *_list_made_directories(item)))
-    for path in (*item.begun.created, *(each.path for each in item.begun.directories)):
-        if (item.prefix / path).is_dir():
-            files.sync_directory(item.prefix / path)
+    changed = (*item.begun.created, *(each.path for each in item.begun.directories))
+    files.sync_directories(item.prefix / path for path in changed)
     mover.move(item.area, item.undone)
     files.sync_directory(item.area.parent)
 

@@ -73,7 +73,15 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
         try:
             transaction_directories.remove_transaction_directories(store, begun)
         except OSError as error:
-            raise _make_forgetting_error(store, error, begun.id, gone) from error
+            why = reason(error, store.prefix)
+            if not gone and store.journal(begun.id).file.exists():
+                message = f"{why}: {begun.id} could not be forgotten; nothing was changed"
+                raise FailedError(message, hint=advice(error, store.prefix)) from error
+            raise EnvironmentDamagedError(
+                f"{why}: leftovers could not be removed; the environment itself is intact",
+                hint=f"remove the cause, then: {recover_command(store.prefix)}",
+                details=tuple(f"forgotten before that: {each}" for each in gone),
+            ) from error
         gone.append(begun.id)
     return tuple(info.id for info in older)
 
@@ -100,25 +108,8 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
     try:
         rights.make_given_directories(home)
         files.rename(store.directory(damaged.transaction), target)
-        for directory in (store.transactions_directory, home, home.parent, home.parent.parent):
-            files.sync_directory(directory)
+        files.sync_directories((store.transactions_directory, home, home.parent, home.parent.parent))
     except OSError as error:
-        raise FailedError(
-            f"{reason(error, home)}: could not be put away", hint=f"ls -ld {quote(store.root)}"
-        ) from error
+        message = f"{reason(error, home)}: could not be put away"
+        raise FailedError(message, hint=f"ls -ld {quote(store.root)}") from error
     return target
-
-
-def _make_forgetting_error(
-    store: JournalStore, error: OSError, identifier: str, gone: Sequence[str]
-) -> EnvironmentDamagedError | FailedError:
-    why = reason(error, store.prefix)
-    if not gone and store.journal(identifier).file.exists():
-        return FailedError(
-            f"{why}: {identifier} could not be forgotten; nothing was changed", hint=advice(error, store.prefix)
-        )
-    return EnvironmentDamagedError(
-        f"{why}: leftovers could not be removed; the environment itself is intact",
-        hint=f"remove the cause, then: {recover_command(store.prefix)}",
-        details=tuple(f"forgotten before that: {each}" for each in gone),
-    )

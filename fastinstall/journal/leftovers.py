@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.errors import DocumentError
-from fastinstall.journal.events import read_events
+from fastinstall.journal.events import read_journal_events
 from fastinstall.journal.layout import JOURNAL, LOOSE, ROOT, SHARE, TRANSACTIONS, list_transaction_directories
 from fastinstall.journal.remembered_directories import remove_empty
 from fastinstall.model.history import Interruption, UnfinishedRun
@@ -29,7 +29,7 @@ def find_leftovers(prefix: Path) -> Iterator[Interruption]:
     for file in find_loose_journals(prefix):
         events = []
         with suppress(DocumentError):
-            events = read_events(file)
+            events = read_journal_events(file)
         is_ended = not {"committed", "undoing"}.isdisjoint(event["event"] for event in events)
         kind = UnfinishedRun.CLEANUP if is_ended else UnfinishedRun.PREPARATION
         verb, at = (str(events[0].get(key, "")) if events else "" for key in ("verb", "at"))

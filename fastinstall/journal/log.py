@@ -27,14 +27,11 @@ from fastinstall.journal.entries import (
     decode_entry,
     format_entry_line,
 )
-from fastinstall.journal.events import measure_whole_lines, read_events
+from fastinstall.journal.events import measure_whole_lines, read_journal_events
 from fastinstall.journal.fingerprints import KnownFiles, merge_manifests
 from fastinstall.journal.path_rules import refuse_escapes
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.history import Phase
-
-Act = Moving | ExternalChangeBegun | Adding
-"""An entry that announces changes of the environment. The changes are undone together, the newest act first."""
 
 
 @immutable
@@ -89,8 +86,8 @@ class Log:
         return next((entry for entry in self.entries if isinstance(entry, Conceding)), None)
 
     @property
-    def acts(self) -> tuple[Act, ...]:
-        """All entries that announce changes of the environment, oldest first."""
+    def acts(self) -> tuple[Moving | ExternalChangeBegun | Adding, ...]:
+        """All entries that announce changes of the environment, oldest first; each entry's are undone together."""
         return tuple(entry for entry in self.entries if isinstance(entry, Moving | ExternalChangeBegun | Adding))
 
     @property
@@ -160,7 +157,7 @@ class Log:
 
 
 def decode_log(events: Iterable[dict[str, Any]], *, file: PurePath) -> Log:
-    """Return the log of a journal's events, as `read_events` returns them.
+    """Return the log of a journal's events, as `read_journal_events` returns them.
 
     Raises:
         DocumentError: an event is malformed; the message names the file, the line and the key.
@@ -204,7 +201,7 @@ class Journal:
         """
         if self.file.is_symlink():
             raise DocumentError(self.file, "", f"a link to {self.file.readlink()}: a journal is never a link")
-        log = decode_log(read_events(self.file), file=self.file)
+        log = decode_log(read_journal_events(self.file), file=self.file)
         refuse_escapes(log.entries, self.file)
         return log
 

@@ -243,8 +243,8 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
 
 
 def directories_of(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
-    """Yield the existing directories whose entries the moves change, each once."""
-    yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
+    """Yield the directories whose entries the moves change."""
+    return (path.parent for item in items for path in (item.live, item.kept))
 
 
 def _undo_exchange(item: LocatedMove, mover: Mover) -> None:

@@ -33,7 +33,13 @@ class Directory:
 
 def record(prefix: Path, paths: Iterable[str]) -> tuple[Directory, ...]:
     """Record the state of directories below `prefix`; missing ones are left out."""
-    return tuple(_look(prefix, path) for path in dict.fromkeys(paths) if (prefix / path).is_dir())
+    found = []
+    for path in dict.fromkeys(paths):
+        if (prefix / path).is_dir():
+            status, names = (prefix / path).stat(), _digest_names(prefix / path)
+            mode = stat.S_IMODE(status.st_mode)
+            found.append(Directory(path=path, mtime_ns=status.st_mtime_ns, names=names, mode=mode))
+    return tuple(found)
 
 
 def ancestors(paths: Iterable[str]) -> tuple[str, ...]:
@@ -85,12 +91,6 @@ def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
                 raise
 
 
-def list_changed_directories(prefix: Path, paths: Iterable[str]) -> Iterator[Path]:
-    """Return the existing parent directories of some paths, each once: creating or removing the paths changes them."""
-    found = dict.fromkeys((prefix / path).parent for path in paths)
-    return (directory for directory in found if directory.is_dir())
-
-
 def files_below(prefix: Path, patterns: Iterable[str]) -> Iterator[str]:
     """Yield all non-directories that match a `Path.glob` pattern or are below a match, relative to `prefix`."""
     for found in (path for pattern in patterns for path in sorted(prefix.glob(pattern))):
@@ -106,12 +106,6 @@ def directories_below(prefix: Path, patterns: Iterable[str]) -> Iterator[str]:
     matches = (path for pattern in patterns for path in sorted(prefix.glob(pattern)))
     tops = (path for path in matches if not path.is_symlink())
     return (Path(directory).relative_to(prefix).as_posix() for top in tops for directory, _, _ in os.walk(top))
-
-
-def _look(prefix: Path, path: str) -> Directory:
-    status = (prefix / path).stat()
-    names = _digest_names(prefix / path)
-    return Directory(path=path, mtime_ns=status.st_mtime_ns, names=names, mode=stat.S_IMODE(status.st_mode))
 
 
 def _digest_names(directory: Path) -> str:

@@ -7,7 +7,6 @@ from fastinstall.core.errors import (
     DocumentError,
     EnvironmentDamagedError,
     FailedError,
-    FastinstallError,
     RefusedError,
     UsageError,
 )
@@ -89,7 +88,11 @@ def rollback(
         except (RefusedError, FailedError, DocumentError) as error:
             if not results:
                 raise
-            raise _make_halfway_error(store, [each.id for each in steps[: len(results)]], error) from error
+            raise EnvironmentDamagedError(  # files changed after the simulation
+                error.message,
+                hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
+                details=(*(f"also undone: {each.id}" for each in steps[: len(results)]), *error.details),
+            ) from error
     return RolledBack(
         ids=tuple(info.id for info in chosen),
         receipt=receipt_if_readable(store),
@@ -172,15 +175,6 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
     problem = f"several setups begin with this ID: {listed}" if meant else f"no such setup; known: {listed}"
     example = f"; e.g. {flag} {known[0]}" if known else ""
     raise UsageError(f"{given}: {problem}", hint=f"see them: fastinstall rollback --list{example}")
-
-
-def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
-    """Return the error for a rollback that stopped between two steps, because files changed after the simulation."""
-    return EnvironmentDamagedError(
-        error.message,
-        hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
-        details=(*(f"also undone: {identifier}" for identifier in undone), *error.details),
-    )
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:

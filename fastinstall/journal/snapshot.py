@@ -16,7 +16,7 @@ from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.journal.creation_note import creation_interruption
-from fastinstall.journal.events import read_events
+from fastinstall.journal.events import read_journal_events
 from fastinstall.journal.layout import JOURNAL, PLAN, RECEIPT, list_transaction_directories
 from fastinstall.journal.leftovers import find_leftovers, is_stray
 from fastinstall.journal.receipt_file import read_receipt
@@ -165,7 +165,7 @@ class _JournalSummary:
 
 
 def _summarize_journal(prefix: Path, file: Path) -> _JournalSummary:
-    events = read_events(file)
+    events = read_journal_events(file)
     begun = events[0] if events else {}
     if begun.get("event") != "begun" or not isinstance(begun.get("sequence"), int):
         raise DocumentError(f"{file}:1", "event", "expected 'begun'")

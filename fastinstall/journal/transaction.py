@@ -114,8 +114,7 @@ class Transaction:
             files.make_directories(place)
         items = moves.locate_moves(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
-        for directory in moves.directories_of(items):
-            files.sync_directory(directory)
+        files.sync_directories(moves.directories_of(items))
         self._journal.append(Moved(window_ns=window_ns))
         self.window_ns += window_ns
 
@@ -307,8 +306,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
     coming = [move for move in planned if move.kind is not MoveKind.OUT]
     with files.sync_during(work / move.kept for move in coming):
         manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
-    for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
-        files.sync_directory(work / path)
+    files.sync_directories(work / path for move in coming for path in PurePath(move.kept).parents)
     remembered = {directory.path for directory in begun.directories}
     on_the_way = remembered_directories.ancestors(move.live for move in planned)
     lives = [prefix / move.live for move in planned]

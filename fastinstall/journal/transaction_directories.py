@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
-from fastinstall.core import codec, files, foreign, refused_writes, rights, signals
+from fastinstall.core import codec, files, refused_writes, rights, signals
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
@@ -47,7 +47,7 @@ def create_transaction_directories(
         loose.append(begun)
         _build(store, begun, redact_text(codec.dump(plan)))
         files.rename(loose.file, store.journal(begun.id).file)
-        _finalize_directories(loose.file.parent, store.directory(begun.id))
+        files.sync_directories((loose.file.parent, store.directory(begun.id)))
     except BaseException:
         _abandon(store, loose, begun)
         raise
@@ -59,7 +59,7 @@ def remove_transaction_directories(store: JournalStore, begun: TransactionBegun)
     loose = _make_loose_path(store, begun)
     log = store.journal(begun.id).read()
     files.rename(store.journal(begun.id).file, loose)
-    _finalize_directories(loose.parent)
+    files.sync_directory(loose.parent)
     _dismantle(store, Journal(loose), log)
 
 
@@ -116,7 +116,7 @@ def _find_mount(directory: Path) -> tuple[int, str]:
 
 
 def _build(store: JournalStore, begun: TransactionBegun, plan: str) -> None:
-    _finalize_directories(_make_loose_path(store, begun).parent)
+    files.sync_directory(_make_loose_path(store, begun).parent)
     own = f"{TRANSACTIONS}/{begun.id}"
     made = dict.fromkeys((*begun.created, begun.work, f"{begun.work}/stage", f"{begun.work}/aside"))
     for path in made:
@@ -124,12 +124,7 @@ def _build(store: JournalStore, begun: TransactionBegun, plan: str) -> None:
         if path in begun.created[: begun.created.index(own)]:
             rights.give_new_directory(store.prefix / path)
     files.write_text(store.directory(begun.id) / "plan.json", plan)
-    _finalize_directories(*((store.prefix / path).parent for path in made))
-
-
-def _finalize_directories(*paths: Path) -> None:
-    for directory in dict.fromkeys(paths):
-        files.sync_directory(directory)
+    files.sync_directories((store.prefix / path).parent for path in made)
 
 
 @signals.defer_signals()
@@ -156,18 +151,8 @@ def _read_loose_log(file: Path) -> Log:
     try:
         return Journal(file).read()
     except DocumentError as error:
-        if _has_line(file):
-            away = f"mv {quote(file)} {quote(file.with_suffix('.damaged'))}"
-            raise error.hinting(f"look at what it names, then put it away: {away}") from None
-        return Log(entries=())
-
-
-def _has_line(file: Path) -> bool:
-    """Return whether a file's first line is complete; True if the file cannot be read, so that it is not removed."""
-    try:
-        return b"\n" in foreign.read_bytes(file)
-    except OSError:
-        return True
+        away = f"mv {quote(file)} {quote(file.with_suffix('.damaged'))}"
+        raise error.hinting(f"look at what it names, then put it away: {away}") from None
 
 
 def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
@@ -175,28 +160,22 @@ def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
     remembered = log.directories if log.state is not Phase.COMMITTED else ()
     if begun is not None:
         refuse_ways_out(store.prefix, log.entries)
-        _remove(store, begun)
-        _finalize_directories(
-            *remembered_directories.list_changed_directories(
-                store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")
-            )
-        )
+        own = store.directory(begun.id)
+        files.discard(store.prefix / begun.work)
+        files.discard(own)
+        remembered_directories.remove_empty(store.prefix, begun.created)
+        if _is_the_last(store):
+            for path in (EVENTS, EVENTS_BEFORE):
+                files.discard(store.prefix / path)
+            remembered_directories.remove_empty(store.prefix, (*begun.created, TRANSACTIONS))
+        changed = (store.prefix / path for path in (begun.work, *begun.created))
+        files.sync_directories((*(path.parent for path in changed), own.parent))
     remembered_directories.restore(store.prefix, remembered)  # all but the loose journal's directory
     files.discard(loose.file)
     if _is_the_last(store):
         remembered_directories.remove_empty(store.prefix, (ROOT,))  # the loose journal may have been in it
     remembered_directories.restore(store.prefix, remembered)
-    _finalize_directories(*(path for path in (loose.file.parent, store.root.parent) if path.is_dir()))
-
-
-def _remove(store: JournalStore, begun: TransactionBegun) -> None:
-    files.discard(store.prefix / begun.work)
-    files.discard(store.directory(begun.id))
-    remembered_directories.remove_empty(store.prefix, begun.created)
-    if _is_the_last(store):
-        for path in (EVENTS, EVENTS_BEFORE):
-            files.discard(store.prefix / path)
-        remembered_directories.remove_empty(store.prefix, (*begun.created, TRANSACTIONS))
+    files.sync_directories((loose.file.parent, store.root.parent))
 
 
 def _is_the_last(store: JournalStore) -> bool:

@@ -293,6 +293,5 @@ def _take_back(act: Act, store: JournalStore, mover: moves.Mover, left: Concedin
             elif item.move.live in left.dropped:  # remove our entry, but do not restore the previous one
                 moves.undo_move(replace(item, move=replace(item.move, kind=MoveKind.IN)), mover)
         remembered_directories.remove_empty(store.prefix, act.created)
-        changed = remembered_directories.list_changed_directories(store.prefix, act.created)
-        for directory in dict.fromkeys((*moves.directories_of(act.items), *changed)):
-            files.sync_directory(directory)
+        changed = ((store.prefix / path).parent for path in act.created)
+        files.sync_directories((*moves.directories_of(act.items), *changed))

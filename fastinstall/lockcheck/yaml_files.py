@@ -142,7 +142,7 @@ def _read_package(
         told = told or f"{name} {version}"
         tags = told.removesuffix(".whl").rpartition("-")[2]  # wheels for other architectures are ignored
         anywhere = not told.endswith(".whl") or tags == "any"
-        machines = [each.machine for each in ARCHITECTURES if anywhere or each.wheel_platform in tags]
+        machines = [each.machine for each in ARCHITECTURES if anywhere or each.machine in tags]
     if name in PROVIDERS and machines:
         yield LockEntry(
             name=name,

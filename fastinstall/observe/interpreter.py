@@ -14,11 +14,11 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.codec import decode
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, Completed, run
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.facts import Environment, Interpreter, Runtime
 from fastinstall.observe.session import Session

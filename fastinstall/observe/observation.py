@@ -11,8 +11,8 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.elf.cpu import Cpu

@@ -19,9 +19,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fastinstall.core.architecture import AARCH64
-from fastinstall.core.concurrency import await_future
+from fastinstall.core.concurrency import RunningProbe, await_future
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof import runs
 from fastinstall.proof.cases import CaseDifference, pixels_of

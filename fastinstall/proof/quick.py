@@ -15,9 +15,9 @@ from dataclasses import field
 from functools import partial
 
 from fastinstall.core import temporary_directories
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Progressed, ignore
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof import runs
 from fastinstall.proof.cases import CaseDifference, Proof, ProofCheck, ProofSubject, check_of, skip_proof_check

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.codec import digest
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Started
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.index.run import Run
 from fastinstall.model.artefact import Artefact

@@ -6,10 +6,10 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import refuse_unusable_cache
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.index.run import Run

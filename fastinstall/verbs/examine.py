@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
 from fastinstall.core.root_commands import has_sudo
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import (
     check_names,

@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import quote
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.doctor.registry import check_names, judge_facts
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import EnvironmentReport

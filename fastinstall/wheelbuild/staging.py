@@ -12,9 +12,9 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 from fastinstall.core import foreign, process
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FailedError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.index.wheelhouse import require_stack_alone

@@ -47,7 +47,7 @@ _VERSION = "0.17.1"
 def find_zig(cache: Path) -> Path:
     """Return the `zig` program, extracted from its wheel in a fastinstall cache."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
-    platform = architecture_of(os.uname().machine).wheel_platform
+    platform = architecture_of(os.uname().machine).machine
     offered = ask_indexes(
         settings,
         (COMPILER.distribution,),

@@ -76,7 +76,7 @@ def made(new_sandbox: NewSandbox) -> Iterator[Made]:
 def test_it_is_named_after_that_machine_and_says_how_it_was_made(made: Made) -> None:
     name = made.wheel.name
     assert f"-cp{made.minor}-cp{made.minor}-" in name
-    assert f"manylinux_2_28_{AARCH64.wheel_platform}" in name
+    assert f"manylinux_2_28_{AARCH64.machine}" in name
     with zipfile.ZipFile(made.wheel) as archive:
         names = archive.namelist()
         told = json.loads(archive.read(next(each for each in names if each.endswith("/fastinstall.json"))))

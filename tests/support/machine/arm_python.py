@@ -116,7 +116,7 @@ def _install_locked(directory: Path) -> None:
 
 def install_for_arm(directory: Path, *what: str | Path) -> None:
     """Install wheels for aarch64 into a directory."""
-    platforms = (f"manylinux_2_{minor}_{AARCH64.wheel_platform}" for minor in (28, 17))
+    platforms = (f"manylinux_2_{minor}_{AARCH64.machine}" for minor in (28, 17))
     pip = (sys.executable, "-m", "pip", "install", "-q", "--target", directory, "--upgrade")
     words = (word for platform in platforms for word in ("--platform", platform))
     told = (*words, "--python-version", VERSION, "--implementation", "cp", "--only-binary", ":all:")

@@ -89,7 +89,7 @@ def test_a_cache_is_not_used_where_others_could_fill_it(case: str) -> None:
     way, person, decisive = FOREIGN[case]
     found = find_distrust(way, person)
     assert found is not None
-    assert str(found.place.path) == decisive
+    assert str(found[0].path) == decisive
 
 
 def test_entries_belong_to_the_user_or_whoever_mounted_the_cache() -> None:

@@ -13,9 +13,8 @@ import pytest
 from support.journal.signals import all_ended, outcomes
 
 from fastinstall.core import signals
-from fastinstall.core.concurrency import await_future, run_together
+from fastinstall.core.concurrency import RunningProbe, await_future, run_together
 from fastinstall.core.lock import lock_environment, reserve_file
-from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.signals import defer_signals, handle_interruptions
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

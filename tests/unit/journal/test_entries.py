@@ -24,7 +24,7 @@ from fastinstall.journal.entries import (
     Undoing,
     format_entry_line,
 )
-from fastinstall.journal.events import parse_events
+from fastinstall.journal.events import parse_journal_events
 from fastinstall.journal.log import Log, decode_log
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.history import Phase
@@ -83,7 +83,7 @@ def journal(*entries: Entry) -> str:
 
 
 def parse(text: str) -> Log:
-    return decode_log(parse_events(text, FILE), file=FILE)
+    return decode_log(parse_journal_events(text, FILE), file=FILE)
 
 
 def test_every_entry_is_read_as_it_was_written_in_ascii() -> None:
