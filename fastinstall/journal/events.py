@@ -35,7 +35,7 @@ def read_journal_events(file: Path) -> list[dict[str, Any]]:
 
 
 def parse_journal_events(text: str, file: PurePath) -> list[dict[str, Any]]:
-    """Return the complete lines of a journal's text; `file` is its path, for error messages. See `read_journal_events`."""
+    """Return the complete lines of a journal's text, as `read_journal_events`; `file` is for error messages."""
     events: list[dict[str, Any]] = []
     for number, line in enumerate(split_whole_lines(text), start=1):
         where = f"{file}:{number}"
