@@ -38,11 +38,10 @@ _STAGED_LINE = "pinned"
 _STAGED = "fastinstall-pin"
 _REST = "pip.conf"
 
-AddPin = Callable[[Transaction], None]
-"""Writes a pin as part of a transaction."""
 
-
-def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
+def prepare_pin(
+    session: Session, facts: Facts, receipt: Receipt, project: Project | None
+) -> Callable[[Transaction], None] | None:
     """Check that an environment can be pinned, and return the function that writes the pin; change nothing.
 
     Args:
@@ -60,24 +59,17 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
     """
     prefix = facts.environment.prefix
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return None if read_pin(prefix) else partial(add_pin, prefix, facts)
+        return None if read_pin(prefix) else partial(_add_conda_pin, prefix, facts)
     if any(pin.kind == PinKind.PIP and not pin.problems for pin in facts.pins):
         return None
-    refuse_unwritable(prefix)
     pin = PipPin(
         prefix=prefix,
         requirement=pip_pins.requirement_of(receipt.distribution, receipt.version),
         wheel=find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--pin"),
         links=list_links_beside_pin(session, prefix, project),
     )
-    PinTrial(
-        pin=pin,
-        facts=facts,
-        variables=session.variables,
-        space=session.own_cache() / "tmp",
-        emit=session.emit,
-        offline=receipt.request.offline,
-    ).refuse_trap()
+    offline, cache = receipt.request.offline, session.own_cache()
+    refuse_harmful_pin(pin, facts, variables=session.variables, cache=cache, emit=session.emit, offline=offline)
     return partial(write_pip_pin, pin)
 
 
@@ -109,46 +101,47 @@ def read_pin(prefix: Path) -> str:
     The first of these that exists: 1. our line in conda's pins; 2. the first line of our block in pip's configuration;
     3. the name of the pin's directory.
     """
-    told = pin_in(_read_conda_pins(prefix)) or "".join(pip_pins.block_in(read_configuration(prefix))[:1])
+    told = pin_in(foreign.text_if_there(prefix / PINS)) or "".join(pip_pins.block_in(_read_configuration(prefix))[:1])
     return told or (pip_pins.DIRECTORY if (prefix / pip_pins.DIRECTORY).is_dir() else "")
 
 
-def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
-    """Add our line to conda's pins, unless that line exists already.
-
-    Args:
-        prefix: root of the environment that is pinned.
-        facts: facts of the environment, checked by `refuse_unpinnable`.
-        transaction: the transaction that adds the line; its undo removes only this line.
-    """
+def _add_conda_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
+    """Add our line to conda's pins, unless that line exists already; undoing the transaction removes only this line."""
     packages = facts.conda.packages if facts.conda is not None else ()
     stack = next((package for package in packages if is_our_package(package) and package.name == NAME), None)
-    existing = _read_conda_pins(prefix)
+    existing = foreign.text_if_there(prefix / PINS)
     added = add_pin_line(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
     if added:
         transaction.add(PINS, added)
 
 
 def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
-    """Return the moves that remove our pins for conda and pip; empty if there are none.
+    """Return the moves that remove our pins for conda and pip, pip's configuration before the wheel.
 
     Args:
         store: the environment's journal store.
         stage: the transaction's `stage`, which receives the files without our lines.
     """
-    of_pip = list_pip_pin_removal_moves(store, stage)
-    existing = _read_conda_pins(store.prefix)
-    if not pin_in(existing):
-        return of_pip
-    left = remove_pin_line(existing)
-    if not left:
-        return (Move(kind=MoveKind.OUT, live=PINS, kept=f"aside/{_STAGED_LINE}"), *of_pip)
-    files.write_text(stage / _STAGED_LINE, left, mode=(store.prefix / PINS).stat().st_mode & 0o7777)
-    return (Move(kind=MoveKind.EXCHANGE, live=PINS, kept=f"stage/{_STAGED_LINE}"), *of_pip)
+    moves = []
+    existing = foreign.text_if_there(store.prefix / PINS)
+    if pin_in(existing):
+        rest = remove_pin_line(existing).encode("utf-8", "surrogateescape")
+        moves.append(_make_replacement(store.prefix, stage, PINS, _STAGED_LINE, rest))
+    content = _read_configuration(store.prefix)
+    left = pip_pins.remove_pin_block(content)
+    if left != content:
+        moves.append(_make_replacement(store.prefix, stage, pip_pins.CONFIGURATION, _REST, left))
+    if (store.prefix / pip_pins.DIRECTORY).exists():
+        moves.append(Move(kind=MoveKind.OUT, live=pip_pins.DIRECTORY, kept=f"aside/{_STAGED}"))
+    return moves
 
 
-def _read_conda_pins(prefix: Path) -> str:
-    return foreign.text_if_there(prefix / PINS)
+def _make_replacement(prefix: Path, stage: Path, live: str, name: str, content: bytes) -> Move:
+    """Return the move that gives a file other content, or that removes the file if the content is empty."""
+    if not content:
+        return Move(kind=MoveKind.OUT, live=live, kept=f"aside/{name}")
+    files.write_bytes(stage / name, content, mode=(prefix / live).stat().st_mode & 0o7777)
+    return Move(kind=MoveKind.EXCHANGE, live=live, kept=f"stage/{name}")
 
 
 def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *, rebuilt_by: str) -> Path:
@@ -218,22 +211,6 @@ class PipPin:
     links: tuple[str, ...] = ()
 
 
-def refuse_unwritable(prefix: Path) -> None:
-    """Raise if an environment's pip configuration exists and is not a regular file.
-
-    Raises:
-        RefusedError: the configuration is a link or special file; through a link, another file would be written.
-    """
-    file = prefix / pip_pins.CONFIGURATION
-    if file.is_symlink() or (file.exists() and not file.is_file()):
-        where = f"a link to {file.readlink()}" if file.is_symlink() else "no file"
-        word = quote(file)
-        raise RefusedError(
-            f"{file} is {where}, and a pin has to write to it",
-            hint=f"replace it with a regular file: cp --remove-destination $(realpath {word}) {word}",
-        )
-
-
 def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     """Put the pinned wheel, constraint and exports into the environment, then our lines into pip's configuration.
 
@@ -256,7 +233,7 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
         files.write_text(staged / path.removeprefix(f"{pip_pins.DIRECTORY}/"), text)
     kind = MoveKind.EXCHANGE if (pin.prefix / pip_pins.DIRECTORY).exists() else MoveKind.IN
     transaction.perform((Move(kind=kind, live=pip_pins.DIRECTORY, kept=f"stage/{_STAGED}"),))
-    content = read_configuration(pin.prefix)
+    content = _read_configuration(pin.prefix)
     rest = pip_pins.remove_pin_block(content)
     is_there = rest != content
     wanted = pip_pins.settings(pin.prefix, pin.links)
@@ -267,123 +244,95 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
         transaction.add(pip_pins.CONFIGURATION, made.text, place=made.place)
         return
     renewed = rest[: made.place] + made.text.encode() + rest[made.place :]
-    transaction.perform((_make_exchange(pin.prefix, transaction.stage, renewed),))
+    transaction.perform((_make_replacement(pin.prefix, transaction.stage, pip_pins.CONFIGURATION, _REST, renewed),))
 
 
-def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
-    """Return the moves that remove the pin for pip, the configuration first; empty if there is no pin.
-
-    Args:
-        store: the environment's journal store.
-        stage: the transaction's `stage`, which receives pip's configuration without our lines.
-    """
-    content = read_configuration(store.prefix)
-    left = pip_pins.remove_pin_block(content)
-    moves = []
-    if left != content:
-        out = Move(kind=MoveKind.OUT, live=pip_pins.CONFIGURATION, kept=f"aside/{_REST}")
-        moves.append(out if not left else _make_exchange(store.prefix, stage, left))
-    if (store.prefix / pip_pins.DIRECTORY).exists():
-        moves.append(Move(kind=MoveKind.OUT, live=pip_pins.DIRECTORY, kept=f"aside/{_STAGED}"))
-    return moves
-
-
-def read_configuration(prefix: Path) -> bytes:
+def _read_configuration(prefix: Path) -> bytes:
     """Return the content of an environment's pip configuration; empty if it has none."""
     return foreign.bytes_if_there(prefix / pip_pins.CONFIGURATION) or b""
 
 
-def _make_exchange(prefix: Path, stage: Path, content: bytes) -> Move:
-    mode = (prefix / pip_pins.CONFIGURATION).stat().st_mode & 0o7777
-    files.write_bytes(stage / _REST, content, mode=mode)
-    return Move(kind=MoveKind.EXCHANGE, live=pip_pins.CONFIGURATION, kept=f"stage/{_REST}")
+def refuse_harmful_pin(
+    pin: PipPin, facts: Facts, *, variables: Mapping[str, str], cache: Path, emit: Emit, offline: bool
+) -> None:
+    """Raise if a pin would write through a link, or would make pip downgrade a package that requires Pillow.
 
+    Nothing is changed. If the environment is already pinned, or if the pin could not be tried, emit a warning instead
+    of the refusal of a downgrade.
 
-@immutable
-class PinTrial:
-    """A trial of a pin before it is written.
-
-    Attributes:
+    Args:
         pin: the pin to try.
         facts: facts of the environment.
         variables: the environment variables that pip is run with.
-        space: directory for temporary files.
+        cache: root of fastinstall's cache.
         emit: receives events, with a warning if the trial was not possible.
         offline: whether indexes must not be accessed; if True, the pin is not tried.
+
+    Raises:
+        RefusedError: pip's configuration is a link or special file; or pip would downgrade packages, or could install
+            nothing: the message names them, with both versions, or gives pip's reason.
     """
-
-    pin: PipPin
-    facts: Facts
-    variables: Mapping[str, str]
-    space: Path
-    emit: Emit
-    offline: bool = False
-
-    def refuse_trap(self) -> None:
-        """Raise if, with the pin, pip would downgrade a package that requires Pillow; change nothing.
-
-        If the environment is already pinned, or if the pin could not be tried, emit a warning instead.
-
-        Raises:
-            RefusedError: pip would downgrade packages, or could install nothing; the message names them, with both
-                versions, or gives pip's reason.
-        """
-        names = tuple(sorted({dependant.name for dependant in self.facts.stack.dependants}))
-        if not names:
-            return
-        why = "offline" if self.offline else self._try_with_the_index(names)
-        if why:
-            unknown = f"whether pip would downgrade {listing(names)} is unknown"
-            message = f"could not test the pin against the index ({why}): {unknown}"
-            self.emit(Noted(message=message, warning=True))
-
-    def _try_with_the_index(self, names: tuple[str, ...]) -> str:
-        """Try the pin; return why that was not possible, or "" if the pin passed.
-
-        Raises:
-            RefusedError: see `refuse_trap`.
-        """
-        self.emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
-        with temporary_directories.temporary_directory("pin", within=self.space) as space:
-            file, none = space / "constraints.txt", space / "none.txt"
-            file.write_text(pip_pins.constraints_text(self.pin.requirement, self.pin.wheel.name), encoding="utf-8")
-            none.touch()
-            wheels = (*self.pin.links, pip_pins.location(self.pin.wheel.parent))
-            free = {"PIP_CONSTRAINT": pip_pins.location(none), "PIP_FIND_LINKS": " ".join(self.pin.links)}
-            held = {"PIP_CONSTRAINT": pip_pins.location(file), "PIP_FIND_LINKS": " ".join(wheels)}
-            words = ("--upgrade", *names)
-            try:
-                without, with_pin = (
-                    forecast_pip_install(self.facts.interpreter, words, settings, self.variables)
-                    for settings in (free, held)
-                )
-            except UndeterminedError as error:
-                return error.message
-        if not without.impossible:
-            downgrades = find_forced_downgrades(self.facts.distributions, without.installs, with_pin.installs, names)
-            self._object(with_pin.impossible, downgrades)
-        return without.impossible
-
-    def _object(self, impossible: str, downgrades: Mapping[str, str]) -> None:
-        """Refuse a harmful pin; if the environment is already pinned, only warn, so that a repair can continue.
-
-        Args:
-            impossible: pip's message if pip cannot install anything with the pin; otherwise empty.
-            downgrades: the result of `find_forced_downgrades`.
-        """
-        if not impossible and not downgrades:
-            return
-        what = f"can install nothing: {impossible}" if impossible else f"takes {listing(downgrades)}"
-        spoken = f"held to {self.pin.requirement}, pip {what}"
-        if find_pip_pin(self.facts) is not None:
-            self.emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))
-            return
-        prefix = self.pin.prefix
+    file = pin.prefix / pip_pins.CONFIGURATION
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        where = f"a link to {file.readlink()}" if file.is_symlink() else "no file"
+        word = quote(file)
         raise RefusedError(
-            f"{prefix}: not pinned, and nothing was changed: {spoken}",
-            hint=f"leave out --pin, or try a later Pillow: fastinstall setup --upgrade --prefix {quote(prefix)}",
-            details=() if impossible else tuple(downgrades.values()),
+            f"{file} is {where}, and a pin has to write to it",
+            hint=f"replace it with a regular file: cp --remove-destination $(realpath {word}) {word}",
         )
+    names = tuple(sorted({dependant.name for dependant in facts.stack.dependants}))
+    if not names:
+        return
+    try:
+        if not offline:
+            emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
+        harm, details = _try_pin(pin, facts, names, variables, cache, offline=offline)
+    except UndeterminedError as error:
+        unknown = f"whether pip would downgrade {listing(names)} is unknown"
+        emit(Noted(message=f"could not test the pin against the index ({error.message}): {unknown}", warning=True))
+        return
+    if not harm:
+        return
+    spoken = f"held to {pin.requirement}, pip {harm}"
+    if find_pip_pin(facts) is None:
+        raise RefusedError(
+            f"{pin.prefix}: not pinned, and nothing was changed: {spoken}",
+            hint=f"leave out --pin, or try a later Pillow: fastinstall setup --upgrade --prefix {quote(pin.prefix)}",
+            details=details,
+        )
+    emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))  # so that a repair can continue
+
+
+def _try_pin(
+    pin: PipPin, facts: Facts, names: tuple[str, ...], variables: Mapping[str, str], cache: Path, *, offline: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Ask pip what it would install for the named distributions, with the pin and without it.
+
+    Returns:
+        The harm that pip would do because of the pin, and its details; both empty if there is none.
+
+    Raises:
+        UndeterminedError: pip cannot say it.
+    """
+    if offline:
+        raise UndeterminedError("offline")
+    with temporary_directories.temporary_directory("pin", within=cache / "tmp") as space:
+        file, none = space / "constraints.txt", space / "none.txt"
+        file.write_text(pip_pins.constraints_text(pin.requirement, pin.wheel.name), encoding="utf-8")
+        none.touch()
+        wheels = (*pin.links, pip_pins.location(pin.wheel.parent))
+        free = {"PIP_CONSTRAINT": pip_pins.location(none), "PIP_FIND_LINKS": " ".join(pin.links)}
+        held = {"PIP_CONSTRAINT": pip_pins.location(file), "PIP_FIND_LINKS": " ".join(wheels)}
+        without, with_pin = (
+            forecast_pip_install(facts.interpreter, ("--upgrade", *names), settings, variables)
+            for settings in (free, held)
+        )
+    if without.impossible:
+        raise UndeterminedError(without.impossible)
+    if with_pin.impossible:
+        return f"can install nothing: {with_pin.impossible}", ()
+    downgrades = find_forced_downgrades(facts.distributions, without.installs, with_pin.installs, names)
+    return f"takes {listing(downgrades)}" if downgrades else "", tuple(downgrades.values())
 
 
 def find_forced_downgrades(

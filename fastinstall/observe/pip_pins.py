@@ -81,7 +81,7 @@ def constraints_text(requirement: str, wheel: str) -> str:
         requirement: the requirement for one build, as returned by `requirement_of`.
         wheel: the wheel's file name, from which its platform is read.
     """
-    from fastinstall.pins.tool import parse_pinned_build  # noqa: PLC0415 (only where a pin is written)
+    from fastinstall.pins.tools import parse_pinned_build  # noqa: PLC0415 (only where a pin is written)
 
     comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:

@@ -33,8 +33,7 @@ from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.model.facts import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins.manifests import merge_lines
-from fastinstall.pins.tool import Locking, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
-from fastinstall.pins.tools import tools
+from fastinstall.pins.tools import TOOLS, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
 
 _WHEEL = 1 << 30
 """The largest file of a build that is read, in bytes."""
@@ -62,30 +61,17 @@ class ProjectChange:
     notes: tuple[str, ...] = ()
 
 
-@immutable
-class PinRequest:
-    """A project to pin, and the build to pin it to.
+def make_pin(
+    prefix: Path, project: Project, receipt: Receipt, wheel: Path, directory: Path, variables: Mapping[str, str]
+) -> ProjectChange:
+    """Return the change that pins a project; it replaces an earlier pin to another build of fastinstall.
 
-    Attributes:
+    Args:
         prefix: prefix of the environment that has the stack.
         project: the project, as returned by `project_of` for that environment.
         receipt: the setup's record of the stack.
         wheel: the wheel that the stack was installed from; not used for a tool that installs conda packages.
         directory: the directory to copy the build into, for the project's tool.
-    """
-
-    prefix: Path
-    project: Project
-    receipt: Receipt
-    wheel: Path
-    directory: Path
-
-
-def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange:
-    """Return the change that pins a project; it replaces an earlier pin to another build of fastinstall.
-
-    Args:
-        request: the project and the build.
         variables: environment variables for the project's tool.
 
     Raises:
@@ -93,68 +79,70 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
             new lock would lack the stack or downgrade other distributions.
         DocumentError: the manifest cannot be read.
     """
-    project, directory, name = request.project, Path(request.project.directory), request.project.manifest.name
-    tool = tools()[project.manager]
-    names = (name, tool.lock) if tool.locking is not None else (name,)
-    there = {each: foreign.bytes_if_there(directory / each) for each in names}
-    kept, payload = _list_payload(tool, request)
+    place, name, tool = Path(project.directory), project.manifest.name, TOOLS[project.manager]
+    names = (name, tool.lock) if tool.lock_words else (name,)
+    before = {each: foreign.bytes_if_there(place / each) for each in names}
+    text = (before[name] or b"").decode("utf-8")
+    kept, payload = _list_payload(tool, prefix, receipt, wheel, directory)
     with _kept(kept, payload):
-        pinned, text = _describe_build(tool, request, _name_in_manifest(kept, directory)), there[name] or b""
-        lines = tool.format_lines(text.decode("utf-8"), pinned)
-        after = {name: merge_lines(text.decode("utf-8"), lines, file=project.manifest).encode("utf-8")}
-        if tool.locking is not None and isinstance(pinned, PinnedBuild):
-            trial = LockTrial(
-                project=project,
-                tool=tool,
-                locking=tool.locking,
-                prefix=request.prefix,
-                variables=variables,
-                build=pinned,
-                lines=lines,
-            )
-            after[tool.lock] = trial.make_lock(there, after[name])
-    diff = "".join(format_diff(each, there[each], after[each]) for each in names)
+        # relative if the build is inside the project, so that the project can be moved
+        named, root = kept.resolve(), place.resolve()
+        named = named.relative_to(root) if named.is_relative_to(root) else named
+        pinned: PinnedBuild | PinnedPackage = (
+            PinnedPackage(package=receipt.conda.package, directory=named)
+            if tool.takes_packages and receipt.conda is not None
+            else parse_pinned_build(wheel.name, named)
+        )
+        lines = tool.format_lines(text, pinned)
+        after = {name: merge_lines(text, lines, file=project.manifest).encode("utf-8")}
+        if tool.lock_words and isinstance(pinned, PinnedBuild):
+            trial = LockTrial(project=project, tool=tool, prefix=prefix, variables=variables, build=pinned, lines=lines)
+            after[tool.lock] = trial.make_lock(before, after[name])
+    diff = "".join(format_diff(each, before[each], after[each]) for each in names)
     return ProjectChange(
-        project=directory,
+        project=place,
         manager=tool.name,
-        requirement=f"{request.receipt.distribution}=={request.receipt.version}",
+        requirement=f"{receipt.distribution}=={receipt.version}",
         diff=diff,
-        notes=tuple(_describe_costs(request, tool, pinned)) if diff else (),
+        notes=tuple(_describe_costs(project, receipt, tool, pinned)) if diff else (),
     )
 
 
-def _describe_costs(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild | PinnedPackage) -> Iterator[str]:
-    directory = Path(request.project.directory)
+def _describe_costs(
+    project: Project, receipt: Receipt, tool: PinTool[Any], pinned: PinnedBuild | PinnedPackage
+) -> Iterator[str]:
+    directory = Path(project.directory)
     yield (
-        f"the pin holds back every other Pillow, security updates included: `{request.project.sync}` keeps "
-        f"{request.receipt.distribution} {request.receipt.version} until you change it"
+        f"the pin holds back every other Pillow, security updates included: `{project.sync}` keeps "
+        f"{receipt.distribution} {receipt.version} until you change it"
     )
     if pinned.directory.is_absolute():
         yield (
-            f"{request.project.manifest.name} will name {pinned.directory}, which other machines do not have; "
+            f"{project.manifest.name} will name {pinned.directory}, which other machines do not have; "
             f"to share it, keep the build in the project: add --wheels {quote(directory / 'wheels')}"
         )
     if caution := tool.describe_caution(directory, pinned):
         yield caution
 
 
-def _list_payload(tool: PinTool[Any], request: PinRequest) -> tuple[Path, dict[str, Path]]:
+def _list_payload(
+    tool: PinTool[Any], prefix: Path, receipt: Receipt, wheel: Path, directory: Path
+) -> tuple[Path, dict[str, Path]]:
     """Return the directory for the build, and the source of each file to copy there, by path relative to it."""
     if not tool.takes_packages:
-        return request.directory, {request.wheel.name: request.wheel}
-    prefix, place = request.prefix, quote(request.prefix)
+        return directory, {wheel.name: wheel}
     channel = prefix / CHANNEL  # not the receipt's path: others may have made the environment
     found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
-    if request.receipt.conda is None or not found:
+    if receipt.conda is None or not found:
         raise RefusedError(
             f"{tool.name} needs the stack as a conda package, and there is none in {channel}",
-            hint=f"make it: fastinstall setup --upgrade --prefix {place}",
+            hint=f"make it: fastinstall setup --upgrade --prefix {quote(prefix)}",
         )
     refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
     payload = {path.relative_to(channel).as_posix(): path for path in found}
     # Two channels never share a directory, as each has an index of all its packages.
     digests = "".join(f"{name} {files.sha256(path)}\n" for name, path in payload.items())
-    return request.directory / f"channel-{hashlib.sha256(digests.encode()).hexdigest()[:_DIGITS]}", payload
+    return directory / f"channel-{hashlib.sha256(digests.encode()).hexdigest()[:_DIGITS]}", payload
 
 
 @contextmanager
@@ -180,18 +168,6 @@ def _kept(directory: Path, payload: Mapping[str, Path]) -> Iterator[None]:
         for name in fresh:
             (directory / name).unlink(missing_ok=True)
         raise
-
-
-def _name_in_manifest(place: Path, project: Path) -> PurePath:
-    """Return a directory's path, relative if it is inside the project, so that the project can be moved."""
-    whole, project = place.resolve(), project.resolve()
-    return whole.relative_to(project) if whole.is_relative_to(project) else whole
-
-
-def _describe_build(tool: PinTool[Any], request: PinRequest, place: PurePath) -> PinnedBuild | PinnedPackage:
-    if tool.takes_packages and request.receipt.conda is not None:
-        return PinnedPackage(package=request.receipt.conda.package, directory=place)
-    return parse_pinned_build(request.wheel.name, place)
 
 
 def format_diff(name: str, before: bytes | None, after: bytes | None) -> str:
@@ -238,7 +214,6 @@ class LockTrial:
     Attributes:
         project: the project to pin.
         tool: the project's tool (uv, pdm, ...).
-        locking: how the tool makes a lock.
         prefix: prefix of the environment that the lock is for.
         variables: environment variables for the tool.
         build: the fastinstall wheel that the lock must contain.
@@ -247,7 +222,6 @@ class LockTrial:
 
     project: Project
     tool: PinTool[PinnedBuild]
-    locking: Locking
     prefix: Path
     variables: Mapping[str, str]
     build: PinnedBuild
@@ -289,13 +263,13 @@ class LockTrial:
         return ("the pin would add:", *self.lines.splitlines())
 
     def _lock(self, mirror: Path, how: str, hint: str) -> bytes:
-        dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
+        dropped = {"CONDA_PREFIX", *(name for tool in TOOLS.values() for name in tool.drops)}
         variables = ((name, value) for name, value in self.variables.items() if name not in dropped)
         # Drop the variables of the guard's own pin, if the shell has set them: they would change what is locked.
         kept = {name: value for name, value in variables if _OWN_PIN not in value}
-        environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
-        python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
-        argv = (self._find_program(), *self.locking.lock, *python)
+        environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **dict(self.tool.variables)}
+        python = ("--python", self.prefix / "bin" / "python") if self.tool.names_python else ()
+        argv = (self._find_program(), *self.tool.lock_words, *python)
         try:
             run(argv, environment=environment, directory=mirror, timeout=_SECONDS, check=True)
         except CommandError as error:
@@ -342,7 +316,7 @@ class LockTrial:
         if backwards := find_downgrades(before, after, but=build.name):
             raise self._refuse(
                 f"with the pin, {self.tool.name} would downgrade {listing(backwards)}",
-                f"see what requires another {build.name}: {self.locking.why}",
+                f"see what requires another {build.name}: {self.tool.why}",
                 tuple(f"{name} {versions}" for name, versions in backwards.items()),
             )
 

@@ -51,12 +51,12 @@ def find_project_directory(prefix: Path) -> Path | None:
 
 
 def _find_project(directory: Path) -> Project | None:
-    from fastinstall.pins.tools import tools  # noqa: PLC0415 (only where something may be a project)
+    from fastinstall.pins.tools import TOOLS  # noqa: PLC0415 (only where something may be a project)
 
-    names = {name for tool in tools().values() for name in (*tool.manifests, tool.lock)}
+    names = {name for tool in TOOLS.values() for name in (*tool.manifests, tool.lock)}
     there = frozenset(name for name in names if (directory / name).is_file())
     tables = foreign.read_toml(directory / _PYPROJECT).get("tool") if _PYPROJECT in there else None
-    known = [tool for tool in tools().values() if there.intersection(tool.manifests)]
+    known = [tool for tool in TOOLS.values() if there.intersection(tool.manifests)]
     ranks = {tool.name: tool.rank_signs(there, tables if isinstance(tables, dict) else {}) for tool in known}
     strongest = max(ranks.values(), default=0)
     tool, *others = [tool for tool in known if strongest and ranks[tool.name] == strongest] or (None,)
@@ -86,7 +86,7 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
     directory = named or find_project_directory(prefix) or prefix
     if not any((directory / name).is_file() for name in _MANIFESTS):
         return None
-    from fastinstall.pins.tools import tools  # noqa: PLC0415 (only where there is a project)
+    from fastinstall.pins.tools import TOOLS  # noqa: PLC0415 (only where there is a project)
 
     try:
         project = project_of(prefix, named)
@@ -95,7 +95,7 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
     except (FastinstallError, OSError, ValueError, LookupError, TypeError):  # `guard pin` reports it
         return None
     text = foreign.text_or_empty(Path(project.manifest)) if project is not None else ""
-    pinned = tools()[project.manager].find_pinned(text) if project is not None else ""
+    pinned = TOOLS[project.manager].find_pinned(text) if project is not None else ""
     if project is None or not pinned:
         return None
     is_version = "+" in pinned  # else a conda build string, which fits any version

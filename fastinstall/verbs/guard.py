@@ -45,9 +45,9 @@ from fastinstall.observe.installed_pins import refuse_unpinnable
 from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin
+from fastinstall.pins.pin_project import ProjectChange, make_pin
 from fastinstall.pins.recognition import project_of
-from fastinstall.pins.tools import tools
+from fastinstall.pins.tools import TOOLS
 from fastinstall.setup.decide.protection import refuse_if_protected
 from fastinstall.setup.recovery import change_environment
 
@@ -306,9 +306,8 @@ def pin_project(
             hint=f"name it: fastinstall guard pin --prefix {quote(prefix)} --project DIR",
         )
     wheel = Path(receipt.wheel)
-    if not tools()[found.manager].takes_packages:
+    if not TOOLS[found.manager].takes_packages:
         wheel = find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--upgrade")
     directory = wheels.absolute() if wheels is not None else session.directories.data / "wheels"
     refuse_homeless(directory)
-    request = PinRequest(prefix=prefix, project=found, receipt=receipt, wheel=wheel, directory=directory)
-    return make_pin(request, session.variables)
+    return make_pin(prefix, found, receipt, wheel, directory, session.variables)

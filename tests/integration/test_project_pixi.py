@@ -14,7 +14,7 @@ from support.values.builders import changed, conda_receipt
 from fastinstall.core.errors import RefusedError
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.receipt import Receipt
-from fastinstall.pins.pin_project import PinRequest, make_pin
+from fastinstall.pins.pin_project import make_pin
 from fastinstall.pins.recognition import project_of, read_project_pin
 
 MANIFEST = """\
@@ -57,8 +57,7 @@ def _pin(prefix: Path, receipt: Receipt, wheels: Path | None = None) -> str:
     project = project_of(prefix)
     assert project is not None
     kept = wheels or prefix.parents[3] / "kept"
-    request = PinRequest(prefix=prefix, project=project, receipt=receipt, wheel=Path("none.whl"), directory=kept)
-    diff = make_pin(request, {}).diff
+    diff = make_pin(prefix, project, receipt, Path("none.whl"), kept, {}).diff
     _apply(diff, prefix)
     return diff
 

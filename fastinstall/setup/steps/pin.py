@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable, tagged
-from fastinstall.guard.pinning import PinTrial, PipPin, refuse_unwritable, write_pip_pin
+from fastinstall.guard.pinning import PipPin, refuse_harmful_pin, write_pip_pin
 from fastinstall.index.run import Run
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
@@ -74,18 +74,10 @@ class PinForPip(ExplainedStep):
         """Ask pip which packages it would downgrade because of this pin, and refuse if there are any.
 
         Raises:
-            RefusedError: the errors of `PinTrial.refuse_trap` and `refuse_unwritable`.
+            RefusedError: the errors of `refuse_harmful_pin`.
         """
-        prefix = Path(before.environment.prefix)
-        refuse_unwritable(prefix)
-        PinTrial(
-            pin=self._make_pin(wheel, prefix),
-            facts=before,
-            variables=run.variables,
-            space=run.cache / "tmp",
-            emit=run.emit,
-            offline=run.index.offline,
-        ).refuse_trap()
+        pin, offline = self._make_pin(wheel, Path(before.environment.prefix)), run.index.offline
+        refuse_harmful_pin(pin, before, variables=run.variables, cache=run.cache, emit=run.emit, offline=offline)
 
     def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Write the wheel, the constraint and the shell exports, then add the lines to pip's configuration.

@@ -17,7 +17,7 @@ from support.values.builders import changed, receipt
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import PinState, Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin
+from fastinstall.pins.pin_project import ProjectChange, make_pin
 from fastinstall.pins.recognition import project_of, read_project_pin
 
 OURS, STOCK = "2.0+simd.v2", "3.0"
@@ -102,14 +102,8 @@ class Gallery:
 
     def change(self, wheels: Path | None = None) -> ProjectChange:
         """Return the change that pins the stack in the project."""
-        request = PinRequest(
-            prefix=self.venv.prefix,
-            project=self.project,
-            receipt=self.receipt,
-            wheel=self.wheel,
-            directory=wheels or self.wheels,
-        )
-        return make_pin(request, self.variables)
+        directory = wheels or self.wheels
+        return make_pin(self.venv.prefix, self.project, self.receipt, self.wheel, directory, self.variables)
 
     def pin(self, wheels: Path | None = None) -> str:
         """Pin the stack in the project by giving the diff to git, as a person does; return the diff."""

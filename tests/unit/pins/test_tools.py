@@ -12,8 +12,7 @@ from support.values.builders import conda_stack
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.pins.manifests import merge_lines
-from fastinstall.pins.tool import PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
-from fastinstall.pins.tools import tools
+from fastinstall.pins.tools import TOOLS, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 HOUSE = PurePosixPath("wheels")
@@ -21,11 +20,11 @@ PACKAGE = PinnedPackage(package=conda_stack().package, directory=PurePosixPath("
 WORKSPACE = '[workspace]\nchannels = ["conda-forge"] # ours\nplatforms = ["linux-64"]\n[dependencies]\npillow = "*"\n'
 
 
-WHEEL_TOOLS = tuple(tool.name for tool in tools().values() if not tool.takes_packages)
+WHEEL_TOOLS = tuple(tool.name for tool in TOOLS.values() if not tool.takes_packages)
 
 
 def known(name: str) -> PinTool[Any]:
-    return tools()[name]
+    return TOOLS[name]
 
 
 def pin(manager: str, text: str, pinned: PinnedBuild | PinnedPackage) -> str:
