@@ -24,7 +24,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.conda import packages as conda_packages
 
 from fastinstall.conda.engines.choose import open_engine, open_rattler
-from fastinstall.conda.engines.means import CondaTools
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"
@@ -53,13 +52,17 @@ class Bench:
         self.variables = {**os.environ, "CONDARC": str(root / "condarc"), "HOME": str(root)}
         self.variables.pop("PYTHONDONTWRITEBYTECODE", None)
         self.conda = str(conda)
-        means = CondaTools(variables=self.variables, cache=root / "cache")
         tool = CondaTool(command=(self.conda,), version="", root=conda.parents[1], solver="classic", found_by="")
-        self.engines = {each: open_engine(each, tool, means) for each in (CondaInstaller.CONDA, CondaInstaller.RATTLER)}
+        self.engines = {
+            each: open_engine(each, tool, self.variables, root / "cache")
+            for each in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
+        }
         channel = root / "channel"
         others(channel)
         self.ours = packages(root / "ours", wheel)
-        open_rattler(means).create(self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True)
+        open_rattler(self.variables, root / "cache").create(
+            self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True
+        )
 
     def measured(self, runs: int) -> dict[str, list[float]]:
         """Return the seconds of every run of each operation, in turn; the first run fills caches and does not count."""

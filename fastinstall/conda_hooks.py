@@ -17,13 +17,8 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.swaps import (
-    CoreStatus,
-    StackStatus,
-    describe_conda_changes,
-    explain_failed_solve,
-    foresee_conda_changes,
-)
+from fastinstall.conda import swaps
+from fastinstall.conda.swaps import CoreStatus, StackStatus
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.files import sha256
 from fastinstall.journal.layout import RECEIPT
@@ -74,7 +69,7 @@ def await_solution() -> None:
 
 def _explain_failure() -> None:
     for status in _unsolved:
-        _warn(*explain_failed_solve(status))
+        _warn(*swaps.explain_failed_solve(status))
 
 
 def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> None:
@@ -86,7 +81,7 @@ def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> No
     if status is None:
         return
     change = CondaChange(linked=tuple(map(_make_package, linked)), unlinked=tuple(map(_make_package, unlinked)))
-    warning = foresee_conda_changes(change, status)
+    warning = swaps.foresee_conda_changes(change, status)
     if warning and warning[0] not in _foreseen:
         _foreseen.add(warning[0])
         _warn(*warning)
@@ -103,7 +98,7 @@ def look_back(command: str) -> None:
     status = _observe_stack_status()
     if status is None:
         return
-    warning = describe_conda_changes(status, command if _foreseen else "")
+    warning = swaps.describe_conda_changes(status, command if _foreseen else "")
     if warning:
         _warn(*warning)
 
@@ -142,15 +137,11 @@ def _make_package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's Package
 
 
 def _warn(sentence: str, hint: str) -> None:
-    sys.stdout.flush()
-    sys.stderr.write(_make_harmless(f"fastinstall: {sentence}\nhint: {hint}\n"))
-    sys.stderr.flush()
-
-
-def _make_harmless(text: str) -> str:
     from fastinstall.cli.console import strip_control_characters  # noqa: PLC0415 (only needed for warnings)
 
-    return strip_control_characters(text)
+    sys.stdout.flush()
+    sys.stderr.write(strip_control_characters(f"fastinstall: {sentence}\nhint: {hint}\n"))
+    sys.stderr.flush()
 
 
 def _get_context() -> Any:  # noqa: ANN401 (conda's Context)
@@ -200,13 +191,18 @@ def read_stack_status(prefix: Path) -> StackStatus | None:
     receipt = read_receipt(prefix) if (prefix / "conda-meta/history").is_file() else None
     if receipt is None:
         return None
+    records = [file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json")]
     return StackStatus(
         prefix=prefix,
         name=f"the fast Pillow {receipt.stack_version}",
         packaged=receipt.conda is not None,
-        guarded=any(file.stem.rsplit("-", 2)[0] == GUARD for file in (prefix / "conda-meta").glob(f"{GUARD}-*.json")),
+        guarded=any(parts[0] == GUARD for parts in records),
         core=_find_core_status(prefix, receipt),
-        records=tuple(_read_records(prefix)),
+        records=tuple(
+            CondaPackage(name=parts[0], version=parts[1], build=parts[2])
+            for parts in records
+            if parts[0] in PROVIDERS and len(parts) == _PARTS
+        ),
     )
 
 
@@ -223,10 +219,3 @@ def _find_core_status(prefix: Path, receipt: Receipt) -> CoreStatus:
     if status.st_mtime_ns // _SECOND == receipt.core.mtime_ns // _SECOND:
         return CoreStatus.INTACT
     return CoreStatus.INTACT if sha256(core) == receipt.core.sha256 else CoreStatus.OTHER
-
-
-def _read_records(prefix: Path) -> list[CondaPackage]:
-    """Return the packages that provide PIL, from the file names of their records alone."""
-    found = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
-    named = (parts for parts in found if parts[0] in PROVIDERS and len(parts) == _PARTS)
-    return [CondaPackage(name=name, version=version, build=build) for name, version, build in named]

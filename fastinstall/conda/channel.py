@@ -21,9 +21,7 @@ from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, replace_files
 
 SUBDIRS = (architecture_of(os.uname().machine).conda_subdir, "noarch")
-
-
-INDEX = "repodata.json"
+_INDEX = "repodata.json"
 
 
 def write_repodata(channel: Path) -> None:
@@ -33,7 +31,7 @@ def write_repodata(channel: Path) -> None:
         FailedError: a package cannot be read.
     """
     for subdir in SUBDIRS:
-        files.write_text(channel / subdir / INDEX, _make_repodata(subdir, (channel / subdir).glob("*")))
+        files.write_text(channel / subdir / _INDEX, _make_repodata(subdir, (channel / subdir).glob("*")))
 
 
 def _make_repodata(subdir: str, packages: Iterable[Path]) -> str:
@@ -74,7 +72,7 @@ def publish_packages(
                 packages |= {name: scratch / subdir / name for name in names}
                 for name in names:
                     staged.write(f"{subdir}/{name}", packages[name].read_bytes())
-                staged.write(f"{subdir}/{INDEX}", _make_repodata(subdir, packages.values()).encode())
+                staged.write(f"{subdir}/{_INDEX}", _make_repodata(subdir, packages.values()).encode())
         placed = place_package(guard, channel) if guard is not None else None
     return CondaStack(package=package, guard=placed, channel=channel)
 
@@ -89,33 +87,29 @@ def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path
 
 
 def _make_record(package: Path) -> dict[str, Any]:
+    """Return a package's entry in the index of its subdirectory."""
+    from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (needs the extra "conda")
+
+    problem, index = "it has no info/index.json", None
+    try:
+        for archive, member in stream_conda_info(package):
+            stream = archive.extractfile(member) if member.name == "info/index.json" else None
+            if stream is not None:
+                problem, index = "its info/index.json is not an object", json_data(stream.read())
+    except Exception as error:  # noqa: BLE001 (the archive reader raises errors of any type)
+        problem, index = str(error), None
+    if not isinstance(index, dict):
+        raise FailedError(
+            f"{package}: not a valid conda package: {problem}",
+            hint=f"mv {quote(package)} /tmp, then run the same command again",
+        )
     content = package.read_bytes()
     return {
-        **_read_index(package),
+        **index,
         "md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
         "sha256": hashlib.sha256(content).hexdigest(),
         "size": len(content),
     }
-
-
-def _read_index(package: Path) -> dict[str, Any]:
-    from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (needs the extra "conda")
-
-    problem = "it has no info/index.json"
-    try:
-        for archive, member in stream_conda_info(package):
-            if member.name == "info/index.json":
-                stream = archive.extractfile(member)
-                found = json_data(stream.read()) if stream is not None else {}
-                if isinstance(found, dict):
-                    return found
-                problem = "its info/index.json is not an object"
-    except Exception as error:  # noqa: BLE001 (the archive reader raises errors of any type)
-        problem = str(error)
-    raise FailedError(
-        f"{package}: not a valid conda package: {problem}",
-        hint=f"mv {quote(package)} /tmp, then run the same command again",
-    )
 
 
 def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
@@ -136,5 +130,5 @@ def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
     channel = cache / "offered" / hashlib.sha256(content.encode()).hexdigest()[:16]
     for subdir, entries in indices.items():
         index = {"info": {"subdir": subdir}, "packages": {}, "packages.conda": entries, "repodata_version": 1}
-        files.write_text(channel / subdir / INDEX, json.dumps(index), durable=False)
+        files.write_text(channel / subdir / _INDEX, json.dumps(index), durable=False)
     return channel.absolute().as_uri()

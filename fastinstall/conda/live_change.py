@@ -40,7 +40,7 @@ def change_conda_packages(
         FailedError: a package to remove is not installed, the engine failed, or the engine did something other than
             planned; the caller must undo the transaction.
     """
-    external = describe_external_change(change, engine, prefix)
+    external = _describe_external_change(change, engine, prefix)
     gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
     expected = frozenset(conda_meta.list_record_names(prefix)) - gone | come
     emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
@@ -56,7 +56,7 @@ def change_conda_packages(
         )
 
 
-def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
+def _describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
     """Return the paths that a change removes, overwrites and creates, for the journal.
 
     Raises:
@@ -64,9 +64,9 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     """
     names = tuple(conda_meta.list_record_names(prefix))
     # The version in `lib/pythonVERSION` after the change, for the paths of noarch packages.
-    pythons = [(each.version, each.build) for each in change.linked if each.name == "python"]
-    pythons += [_split_record(name) for name in names if conda_meta.package(name) == "python"]
-    python = _derive_site_name(*pythons[0]) if pythons else ""
+    pythons = [each.dist for each in change.linked if each.name == "python"]
+    pythons += [name.removesuffix(".json") for name in names if conda_meta.package(name) == "python"]
+    python = _derive_site_name(pythons[0]) if pythons else ""
     going = [path for package in change.unlinked for path in _list_going_files(package, prefix)]
     coming: list[str] = []
     for package in change.linked:
@@ -83,13 +83,9 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), own_places=_CHANGE_REASONS)
 
 
-def _split_record(name: str) -> tuple[str, str]:
-    _, version, build = name.removesuffix(".json").rsplit("-", 2)
-    return version, build
-
-
-def _derive_site_name(version: str, build: str) -> str:
+def _derive_site_name(dist: str) -> str:
     """Return the version in the path `lib/pythonVERSION`: "3.14", or "3.14t" for a free-threaded build."""
+    _, version, build = dist.rsplit("-", 2)
     return ".".join(version.split(".")[:2]) + ("t" if re.search(r"_cp\d+t$", build) else "")
 
 

@@ -32,13 +32,7 @@ from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import find_required_glibc, glibc_spec
 from fastinstall.model.facts import Interpreter
-from fastinstall.wheelbuild.wheel_files import (
-    describe_member,
-    format_record,
-    metadata_directory,
-    read_wheel_tags,
-    unpack_wheel,
-)
+from fastinstall.wheelbuild import wheel_files
 
 MOMENT = 1577836800
 """2020-01-01, in seconds since the epoch: the date of every file in a package; bytecode records it too."""
@@ -163,7 +157,7 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         public = str(headers["Version"]).partition("+")[0]
         if (name, public) != (package.name, package.version):
             raise FailedError(f"{wheel.name} is {name} {public}, but {package.dist} was planned")
-        tags = read_wheel_tags(metadata.parent)
+        tags = wheel_files.read_wheel_tags(metadata.parent)
         if tags.abi != interpreter.abi:
             raise FailedError(f"{wheel.name}: it is for {tags.abi}, but the target's Python is {interpreter.abi}")
         glibc = find_required_glibc(" ".join(tags.platforms))  # the glibc in the finished wheel's platform tags
@@ -209,10 +203,7 @@ _ORIGIN: dict[str, Any] = {"tags": ["fastinstall"], "extra": {"fastinstall": {"v
 
 def _make_about(wheel: Path, headers: Message) -> dict[str, Any]:
     """Return the content of `info/about.json`: the wheel's licence and summary, and the package's origin."""
-    told = {
-        "license": headers["License-Expression"] or headers["License"],
-        "summary": headers["Summary"],
-    }
+    told = {"license": headers["License-Expression"] or headers["License"], "summary": headers["Summary"]}
     known = {name: str(value) for name, value in told.items() if value}
     wheel_of = {"filename": wheel.name, "sha256": files.sha256(wheel), "version": str(headers["Version"])}
     return {**known, **_ORIGIN, "extra": {"fastinstall": {"version": __version__, "wheel": wheel_of}}}
@@ -246,8 +237,8 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     site = root / "lib" / f"python{minor}" / "site-packages"
     site.mkdir(parents=True)
     require_stack_alone(wheel)
-    unpack_wheel(wheel, site)
-    metadata = metadata_directory(site)
+    wheel_files.unpack_wheel(wheel, site)
+    metadata = wheel_files.metadata_directory(site)
     _require_relative(site, root)
     for path in site.rglob("*.py"):
         os.utime(path, (MOMENT, MOMENT))
@@ -261,10 +252,10 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     rows = [
         (path.relative_to(site).as_posix(), "", "")
         if path == record or path.suffix == ".pyc"
-        else describe_member(path.relative_to(site).as_posix(), path.read_bytes())
+        else wheel_files.describe_member(path.relative_to(site).as_posix(), path.read_bytes())
         for path in list_files(site)
     ]
-    files.write_text(record, format_record(rows), durable=False)
+    files.write_text(record, wheel_files.format_record(rows), durable=False)
     return metadata
 
 
@@ -281,9 +272,8 @@ def _require_relative(site: Path, root: Path) -> None:
         except ElfError as error:
             raise FailedError(f"{path.name}: {error}") from error
         outside = [name for name in dynamic.needed if "/" in name]
-        for place in filter(
-            None, ((dynamic.runpath if dynamic.runpath is not None else dynamic.rpath) or "").split(":")
-        ):
+        searched = dynamic.runpath if dynamic.runpath is not None else dynamic.rpath
+        for place in filter(None, (searched or "").split(":")):
             reached = re.sub(r"^\$(ORIGIN|\{ORIGIN\})", str(path.parent), place)
             if reached == place or not Path(os.path.normpath(reached)).is_relative_to(root):
                 outside.insert(0, place)

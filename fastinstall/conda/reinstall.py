@@ -12,7 +12,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing, quote
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, GUARD, IJG, TURBO
-from fastinstall.model.dependants import name_of_spec as name_of_conda_specs
+from fastinstall.model.dependants import name_of_spec
 
 _FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that overwrite the files of another package, and whose files are never restored."""
@@ -97,7 +97,7 @@ def describe_unmet_requirements(
     """
     here = {package.name for package in packages}
     for package in packages:
-        required = (name_of_conda_specs(spec) for spec in package.depends) if package.name in names else ()
+        required = (name_of_spec(spec) for spec in package.depends) if package.name in names else ()
         missing = sorted({name for name in required if not name.startswith("__")} - here)
         if missing:
             what = f"conda's {package.name} {package.version} requires {listing(missing)}, which conda has removed"

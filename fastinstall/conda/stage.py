@@ -18,7 +18,7 @@ from fastinstall.index.run import Run
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
-from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.facts import Facts
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.wheel_files import metadata_directory
@@ -60,26 +60,32 @@ def link_packages(
         run: the run, with the engine.
 
     Raises:
-        FailedError: the engine could not link the packages; the caller must undo.
+        FailedError: the wheel is damaged or is not the planned one, or the engine could not link the packages; the
+            caller must undo.
     """
     engine = run.engine
     if engine is None:
         raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")
     interpreter, prefix = before.interpreter, before.interpreter.prefix
     run.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
-    stack = pack_channel(planned, built, interpreter, transaction.stage / "channel")
-    there = os.path.lexists(prefix / CHANNEL)
-    kind = MoveKind.EXCHANGE if there else MoveKind.IN
+    staged, channel = transaction.stage / "channel", Path(planned.channel)
+    package = pack_stack(built.wheel, planned.package, interpreter, staged)
+    guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
+    write_repodata(staged)
+    packages = [place_package(each, channel) for each in (package, guard) if each is not None]
+    kind = MoveKind.EXCHANGE if os.path.lexists(prefix / CHANNEL) else MoveKind.IN
     transaction.perform((Move(kind=kind, live=CHANNEL, kept="stage/channel"),))
     run.emit(Started(stage="stage", message=f"linking them beside the environment with {engine.description}"))
     root = transaction.stage / "prefix"
-    packages = [package for package in (stack.package, stack.guard) if package is not None]
     engine.link(packages, root, prefix=prefix)
     if before.conda is not None:
         files.write_text(root / REGISTRATION, format_registration(prefix, before.conda))
     site_packages = root / interpreter.site_packages.relative_to(prefix)
     return LinkedPackages(
-        stack=stack, root=root, site_packages=site_packages, metadata=metadata_directory(site_packages).name
+        stack=CondaStack(package=packages[0], guard=packages[1] if guard is not None else None, channel=channel),
+        root=root,
+        site_packages=site_packages,
+        metadata=metadata_directory(site_packages).name,
     )
 
 
@@ -93,23 +99,3 @@ def format_registration(prefix: PurePath, conda: Conda) -> str:
     others = conda.usual_channels or (() if conda.has_channels else ("defaults",))
     lines = (f"  - {ours}", *(f"  - {each}  #!bottom" for each in others if each != ours))
     return _NOTE.format(prefix=prefix) + "".join(f"{line}\n" for line in lines)
-
-
-def pack_channel(planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path) -> CondaStack:
-    """Write the stack's channel into the directory `staged`; the caller moves it to `planned.channel`.
-
-    Returns:
-        The packages, with the URLs that they have in `planned.channel`.
-
-    Raises:
-        FailedError: the wheel is damaged, or is not the planned one.
-    """
-    package = pack_stack(built.wheel, planned.package, interpreter, staged)
-    guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
-    write_repodata(staged)
-    channel = Path(planned.channel)
-    return CondaStack(
-        package=place_package(package, channel),
-        guard=place_package(guard, channel) if guard is not None else None,
-        channel=channel,
-    )

@@ -6,6 +6,7 @@ The plan also says which of the wheels this machine can build.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from fastinstall.core.errors import UndeterminedError, UsageError
@@ -64,12 +65,12 @@ def plan_set(session: Session, python: Path | None, request: Request, machine: s
         UndeterminedError: the named interpreter cannot be run, or is not a CPython.
         UsageError: the recipe does not support the request, or the request is for this machine only.
     """
-    recipe = _find_recipe(session, request, machine or os.uname().machine, "--set is for others")
+    machine = machine or os.uname().machine
+    recipe = _find_recipe(session, request, machine, "--set is for others")
     if request.link is not LinkMode.BUNDLE:
         raise UsageError(
             f"--link {request.link} is for the libraries of this machine, and --set is for others", hint="leave it out"
         )
-    machine = machine or os.uname().machine
     names = list_requested_levels(request) or [level.name for level in recipe.list_levels(machine) if level.automatic]
     levels = tuple(level.name for level in sort_recipe_levels(recipe, names))
     pythons = {each for each in PYTHONS if contains(recipe.source.pythons, each.rstrip("t"))}
@@ -151,12 +152,9 @@ def _add_builders(
         artefacts: the planned wheels.
     """
     first = tuple(python for python in (preferred, base_python(session)) if python is not None)
-    builders = {
-        artefact.abi: interpreter_with(artefact.abi, artefact.python, first, session.variables)
-        for artefact in artefacts
-    }
+    find_builder = cache(lambda abi, version: interpreter_with(abi, version, first, session.variables))
     for artefact in artefacts:
-        builder = builders[artefact.abi]
+        builder = find_builder(artefact.abi, artefact.python)
         if builder is not None:
             yield replace(artefact, builder=Path(builder.executable))
             continue

@@ -98,36 +98,32 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
     return None if str(fields.get("schema")).startswith(_OF_MANY) else fields
 
 
-def name_in(fields: dict[str, Any], document: HostDocument) -> str:
-    """Return the host's name: the value of the key "host", else the name from the file's name.
+def identify(fields: dict[str, Any], document: HostDocument) -> tuple[str, float]:
+    """Return the host's name, and when its document was written.
 
-    Raises:
-        DocumentError: the value is not a string, or is blank.
-    """
-    name = fields.get("host", document.name)
-    if not isinstance(name, str) or not name.strip():
-        raise DocumentError(document.file, "host", "expected a name")
-    return name
-
-
-def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
-    """Return when a document was written: the value of the key "observed_at", else the file's modification time.
+    Args:
+        fields: members of the document: "host", else the file's name counts; "observed_at" (without a zone it is UTC),
+            else the file's modification time counts.
+        document: the file.
 
     Returns:
-        Seconds since the epoch. A time without a zone is taken as UTC.
+        The name, and seconds since the epoch.
 
     Raises:
-        DocumentError: the value is not an ISO 8601 time.
+        DocumentError: the name is not a string, or is blank; or the time is not in ISO 8601.
     """
-    if "observed_at" not in fields:
-        return document.modified
-    text = fields["observed_at"]
-    try:
-        moment = datetime.fromisoformat(str(text))
-    except ValueError:
-        problem = f"expected a time like 2026-11-21T09:30:00Z, found {text!r}"
-        raise DocumentError(document.file, "observed_at", problem) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    name, moment = fields.get("host", document.name), document.modified
+    if not isinstance(name, str) or not name.strip():
+        raise DocumentError(document.file, "host", "expected a name")
+    if "observed_at" in fields:
+        text = fields["observed_at"]
+        try:
+            written = datetime.fromisoformat(str(text))
+        except ValueError:
+            problem = f"expected a time like 2026-11-21T09:30:00Z, found {text!r}"
+            raise DocumentError(document.file, "observed_at", problem) from None
+        moment = (written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp()
+    return name, moment
 
 
 def describe_problem(error: DocumentError) -> str:
@@ -241,22 +237,20 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
         raise DocumentError(document.file, "", f"inspect failed there: {fields.get('message')}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
     facts = decode(_Facts, fields, file=document.file, strict=False)
+    name, seen = identify(fields, document)
+    protected = ""
+    if facts.frozen is not None:
+        protected = f"the environment is frozen ({facts.frozen})"
+    elif facts.conda is not None and facts.conda.is_base:
+        protected = "the environment is conda's own (base)"
     return FleetHost(
-        name=name_in(fields, document),
+        name=name,
         file=document.file,
-        seen=moment_in(fields, document),
+        seen=seen,
         machine=_make_machine(facts, document.file),
         kind=facts.environment.kind,
-        protected=_describe_protection(facts),
+        protected=protected,
     )
-
-
-def _describe_protection(facts: _Facts) -> str:
-    if facts.frozen is not None:
-        return f"the environment is frozen ({facts.frozen})"
-    if facts.conda is not None and facts.conda.is_base:
-        return "the environment is conda's own (base)"
-    return ""
 
 
 def _make_machine(facts: _Facts, file: str) -> MachineClass:

@@ -9,20 +9,12 @@ from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.fleet.hosts import (
-    HostDocument,
-    describe_problem,
-    moment_in,
-    name_in,
-    parse_document,
-    read_documents,
-)
+from fastinstall.fleet.hosts import HostDocument, describe_problem, identify, parse_document, read_documents
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
 from fastinstall.model.stored_documents import refuse_other_schema
@@ -170,22 +162,30 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
     fields = parse_document(document, json_data)
     if fields is None:
         return None
-    schema = fields.get("schema")
+    schema, (name, written) = fields.get("schema"), identify(fields, document)
     if schema == _ERROR:
-        return _parse_failure(fields, document)
+        message, hint = fields.get("message"), fields.get("hint")
+        if not isinstance(message, str):
+            raise DocumentError(document.file, "message", "expected a sentence")
+        return Unreported(
+            host=name,
+            absence=Absence.UNOBSERVABLE,
+            reason=f"doctor failed there: {message}",
+            hint=hint if isinstance(hint, str) else _HINT,
+            file=document.file,
+        )
     if schema == _SURVEY:
         survey = decode(Survey, fields, file=document.file, strict=False)
     else:
         refuse_other_schema("doctor", schema, file=document.file, version="")
         report = decode(EnvironmentReport, fields, file=document.file, strict=False)
         survey = Survey(status=report.status, reports=(report,))
-    name = name_in(fields, document)
     told = ((each, report) for report in survey.reports for each in report.findings if each.status not in _FINE)
     return HostReport(
         host=name,
         status=survey.status,
         findings=tuple(_share_finding(each, report, name) for each, report in told),
-        written=moment_in(fields, document),
+        written=written,
         unobservable=tuple(f"{each.prefix}: {each.problem}" for each in survey.unobservable),
     )
 
@@ -204,19 +204,6 @@ def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> Sh
 
 def _generalize(text: str, prefix: str) -> str:
     return text.replace(prefix, "PREFIX") if len(prefix) > 1 else text
-
-
-def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported:
-    message, hint = fields.get("message"), fields.get("hint")
-    if not isinstance(message, str):
-        raise DocumentError(document.file, "message", "expected a sentence")
-    return Unreported(
-        host=name_in(fields, document),
-        absence=Absence.UNOBSERVABLE,
-        reason=f"doctor failed there: {message}",
-        hint=hint if isinstance(hint, str) else _HINT,
-        file=document.file,
-    )
 
 
 def sum_up(

@@ -23,7 +23,6 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
-from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
@@ -43,25 +42,6 @@ _CLASSIFIER = re.compile(r"^Classifier: Programming Language :: Python :: (3\.\d
 _OF_ONE_MINOR = re.compile(r"cp3(\d+)")
 
 
-@immutable
-class FetchedTool:
-    """The fetched wheels, before they are put into the wheelhouse.
-
-    Attributes:
-        directory: the directory to put the wheels into.
-        wheel: the wheel of fastinstall itself.
-        files: present path of every wheel, dependencies included, by file name.
-        pythons: minor versions of Python that the wheels support, such as "3.11".
-        left_out: for each unsupported minor version, why.
-    """
-
-    directory: Path
-    wheel: Path
-    files: dict[str, Path]
-    pythons: tuple[str, ...]
-    left_out: dict[str, str]
-
-
 def fetch_tool(
     session: Session,
     wheelhouse: Path,
@@ -69,7 +49,7 @@ def fetch_tool(
     pythons: Sequence[str] = (),
     machines: Sequence[str] = (),
     offline: bool = False,
-) -> FetchedTool:
+) -> tuple[ToolWheels, dict[str, Path]]:
     """Fetch the wheels that `publish_tool` puts into `wheelhouse`/tool, without changing that directory.
 
     They support every Python that fastinstall supports, those that the directory already supports, and `pythons`; and
@@ -81,6 +61,9 @@ def fetch_tool(
         pythons: further versions of Python, minor ("3.14") or full; those before 3.11 are ignored.
         machines: further architectures, as the kernel names them; empty for this machine's.
         offline: use no index; every wheel must then be in the cache.
+
+    Returns:
+        The wheels as they will be in the directory, and the present path of each file by its name.
 
     Raises:
         FailedError: fastinstall's wheel cannot be built, or fetching dependencies failed for every Python.
@@ -108,17 +91,20 @@ def fetch_tool(
     left_out = {minor: (*error.details, error.message)[0] for minor, error in failures.items()}
     for minor, reason in left_out.items():
         session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
-    return FetchedTool(
+    parsed = parse_filename(wheel.name)
+    tool = ToolWheels(
         directory=directory,
-        wheel=wheel,
-        files=gathered,
+        wheel=wheel.name,
+        version=str(parsed.version) if parsed is not None else "",
         pythons=tuple(minor for minor in wanted if minor not in left_out),
+        files={name: files.sha256(path) for name, path in sorted(gathered.items())},
         left_out=left_out,
     )
+    return tool, gathered
 
 
 @contextmanager
-def publish_tool(session: Session, tool: FetchedTool) -> Iterator[ToolWheels]:
+def publish_tool(session: Session, tool: ToolWheels, paths: Mapping[str, Path]) -> Iterator[ToolWheels]:
     """Put fetched wheels and their SHA256SUMS into their directory; undo that if the block raises.
 
     Intact files are kept. Files of an earlier run that are no longer needed are removed. Other files are not touched.
@@ -128,36 +114,25 @@ def publish_tool(session: Session, tool: FetchedTool) -> Iterator[ToolWheels]:
         EnvironmentDamagedError: the directory was changed in part, and cannot be restored.
         DocumentError: SHA256SUMS in the directory cannot be read.
     """
-    directory, there = tool.directory, read_sums(tool.directory / SUMS)
-    sums = {name: files.sha256(path) for name, path in sorted(tool.files.items())}
+    directory, sums = Path(tool.directory), tool.files
+    there = read_sums(directory / SUMS)
     with replace_files(directory) as staged:
         with explain_write_errors(directory):
-            for name, path in tool.files.items():
+            for name, path in paths.items():
                 found = files.sha256(directory / name) if (directory / name).is_file() else sums[name]
                 if found != sums[name] and found != there.get(name, found).lower():
                     problem = f"{directory / name}: damaged (does not match {SUMS}): replaced"
                     session.emit(Noted(message=problem, warning=True))
                 staged.write(name, path.read_bytes(), durable=False)
             staged.write(SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()).encode())
-        parsed = parse_filename(tool.wheel.name)
-        yield ToolWheels(
-            directory=directory,
-            wheel=tool.wheel.name,
-            version=str(parsed.version) if parsed is not None else "",
-            pythons=tool.pythons,
-            files=sums,
-            left_out=tool.left_out,
-        )
+        yield tool
     for name in sorted(there.keys() - sums.keys()):
-        _remove_needless(session, directory / name)
-
-
-def _remove_needless(session: Session, path: Path) -> None:
-    try:
-        files.discard(path)
-    except OSError as error:
-        problem = f"{path}: of an earlier run, and cannot be removed: {error.strerror}"
-        session.emit(Noted(message=f"{problem}; remove it yourself: rm {quote(path)}", warning=True))
+        path = directory / name
+        try:
+            files.discard(path)
+        except OSError as error:
+            problem = f"{path}: of an earlier run, and cannot be removed: {error.strerror}"
+            session.emit(Noted(message=f"{problem}; remove it yourself: rm {quote(path)}", warning=True))
 
 
 def _list_machines(served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
@@ -203,7 +178,9 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     Raises:
         FailedError: the wheel cannot be built, or the installed files were changed since their installation.
     """
-    checkout = find_checkout()
+    above = _PACKAGE.parent
+    is_checkout = not (_PACKAGE / "_data").is_dir() and (above / "pyproject.toml").is_file()
+    checkout = above if is_checkout else None
     contents = _list_checkout_contents(checkout) if checkout is not None else _list_installed_contents()
     place = cache / "tool" / "own" / codec.digest({name: files.sha256(path) for name, path in contents.items()})[:32]
     found = next(place.glob("fastinstall-*.whl"), None) if sealed_trees.is_intact(place, cache=cache) else None
@@ -218,12 +195,6 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
             _pack(contents, space / "tree", fresh)
         sealed_trees.publish_sealed(fresh, place, space / "aside", cache=cache)
     return next(place.glob("fastinstall-*.whl"))
-
-
-def find_checkout() -> Path | None:
-    """Return the directory of the checkout that contains this module, or None if the module was installed."""
-    above = _PACKAGE.parent
-    return above if not (_PACKAGE / "_data").is_dir() and (above / "pyproject.toml").is_file() else None
 
 
 def _list_checkout_contents(checkout: Path) -> dict[str, Path]:

@@ -98,7 +98,8 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emu
     with _lock_wheelhouse(wheelhouse):
         artefacts = tuple(_make_artefacts(session, fleet, wheelhouse, emulation))
         wheels = {artefact.id: artefact.wheel for artefact in artefacts if artefact.wheel is not None}
-        needed = {identifier: _find_needed_glibc(wheel) for identifier, wheel in wheels.items()}
+        parsed = {identifier: parse_filename(Path(wheel).name) for identifier, wheel in wheels.items()}
+        needed = {each: find_oldest_glibc(tag.platform for tag in name.tags) for each, name in parsed.items() if name}
         built = select_reachable_hosts(replace(fleet, artefacts=artefacts), needed)
         _write(wheelhouse / FLEET_FILE, built)
     return built
@@ -167,11 +168,6 @@ def _add_wheel(artefact: FleetArtefact, name: str, sha256: str) -> FleetArtefact
     """Add a wheel and drop the builder, so that `FLEET_FILE` is the same on machines without that Python."""
     path = str(Path(artefact.directory, name))
     return replace(artefact, wheel=path, sha256=sha256, builder=None, problem="", hint="")
-
-
-def _find_needed_glibc(wheel: str) -> str:
-    known = parse_filename(Path(wheel).name)
-    return find_oldest_glibc([tag.platform for tag in known.tags]) if known is not None else ""
 
 
 @contextmanager

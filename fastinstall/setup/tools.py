@@ -62,10 +62,8 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
         RefusedError: the engine is not available.
     """
     from fastinstall.conda.engines.choose import open_engine  # noqa: PLC0415 (only for conda packages)
-    from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only for conda packages)
 
-    means = CondaTools(variables=session.variables, cache=session.own_cache() / "conda", offline=offline)
-    return open_engine(engine, tool, means)
+    return open_engine(engine, tool, session.variables, session.own_cache() / "conda", offline=offline)
 
 
 def make_index(session: Session, request: Request, settings: Callable[[], PipSettings]) -> PackageIndex:

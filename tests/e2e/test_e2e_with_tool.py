@@ -33,7 +33,7 @@ from pathlib import Path
 from fastinstall.observe.session import open_session
 from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool
 session = open_session({**os.environ, "FASTINSTALL_CACHE_DIR": sys.argv[2], "HOME": sys.argv[3]}).listening(print)
-with publish_tool(session, fetch_tool(session, Path(sys.argv[3]), offline=True)):
+with publish_tool(session, *fetch_tool(session, Path(sys.argv[3]), offline=True)):
     pass
 """
 

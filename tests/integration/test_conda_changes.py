@@ -11,7 +11,6 @@ from support.journal.environments import FIRST, SECOND, picture, receipt_of
 from support.sandbox import Sandbox
 
 from fastinstall.conda.engines.choose import open_engine
-from fastinstall.conda.engines.means import CondaTools
 from fastinstall.conda.live_change import change_conda_packages
 from fastinstall.core.events import Event, Started
 from fastinstall.journal.rollback import rollback
@@ -36,17 +35,17 @@ def clobbered(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
 def test_py_rattlers_reinstall_replace_and_remove_are_undone(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
-    means = CondaTools(variables=sandbox.variables(), cache=sandbox.root / "cache", offline=True)
-    _change_twice_and_undo(clobbered, open_engine(CondaInstaller.RATTLER, None, means), channel)
+    engine = open_engine(CondaInstaller.RATTLER, None, sandbox.variables(), sandbox.root / "cache", offline=True)
+    _change_twice_and_undo(clobbered, engine, channel)
 
 
 def test_what_conda_reinstalls_replaces_and_removes_comes_back(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox, conda: RealConda
 ) -> None:
-    means = CondaTools(variables=conda.variables, cache=sandbox.root / "cache", offline=True)
     words = (str(conda.executable),)
     tool = CondaTool(command=words, version="", root=conda.base_prefix, solver="classic", found_by="CONDA_EXE")
-    _change_twice_and_undo(clobbered, open_engine(CondaInstaller.CONDA, tool, means), channel)
+    engine = open_engine(CondaInstaller.CONDA, tool, conda.variables, sandbox.root / "cache", offline=True)
+    _change_twice_and_undo(clobbered, engine, channel)
 
 
 def _change_twice_and_undo(clobbered: Path, engine: CondaEngine, channel: CondaChannel) -> None:

@@ -17,7 +17,6 @@ from support.index.static_server import serving_files
 from support.sandbox import Sandbox, run
 
 from fastinstall.conda.engines.choose import open_rattler
-from fastinstall.conda.engines.means import CondaTools
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
@@ -154,7 +153,7 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
     _private_channel(sandbox, path)
     with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:
         variables = _variables(sandbox, proxy, condarc.format(url=server.url))
-        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache"))
+        engine = open_rattler(variables, sandbox.root / "cache")
         prefix = sandbox.root / "made"
         engine.create(prefix, ("private-tool",), (name.format(url=server.url),), offline=False)
         assert (prefix / "etc/private-tool").read_bytes() == b"private\n"
@@ -177,7 +176,7 @@ def test_a_forbidden_channel_or_bad_condarc_is_refused_by_name(
 ) -> None:
     with _noting_proxy() as (proxy, afar):
         variables = _variables(sandbox, proxy, condarc.format(url="http://127.0.0.1:9"))
-        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache"))
+        engine = open_rattler(variables, sandbox.root / "cache")
         with pytest.raises(error, match=words):
             engine.create(sandbox.root / "made", ("private-tool",), ("team",), offline=False)
         assert afar == []

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from fastinstall.conda.engines.choose import open_engine
-from fastinstall.conda.engines.means import CondaTools
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest, CondaTool
 
@@ -18,7 +17,7 @@ def preview_of(script: str, directory: Path) -> CondaChange:
     conda.write_text(f"#!/bin/sh\n{script}\n")
     conda.chmod(0o755)
     tool = CondaTool(command=(str(conda),), version="", root=directory, solver="", found_by="PATH")
-    engine = open_engine(CondaInstaller.CONDA, tool, CondaTools(variables=os.environ, cache=directory / "cache"))
+    engine = open_engine(CondaInstaller.CONDA, tool, os.environ, directory / "cache")
     return engine.preview(CondaRequest(prefix=directory, ours=(), specs=("puretool",)))
 
 
@@ -52,6 +51,6 @@ def test_a_conda_that_asks_is_answered_with_the_end_of_its_input(tmp_path: Path)
 
 def test_a_conda_that_is_gone_is_named(tmp_path: Path) -> None:
     tool = CondaTool(command=(str(tmp_path / "conda"),), version="", root=tmp_path, solver="", found_by="CONDA_EXE")
-    engine = open_engine(CondaInstaller.CONDA, tool, CondaTools(variables=os.environ, cache=tmp_path / "cache"))
+    engine = open_engine(CondaInstaller.CONDA, tool, os.environ, tmp_path / "cache")
     with pytest.raises(FailedError, match="conda: cannot be started"):
         engine.preview(CondaRequest(prefix=tmp_path, ours=()))

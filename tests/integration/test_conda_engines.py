@@ -22,7 +22,6 @@ from support.sandbox import NewSandbox, Sandbox, tree_hash
 
 from fastinstall.conda.engines.choose import open_engine, open_rattler
 from fastinstall.conda.engines.linked_records import read_linked_records
-from fastinstall.conda.engines.means import CondaTools
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.model.conda import CondaChange, CondaEngine, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 from fastinstall.observe.conda.records import package_from_record
@@ -53,7 +52,7 @@ def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> Conda
     tool = CondaTool(
         command=(str(conda.executable),), version=conda.version, root=conda.root, solver="classic", found_by="CONDA_EXE"
     )
-    return open_engine(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache"))
+    return open_engine(kind, tool, conda.variables, sandbox.root / "cache")
 
 
 def ours_in(channel: Path, *, version: str = "13.0.0", word: str = "simd", depends: tuple[str, ...] = ()) -> Ours:
@@ -387,7 +386,7 @@ def test_contents_are_what_linking_brings(
 
 
 def test_a_private_environment_is_made_or_not_there(conda: RealConda, sandbox: Sandbox, channel: CondaChannel) -> None:
-    engine = open_rattler(CondaTools(variables=conda.variables, cache=sandbox.root / "cache"))
+    engine = open_rattler(conda.variables, sandbox.root / "cache")
     prefix = sandbox.root / "private"
     engine.create(prefix, ["jpeg=9e"], [channel.url], offline=True)
     assert list(builds(prefix)) == ["jpeg"]

@@ -80,7 +80,7 @@ def publish_tool_only(arguments: Namespace, context: Context) -> int:
     from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --tool-only)
 
     session, output, request = _open(arguments, context)
-    with publish_tool(session, fetch_tool(session, output, offline=request.offline)) as tool:
+    with publish_tool(session, *fetch_tool(session, output, offline=request.offline)) as tool:
         pass
     tell(context, "tool", tool, lambda tool, _page: str(tool.directory / tool.wheel))
     return ExitCode.OK
@@ -113,7 +113,7 @@ def _bring_tool(
     from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --with-tool)
 
     fetched = fetch_tool(session, output, pythons=pythons, machines=machines, offline=request.offline)
-    with publish_tool(session, fetched) as tool:
+    with publish_tool(session, *fetched) as tool:
         yield tool
 
 

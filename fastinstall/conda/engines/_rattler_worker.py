@@ -15,23 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from rattler import (
-    Channel,
-    Gateway,
-    MatchSpec,
-    PrefixRecord,
-    RepoDataRecord,
-    SourceConfig,
-    VirtualPackage,
-    VirtualPackageOverrides,
-    install,
-    solve,
-)
+import rattler
 from rattler.exceptions import SolverError
 from rattler.networking import Client
 from rattler.package_streaming import PackageArchive, download_to_path
 
 Request = dict[str, Any]
+Records = Sequence[rattler.RepoDataRecord]
+Installed = Sequence[rattler.PrefixRecord]
 
 
 async def preview_change(request: Request) -> Request:
@@ -49,13 +40,13 @@ async def preview_change(request: Request) -> Request:
     }
 
 
-def _make_document(record: RepoDataRecord) -> Request:
+def _make_document(record: rattler.RepoDataRecord) -> Request:
     document = json.loads(record.to_json())
     keys = "name version build build_number subdir channel url sha256 depends constrains"
     return {key: document.get(key) for key in keys.split()}
 
 
-async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[RepoDataRecord]:
+async def _solve_gently(request: Request, present: list[rattler.PrefixRecord]) -> list[rattler.RepoDataRecord]:
     """Return the packages of the solution that changes the fewest other packages.
 
     Three solves are tried in order: 1. other packages must stay as they are; 2. they may change version; 3. packages
@@ -91,7 +82,7 @@ class PinnedError(Exception):
 async def link_packages(request: Request) -> Request:
     """Install packages into the empty directory `scratch`, with the prefix's path written into their files."""
     records = [await _fetch_record(request, package) for package in request["packages"]]
-    await install(
+    await rattler.install(
         records,
         request["scratch"],
         cache_dir=request["unpacked"],
@@ -107,14 +98,14 @@ async def change_packages(request: Request) -> Request:
     present = _read_installed(request)
     coming = {package["name"]: await _fetch_record(request, package) for package in request["packages"]}
     going = {*request["removed"], *coming}
-    kept: list[RepoDataRecord] = [each for each in present if each.name.normalized not in going]
+    kept: Records = [each for each in present if each.name.normalized not in going]
     await _install(request, [*kept, *coming.values()], installed_packages=present, reinstall_packages=set(coming))
     return {}
 
 
-async def _install(request: Request, records: list[RepoDataRecord], **options: Any) -> None:  # noqa: ANN401 (rattler's)
-    await install(
-        records,
+async def _install(request: Request, records: Records, **options: Any) -> None:  # noqa: ANN401 (rattler's)
+    await rattler.install(
+        list(records),
         request["prefix"],
         cache_dir=Path(request["cache"], "pkgs"),
         show_progress=False,
@@ -133,27 +124,30 @@ async def read_contents(request: Request) -> Request:
 async def create_environment(request: Request) -> Request:
     """Create an environment from specs."""
     records = await _solve(request, request["specs"])
-    specs = [MatchSpec(spec)._match_spec for spec in request["specs"]]  # noqa: SLF001 (the type `install` requires)
+    # the type that `install` requires
+    specs = [rattler.MatchSpec(spec)._match_spec for spec in request["specs"]]  # noqa: SLF001 (no other way)
     await _install(request, records, installed_packages=[], requested_specs=specs)
     return {}
 
 
 async def _solve(
-    request: Request, specs: Iterable[str], *, locked: Sequence[PrefixRecord] = (), kept: Sequence[PrefixRecord] = ()
-) -> list[RepoDataRecord]:
+    request: Request, specs: Iterable[str], *, locked: Installed = (), kept: Installed = ()
+) -> list[rattler.RepoDataRecord]:
     """Return a solution for specs that prefers the `locked` packages and does not change the `kept` packages."""
-    gateway = Gateway(
+    gateway = rattler.Gateway(
         cache_dir=_make_index_cache(request),
-        default_config=SourceConfig(cache_action="force-cache-only" if request["offline"] else "cache-or-fetch"),
+        default_config=rattler.SourceConfig(
+            cache_action="force-cache-only" if request["offline"] else "cache-or-fetch"
+        ),
         show_progress=False,
     )
-    overrides = VirtualPackageOverrides.from_env()
-    return await solve(
+    overrides = rattler.VirtualPackageOverrides.from_env()
+    return await rattler.solve(
         _list_channels(request),
         list(specs),
         gateway=gateway,
         platforms=request["platforms"],
-        virtual_packages=[each.into_generic() for each in VirtualPackage.detect(overrides=overrides)],
+        virtual_packages=[each.into_generic() for each in rattler.VirtualPackage.detect(overrides=overrides)],
         constraints=_read_pins(request),
         locked_packages=locked,
         pinned_packages=kept,
@@ -168,23 +162,23 @@ def _make_index_cache(request: Request) -> Path:
     return directory
 
 
-def _list_channels(request: Request) -> list[Channel]:
+def _list_channels(request: Request) -> list[rattler.Channel]:
     """Return the channels to search: first the channel with offered packages, then the requested channels.
 
     Raises:
         ChannelNotAllowedError: conda's configuration does not allow a requested channel.
     """
-    asked = {_strip_credentials(channel): Channel(channel) for channel in request["channels"]}
+    asked = {_strip_credentials(channel): rattler.Channel(channel) for channel in request["channels"]}
     allowed, denied = ({_strip_credentials(each) for each in request[key]} for key in ("allowed", "denied"))
     refused = [each for each in asked if each in denied or (allowed and each not in allowed)]
     if refused:
         raise ChannelNotAllowedError(", ".join(refused))
-    return [*(Channel(channel) for channel in request.get("offered", ())), *asked.values()]
+    return [*(rattler.Channel(channel) for channel in request.get("offered", ())), *asked.values()]
 
 
 def _strip_credentials(channel: str) -> str:
     """Return a channel's URL without credentials."""
-    parts = urlsplit(Channel(channel).base_url)
+    parts = urlsplit(rattler.Channel(channel).base_url)
     path = re.sub(r"/t/[a-zA-Z0-9-]*", "", parts.path, count=1).rstrip("/")
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path).geturl()
 
@@ -202,11 +196,11 @@ def _read_pins(request: Request) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _read_installed(request: Request) -> list[PrefixRecord]:
+def _read_installed(request: Request) -> list[rattler.PrefixRecord]:
     found = []
     for path in sorted(Path(request["prefix"], "conda-meta").glob("*.json")):
         try:
-            found.append(PrefixRecord.from_path(path))
+            found.append(rattler.PrefixRecord.from_path(path))
         except Exception as error:
             raise InvalidRecordError(f"{path}: {error}") from error
     return found
@@ -216,10 +210,10 @@ class InvalidRecordError(Exception):
     """A record of an installed package cannot be read."""
 
 
-async def _fetch_record(request: Request, package: Request) -> RepoDataRecord:
+async def _fetch_record(request: Request, package: Request) -> rattler.RepoDataRecord:
     """Return the record in a package's file, with dependencies, channel and URL from the request's package."""
     file = await _fetch_file(request, package)
-    record = await RepoDataRecord.from_package_archive(file)
+    record = await rattler.RepoDataRecord.from_package_archive(file)
     record.md5 = hashlib.md5(file.read_bytes(), usedforsecurity=False).digest()
     record.depends = list(package["depends"]) or record.depends
     record.constrains = list(package["constrains"]) or record.constrains

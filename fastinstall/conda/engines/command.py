@@ -14,8 +14,6 @@ from typing import Any
 
 from fastinstall.conda.channel import write_offered_channel
 from fastinstall.conda.engines import failures, linked_records
-from fastinstall.conda.engines.means import CondaTools
-from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
@@ -42,14 +40,15 @@ class CondaCommand:
 
     Args:
         tool: the conda executable.
-        means: the engine's inputs.
+        variables: the caller's environment variables.
+        cache: the directory in fastinstall's cache that is reserved for engines.
+        offline: use only cached files, no channels on the network.
     """
 
     name = CondaInstaller.CONDA
 
-    def __init__(self, *, tool: CondaTool, means: CondaTools) -> None:
-        self._tool = tool
-        self._means = means
+    def __init__(self, tool: CondaTool, variables: Mapping[str, str], cache: Path, *, offline: bool) -> None:
+        self._tool, self._variables, self._cache, self._offline = tool, variables, cache, offline
 
     @property
     def description(self) -> str:
@@ -65,7 +64,7 @@ class CondaCommand:
         prefix = Path(request.prefix)
         failures.refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
-        channels = (write_offered_channel(request.ours, self._means.cache), *request.channels)
+        channels = (write_offered_channel(request.ours, self._cache), *request.channels)
         named = (word for channel in channels for word in ("-c", channel))
         words = ("--dry-run", "--freeze-installed", "--override-channels", *named, *specs)
         argv = self._compose("install", prefix, words, offline=request.offline)
@@ -126,11 +125,11 @@ class CondaCommand:
         """Return the paths of a package's files; download the package if conda's package cache does not have it."""
         directory = self._find_extracted(package) or self._download_package(package)
         paths, link = (foreign.text_or_empty(directory / "info" / name) for name in ("paths.json", "link.json"))
-        return resolve_linked_paths(paths, link, python)
+        return linked_records.resolve_linked_paths(paths, link, python)
 
     def _compose(self, verb: str, prefix: Path, words: Iterable[str], *, offline: bool = False) -> tuple[str, ...]:
         """Return a conda command that names its prefix, prints JSON and never prompts."""
-        network = ("--offline",) if offline or self._means.offline else ()
+        network = ("--offline",) if offline or self._offline else ()
         return (*self._tool.command, verb, "--json", "-q", "-y", "-p", str(prefix), *network, *words)
 
     def _invoke(self, argv: tuple[str, ...], prefix: Path, *, seconds: float, **settings: str) -> tuple[Document, ...]:
@@ -150,7 +149,7 @@ class CondaCommand:
             FailedError: the command fails; the error has conda's message.
             RefusedError: the environment is frozen, locked, or not writable.
         """
-        variables = make_conda_variables(self._means.variables, CONDA_PREFIX=str(prefix), **settings)
+        variables = make_conda_variables(self._variables, CONDA_PREFIX=str(prefix), **settings)
         completed = run(argv, environment=variables, check=False, timeout=seconds)
         documents = parse_documents(completed.stdout)
         error = find_error(documents)
@@ -186,7 +185,7 @@ class CondaCommand:
 
     @cached_property
     def _caches(self) -> tuple[Path, ...]:
-        environment = make_conda_variables(self._means.variables)
+        environment = make_conda_variables(self._variables)
         completed = run((*self._tool.command, "info", "--json"), environment=environment, check=False, timeout=60)
         told = parse_documents(completed.stdout)
         return tuple(map(Path, told[-1].get("pkgs_dirs") or ())) if told else ()

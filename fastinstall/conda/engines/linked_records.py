@@ -1,7 +1,12 @@
-"""Read the records of installed packages in `conda-meta`, and correct records that an engine has just written."""
+"""Read the records of installed packages in `conda-meta`, and correct records that an engine has just written.
+
+`resolve_linked_paths` foretells the files in a record that does not exist yet. Source: CEP 34 (formerly conda-build's
+documentation).
+"""
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -9,16 +14,12 @@ from pathlib import Path
 from fastinstall.conda.history_file import make_requested_spec
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import discard, write_bytes, write_text
+from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import public_text
 from fastinstall.index.pip import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.observe.conda.records import (
-    Fields,
-    UnreadableRecordError,
-    package_from_record,
-    parse_fields,
-    read_all_fields,
-)
+from fastinstall.observe.conda import records
+from fastinstall.observe.conda.records import Fields, package_from_record
 
 
 def read_linked_records(prefix: Path) -> dict[str, Fields]:
@@ -98,17 +99,18 @@ def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[s
         linked: the file names of the installed packages' records.
         before: the content of every record before the change, by file name.
     """
-    records = prefix / "conda-meta"
+    conda_meta = prefix / "conda-meta"
     for name, text in before.items():
-        if (records / name).is_file() and name not in linked:
+        if (conda_meta / name).is_file() and name not in linked:
             # For a package that was not changed, delete its files that were just moved aside, and restore its record.
-            fresh = _find_asides(read_linked_record(records / name)).keys() - _find_asides(parse_fields(text)).keys()
+            now, then = read_linked_record(conda_meta / name), records.parse_fields(text)
+            fresh = _find_asides(now).keys() - _find_asides(then).keys()
             for aside in fresh:
                 discard(prefix / aside)
             if fresh:
-                write_bytes(records / name, text, durable=False)
+                write_bytes(conda_meta / name, text, durable=False)
     for name in linked:
-        _take_places(prefix, records / name)
+        _take_places(prefix, conda_meta / name)
     directory = prefix / "__clobbers__"
     for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
         with suppress(OSError):  # the directory contains other files, or does not exist
@@ -148,8 +150,8 @@ def hide_credentials(prefix: Path) -> None:
 def read_linked_record(path: Path) -> Fields:
     """Return the fields of a record; empty if the record cannot be read."""
     try:
-        return read_all_fields(path)
-    except UnreadableRecordError:
+        return records.read_all_fields(path)
+    except records.UnreadableRecordError:
         return {}
 
 
@@ -172,3 +174,38 @@ def _set_requests(document: Fields, specs: list[str]) -> Fields:
     """Return a record with `specs` as the user's requests; without requests if `specs` is empty."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others
+
+
+def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
+    """Return the paths of the files that linking a package creates, relative to the prefix.
+
+    Args:
+        paths: the text of `info/paths.json`.
+        link: the text of `info/link.json`; empty if the package has no such file.
+        python: minor version of the environment's Python ("3.11", free-threaded "3.14t"); required only for a noarch
+            Python package.
+
+    Raises:
+        FailedError: the package is damaged, or `python` is required but empty.
+    """
+    try:
+        named = [str(each["_path"]) for each in json_data(paths)["paths"]]
+        noarch = json_data(link).get("noarch", {}) if link.strip() else {}
+        kind, entry_points = noarch.get("type"), list(map(str, noarch.get("entry_points", ())))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FailedError(f"a package's list of files cannot be read: {error}") from error
+    if kind != "python":
+        return tuple(named)
+    if not python:
+        raise FailedError("a noarch Python package would be added, but the environment has no Python")
+    found, compiled = [], []
+    for path in named:
+        place = re.sub(r"^site-packages/", f"lib/python{python}/site-packages/", path)
+        place = re.sub(r"^python-scripts/", "bin/", place)
+        found.append(place)
+        directory, _, module = place.rpartition("/")
+        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles such modules
+            tag = python.replace(".", "").removesuffix("t")  # the free-threaded build uses the same cache tag
+            compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
+    points = (point.partition("=")[0].strip() for point in entry_points)
+    return (*found, *(f"bin/{point}" for point in points), *compiled)

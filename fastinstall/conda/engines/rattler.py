@@ -7,7 +7,7 @@ process. If fastinstall is interrupted, the process is killed with its children.
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
@@ -16,8 +16,6 @@ from typing import Any
 
 from fastinstall.conda.channel import write_offered_channel
 from fastinstall.conda.engines import failures, linked_records
-from fastinstall.conda.engines.means import CondaTools
-from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
 from fastinstall.core.architecture import architecture_of
@@ -28,7 +26,8 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
+from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_settings, channel_urls
+from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.conda.records import package_from_record
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
@@ -36,17 +35,32 @@ _SECONDS = 1800.0
 _TAG = "CACHEDIR.TAG"  # py-rattler leaves this file in every environment that it changes
 
 
+def read_channel_settings(variables: Mapping[str, str], prefix: Path) -> ChannelSettings:
+    """Read the channel settings in conda's configuration for an environment.
+
+    If the environment does not exist yet, read the settings for the active environment.
+
+    Raises:
+        DocumentError: a configuration file cannot be read.
+    """
+    place = prefix if (prefix / "conda-meta").is_dir() else Path(variables.get("CONDA_PREFIX") or prefix)
+    tool = find_conda(variables, place)
+    return channel_settings(variables, place, Path(tool.root) if tool is not None else None)
+
+
 class Rattler:
     """The engine py-rattler.
 
     Args:
-        means: the engine's inputs.
+        variables: the caller's environment variables.
+        cache: the directory in fastinstall's cache that is reserved for engines.
+        offline: use only cached files, no channels on the network.
     """
 
     name = CondaInstaller.RATTLER
 
-    def __init__(self, *, means: CondaTools) -> None:
-        self._means = means
+    def __init__(self, variables: Mapping[str, str], cache: Path, *, offline: bool) -> None:
+        self._variables, self._cache, self._offline = variables, cache, offline
 
     @property
     def description(self) -> str:
@@ -62,10 +76,10 @@ class Rattler:
             "preview",
             prefix,
             **self._list_channels(prefix, request.channels),
-            offered=[write_offered_channel(request.ours, self._means.cache)],
+            offered=[write_offered_channel(request.ours, self._cache)],
             specs=[*(f"{each.name} =={each.version} {each.build}" for each in request.ours), *request.specs],
             replaced=[each.name for each in request.ours],
-            offline=request.offline or self._means.offline,
+            offline=request.offline or self._offline,
         )
         linked = [package_from_record(each) for each in answer["linked"]]
         return CondaChange(
@@ -104,7 +118,7 @@ class Rattler:
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Return the paths of a package's files; download the package if fastinstall's cache does not have it."""
         answer = self._ask_worker("contents", Path(), packages=self._list_packages(Path(), [package]))
-        return resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
+        return linked_records.resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Create an environment from specs; after a failure, remove it again.
@@ -116,7 +130,7 @@ class Rattler:
             raise FailedError(f"{prefix}: already exists", hint=f"ls -la {quote(prefix)}")
         asked = self._list_channels(prefix, channels)
         try:
-            self._ask_worker("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)
+            self._ask_worker("create", prefix, specs=list(specs), **asked, offline=offline or self._offline)
             linked_records.hide_credentials(prefix)
         except BaseException:
             discard(prefix)
@@ -124,7 +138,7 @@ class Rattler:
 
     def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
         """Return three lists of URLs: the named channels, and those that conda's configuration allows and denies."""
-        settings = self._means.read_channel_settings(prefix)
+        settings = read_channel_settings(self._variables, prefix)
         return {
             "channels": channel_urls(channels, settings),
             "allowed": channel_urls(settings.allowed, settings),
@@ -134,7 +148,7 @@ class Rattler:
     def _list_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
         """Describe packages for the worker; the key "fetch" has the URL for downloading, with credentials."""
         afar = any(not each.url.startswith("file:") for each in packages)
-        settings = self._means.read_channel_settings(prefix) if afar else ChannelSettings()
+        settings = read_channel_settings(self._variables, prefix) if afar else ChannelSettings()
         return [{**asdict(each), "fetch": add_credentials(each.url, settings)} for each in packages]
 
     def _ask_worker(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
@@ -144,12 +158,12 @@ class Rattler:
             FailedError: the operation failed (the error has py-rattler's message), or the worker crashed.
             RefusedError: the environment is frozen, locked, or not writable, or a channel is not allowed.
         """
-        cache = str(self._means.cache)
-        common = {"operation": operation, "prefix": str(prefix), "cache": cache, "offline": self._means.offline}
+        cache = str(self._cache)
+        common = {"operation": operation, "prefix": str(prefix), "cache": cache, "offline": self._offline}
         platforms = [architecture_of(os.uname().machine).conda_subdir, "noarch"]
         words = json.dumps({**common, "platforms": platforms, **request})
         argv = (sys.executable, "-P", "-s", _WORKER)
-        environment = {**self._means.variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
+        environment = {**self._variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
         completed = run(argv, environment=environment, stdin=words, check=False, timeout=_SECONDS)
         answers = [line for line in completed.stdout.splitlines() if line.startswith('{"answer"')]
         if not answers:

@@ -201,12 +201,11 @@ class CondaToolchain(PreparingStep):
     def _make_prefix(self, run: Run) -> Path:
         """Return an intact prefix from the cache, or make it in its final place, because its files contain its path."""
         from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
-        from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.conda.engines.rattler import read_channel_settings  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (only where it is carried out)
 
         offline = run.index.offline
-        tools = CondaTools(variables=run.variables, cache=run.cache / "conda", offline=offline)
-        addresses = channel_urls(self.channels, tools.read_channel_settings(run.cache))
+        addresses = channel_urls(self.channels, read_channel_settings(run.variables, run.cache))
         # keyed by the channels' addresses: the same name may stand for another channel later
         key = digest((tuple(map(public_text, addresses)), self.packages))
         prefix = run.cache / TOOLCHAINS / key[:16]
@@ -215,7 +214,7 @@ class CondaToolchain(PreparingStep):
             if sealed_trees.is_intact(prefix, cache=run.cache):
                 run.emit(Noted(message=f"the toolchain in {prefix} exists already and is used again", detail=True))
                 return prefix
-            engine = open_rattler(tools)
+            engine = open_rattler(run.variables, run.cache / "conda", offline=offline)
             run.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(self.packages)}"))
             files.discard(prefix)
             try:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fastinstall.conda.engines.package_contents import resolve_linked_paths
+from fastinstall.conda.engines.linked_records import resolve_linked_paths
 from fastinstall.core.errors import FailedError
 
 PATHS = json.dumps(
