@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.parsing import toml_data
+from fastinstall.core.parsing import parse_toml
 from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.lockcheck.lock_kinds import LockKind
 from fastinstall.lockcheck.locked_names import file_name
@@ -71,10 +71,7 @@ def _read_tables(text: str, file: PurePath, key: str) -> Iterator[LockEntry]:
 
 
 def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]:
-    try:
-        packages = toml_data(text).get(key, [])
-    except ValueError as error:
-        raise DocumentError(file, "", f"not TOML: {error}") from None
+    packages = parse_toml(text, file=file).get(key, [])
     if not isinstance(packages, list) or not all(isinstance(package, dict) for package in packages):
         raise DocumentError(file, key, "expected a list of tables")
     for number, package in enumerate(packages):

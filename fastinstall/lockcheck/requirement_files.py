@@ -7,7 +7,6 @@ Source: pip's documentation, "Requirements File Format".
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
@@ -26,7 +25,6 @@ _PLACE = re.compile(
     r"^[\w+.-]+://|^file:|^\.{1,2}(/|\[|$)|^/|^~/|^[\w.@+-]+/|\.(whl|tar\.gz|zip|tar\.bz2)(\[[^]]*\])?$"
 )
 _EXPORTED = re.compile(r"(?P<name>[\w.-]+)=(?P<version>[^=\s<>!~]+)=(?P<build>[^=\s]+)")
-_OF_PIP = "pypi_0"
 _OPTIONS = re.compile(r"\s+--?[a-z]")
 _INCLUDES = ("-r", "--requirement", "-c", "--constraint")
 _LINKS = ("-f", "--find-links")
@@ -57,27 +55,35 @@ class _Line:
     text: str
     first: int
     last: int
-    marker: str = ""
-    hashes: tuple[str, ...] = ()
 
 
 def read_requirements(text: str, file: PurePath) -> RequirementsFile:
     """Parse the content of a requirements file; `file` is its path, for findings."""
-    lines = [line for line in _join_lines(text) if line.text]
-    options = [(line, *_parse_option(line)) for line in lines if line.text.startswith("-")]
-    includes = [(line.first, value) for line, flag, value in options if flag in _INCLUDES]
     entries: list[LockEntry] = []
-    findings: list[LockFinding] = []
-    for subject in filter(None, map(_parse_subject, lines)):
-        try:
-            entries += _read_subject(subject)
-        except _RefusedLineError as error:
-            findings.append(_report_refused(file, subject, str(error)))
+    includes: list[tuple[int, str]] = []
+    links: list[str] = []
+    refused: list[LockFinding] = []
+    unseen: list[LockFinding] = []
+    for line in (each for each in _join_lines(text) if each.text):
+        flag, value = _split_option(line.text)
+        if flag in _LINKS:
+            links.append(value)
+        elif flag in _INCLUDES and not is_afar(value):
+            includes.append((line.first, value))
+        elif flag in _INCLUDES:
+            message = "the file it includes from there was not checked"
+            remedy = Remedy(text="check a local copy of it too")
+            unseen.append(_make_finding(file, line, value, Status.HINT, message, remedy))
+        elif not flag or flag in _EDITABLE:
+            subject, marker = _split_marker(value)
+            try:
+                entries += _read_subject(line, subject, marker)
+            except ValueError as error:
+                message = f"pip rejects the file because of this line: {error}"
+                remedy = Remedy(text="write NAME, NAME==VERSION or NAME @ URL there, or remove the line")
+                refused.append(_make_finding(file, line, subject[:60], Status.ERROR, message, remedy))
     return RequirementsFile(
-        entries=tuple(entries),
-        includes=tuple((line, place) for line, place in includes if not is_afar(place)),
-        links=tuple(value for _, flag, value in options if flag in _LINKS),
-        findings=(*findings, *(_report_unseen(file, line, place) for line, place in includes if is_afar(place))),
+        entries=tuple(entries), includes=tuple(includes), links=tuple(links), findings=(*refused, *unseen)
     )
 
 
@@ -86,26 +92,10 @@ def is_afar(place: str) -> bool:
     return "://" in place or "${" in place
 
 
-def _report_refused(file: PurePath, line: "_Line", problem: str) -> LockFinding:
-    return LockFinding(
-        file=file,
-        line=line.first,
-        excerpt=line.text[:60],
-        status=Status.ERROR,
-        message=f"pip rejects the file because of this line: {problem}",
-        remedy=Remedy(text="write NAME, NAME==VERSION or NAME @ URL there, or remove the line"),
-    )
-
-
-def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
-    return LockFinding(
-        file=file,
-        line=line,
-        excerpt=place,
-        status=Status.HINT,
-        message="the file it includes from there was not checked",
-        remedy=Remedy(text="check a local copy of it too"),
-    )
+def _make_finding(
+    file: PurePath, line: _Line, excerpt: str, status: Status, message: str, remedy: Remedy
+) -> LockFinding:
+    return LockFinding(file=file, line=line.first, excerpt=excerpt, status=status, message=message, remedy=remedy)
 
 
 def _join_lines(text: str) -> Iterator[_Line]:
@@ -125,46 +115,47 @@ def _join_lines(text: str) -> Iterator[_Line]:
         yield _Line(text="".join(parts).strip(), first=first, last=len(text.splitlines()))
 
 
-def _parse_option(line: _Line) -> tuple[str, str]:
-    found = _OPTION.fullmatch(line.text)
-    return (found[1], found[2].strip().strip("'\"")) if found is not None else (line.text, "")
+def _split_option(text: str) -> tuple[str, str]:
+    """Return the option that a line begins with, and its value; for other lines, an empty text and the line."""
+    found = _OPTION.fullmatch(text) if text.startswith("-") else None
+    if found is not None:
+        return found[1], found[2].strip().strip("'\"")
+    return (text, "") if text.startswith("-") else ("", text)
 
 
-def _parse_subject(line: _Line) -> _Line | None:
-    """Return a line with its requirement alone as text, without options; None if the line is an option."""
-    text = line.text
-    if text.startswith("-"):
-        flag, text = _parse_option(line)
-        if flag not in _EDITABLE:
-            return None
+def _split_marker(text: str) -> tuple[str, str]:
+    """Return a requirement without the options after it, and its marker."""
     bare = _OPTIONS.split(text, maxsplit=1)[0].strip()
     subject, _, marker = bare.partition(" ;") if "://" in bare else bare.partition(";")
-    return replace(line, text=subject.strip(), marker=marker.strip(), hashes=tuple(_HASH.findall(line.text)))
+    return subject.strip(), marker.strip()
 
 
-class _RefusedLineError(Exception):
-    """pip rejects a requirement; the message says why."""
-
-
-def _read_subject(line: _Line) -> Iterator[LockEntry]:
+def _read_subject(line: _Line, text: str, marker: str) -> Iterator[LockEntry]:
     """Yield an entry for a requirement if it is for a distribution that provides PIL.
 
+    Args:
+        line: the line of the requirement, which may have hashes.
+        text: the requirement, without options and marker.
+        marker: its marker; empty if it has none.
+
     Raises:
-        _RefusedLineError: pip rejects the requirement. One with a variable is never rejected here.
+        ValueError: pip rejects the requirement. One with a variable is never rejected here.
     """
-    exported = _EXPORTED.fullmatch(line.text)
+    exported = _EXPORTED.fullmatch(text)
     version = source = build = ""
-    if _is_place(line):
-        source = line.text.partition("[")[0]
-        egg = _EGG.search(line.text)
-        name = egg[1] if egg is not None else archive(source)[0] or _name_repository(source)
-        says = file_name(source) or source
+    if _PLACE.search(text) is not None and "@ " not in text:
+        source = text.partition("[")[0]
+        egg, last = _EGG.search(text), file_name(source)
+        # of a git repository, the last part of its URL is likely to be the name
+        repository = last.partition("@")[0].removesuffix(".git") if "git" in source else ""
+        name = egg[1] if egg is not None else archive(source)[0] or repository
+        says = last or source
     elif exported is not None:  # a line of `conda list --export`; pip's packages have the build pypi_0
-        name, version, says = exported["name"], exported["version"], line.text
-        build = exported["build"] if exported["build"] != _OF_PIP else ""
+        name, version, says = exported["name"], exported["version"], text
+        build = exported["build"] if exported["build"] != "pypi_0" else ""
     else:
-        name, version, source = _parse_requirement(line)
-        says = f"{name} @ {file_name(source) or source}" if source else line.text
+        name, version, source = _parse_requirement(text, marker)
+        says = f"{name} @ {file_name(source) or source}" if source else text
     if normalise_distribution_name(name) in PROVIDERS:
         yield LockEntry(
             name=normalise_distribution_name(name),
@@ -175,32 +166,27 @@ def _read_subject(line: _Line) -> Iterator[LockEntry]:
             source=source,
             build=build,
             is_conda=bool(build),
-            hashes=line.hashes,
-            marker=line.marker,
+            hashes=tuple(_HASH.findall(line.text)),
+            marker=marker,
         )
 
 
-def _is_place(line: _Line) -> bool:
-    return _PLACE.search(line.text) is not None and "@ " not in line.text
+def _parse_requirement(subject: str, marker: str) -> tuple[str, str, str]:
+    """Return name, exact version and URL of a requirement; version and URL are empty if it has none.
 
-
-def _parse_requirement(line: _Line) -> tuple[str, str, str]:
-    """Return name, exact version and URL of a requirement; version and URL are empty if it has none."""
+    Raises:
+        ValueError: pip rejects the requirement; the message says why.
+    """
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
 
-    written = f"{line.text} ; {line.marker}" if line.marker else line.text
+    written = f"{subject} ; {marker}" if marker else subject
     text = _VARIABLE.sub("0", written)
     try:
         required = Requirement(text)
     except InvalidRequirement as error:
         if text != written:
             return "", "", ""
-        raise _RefusedLineError(str(error).partition("\n")[0].rstrip(": ") or "no requirement") from None
+        raise ValueError(str(error).partition("\n")[0].rstrip(": ") or "no requirement") from None
     exact = [each.version for each in required.specifier if each.operator in ("==", "===")]
     is_exact = len(required.specifier) == 1 and text == written and exact and not exact[0].endswith(".*")
     return required.name, exact[0] if is_exact else "", required.url or ""
-
-
-def _name_repository(place: str) -> str:
-    """Return the likely name of a distribution in a git repository: the last part of its URL; empty for other URLs."""
-    return file_name(place).partition("@")[0].removesuffix(".git") if "git" in place else ""
