@@ -98,7 +98,7 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
     return None if str(fields.get("schema")).startswith(_OF_MANY) else fields
 
 
-def identify(fields: dict[str, Any], document: HostDocument) -> tuple[str, float]:
+def identify_host(fields: dict[str, Any], document: HostDocument) -> tuple[str, float]:
     """Return the host's name, and when its document was written.
 
     Args:
@@ -237,7 +237,7 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
         raise DocumentError(document.file, "", f"inspect failed there: {fields.get('message')}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
     facts = decode(_Facts, fields, file=document.file, strict=False)
-    name, seen = identify(fields, document)
+    name, seen = identify_host(fields, document)
     protected = ""
     if facts.frozen is not None:
         protected = f"the environment is frozen ({facts.frozen})"

@@ -14,7 +14,7 @@ from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.fleet.hosts import HostDocument, describe_problem, identify, parse_document, read_documents
+from fastinstall.fleet.hosts import HostDocument, describe_problem, identify_host, parse_document, read_documents
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
 from fastinstall.model.stored_documents import refuse_other_schema
@@ -162,7 +162,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
     fields = parse_document(document, json_data)
     if fields is None:
         return None
-    schema, (name, written) = fields.get("schema"), identify(fields, document)
+    schema, (name, written) = fields.get("schema"), identify_host(fields, document)
     if schema == _ERROR:
         message, hint = fields.get("message"), fields.get("hint")
         if not isinstance(message, str):
