@@ -28,7 +28,7 @@ from support.machine.arm_root import arm_root, emulate, loader_of
 from differential.forest_parts import SYMBOLS, Parts, interpreter, make_arm_parts, make_parts
 from differential.random_forest import Forest, fell, grow, search_entry
 from fastinstall.compilers.clang import COMPILER
-from fastinstall.core.architecture import AARCH64, X86_64, architecture_of
+from fastinstall.core.architecture import AARCH64, architecture_of
 from fastinstall.core.events import ignore
 from fastinstall.elf.cpu import Cpu, level_of, list_auxiliary_features, list_level_features
 from fastinstall.elf.description import MissingLibrary
@@ -58,11 +58,8 @@ def find_zig(cache: Path) -> Path:
 
 
 EMULATOR = shutil.which("qemu-x86_64") or ""
-HIDING = (
-    *("-AVX2", "-AVX2", "-AVX2", "-FMA", "-BMI1", "-LZCNT,-MOVBE", "-POPCNT", "-OSXSAVE", "-XSAVE,-XSAVEC"),
-    *("-AVX512VL", "-AVX512CD", "AVX2,-avx2"),
-)
-MASKS = {X86_64.machine: ("0", "2", "0x4"), AARCH64.machine: ("0", "2", "0x100", "0x102", "0x103")}
+HIDING = ("-SSSE3", "-SSE4_1", "-SSE4_2,-SSSE3", "AVX2,-avx2")
+"""Settings that lower the level, but keep glibc's names for the CPU: the model does not know that these can change."""
 ARM_MODELS = ("max", "cortex-a53", "cortex-a72", "neoverse-n1", "a64fx")
 ARM_PACKAGES = ("libc6", "libc-bin", "libc6-dev")
 ARM_RELEASES = ("bookworm", "trixie")
@@ -250,16 +247,10 @@ def random_case(forest: Forest, processors: Sequence[Processor]) -> Case:
     if forest.happens(0.25):
         variables["LD_PRELOAD"] = chance.choice(" :").join(_opened(forest) for _ in range(chance.choice((1, 2))))
     if forest.happens(0.5):
-        variables["GLIBC_TUNABLES"] = _tunables(chance, MASKS[forest.parts.architecture.machine])
+        variables["GLIBC_TUNABLES"] = f"glibc.cpu.hwcaps={chance.choice(HIDING)}"
     processor = processors[0] if forest.happens(0.4) else chance.choice(processors)
     host = chance.choice(forest.hosts)
     return Case(forest=forest, host=host, opens=tuple(opens), variables=variables, processor=processor)
-
-
-def _tunables(chance: random.Random, masks: Sequence[str]) -> str:
-    settings = [f"glibc.cpu.hwcaps={chance.choice(HIDING)}" for _ in range(chance.choice((1, 1, 1, 2)))]
-    settings += [f"glibc.cpu.hwcap_mask={chance.choice(masks)}"] if chance.random() < 0.15 else []
-    return ":".join(settings)
 
 
 def _opened(forest: Forest) -> str:
@@ -313,7 +304,7 @@ def really(case: Case) -> Outcome:
 def simulated(case: Case) -> Outcome:
     """Predict the outcome of a case with the model."""
     tunables = case.variables.get("GLIBC_TUNABLES", "")
-    platform, capabilities = platform_of(case.processor.cpu, tunables)
+    platform, capabilities = platform_of(case.processor.cpu)
     process = start_process(
         ProcessSettings(
             program=case.host,

@@ -1,7 +1,6 @@
 """The inputs that decide which files a process loads: program, environment variables, glibc's names for the CPU."""
 
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64, ARCHITECTURES, X86_64, architecture_of
@@ -62,7 +61,7 @@ def settings_for(
         hwcaps: see `ProcessSettings`.
         page_size: see `ProcessSettings`.
     """
-    platform, capabilities = platform_of(cpu, variables.get("GLIBC_TUNABLES", ""))
+    platform, capabilities = platform_of(cpu)
     return ProcessSettings(
         program=program,
         library_path=variables.get("LD_LIBRARY_PATH", ""),
@@ -75,80 +74,28 @@ def settings_for(
     )
 
 
-_INTEL = "GenuineIntel"
 _HASWELL = frozenset({"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt"})
 _XEON_PHI = frozenset({"avx512cd", "avx512er", "avx512pf"})
 _AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
-_SAVED = frozenset({"avx2", "fma"}) | _XEON_PHI | _AVX512_1
-_BITS = {name: 1 << bit for bit, name in X86_64.capability_bits}
-_TUNABLE = {"abm": "LZCNT"}
-_ARM_ASKED = frozenset({"atomics"})
 
 
-def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
+def platform_of(cpu: Cpu) -> tuple[str, tuple[str, ...]]:
     """Return glibc's names for a CPU: the value of $PLATFORM, and `ProcessSettings.capabilities`.
+
+    On x86-64 only Intel's CPUs get special names. That GLIBC_TUNABLES can change them is not modelled.
+    Sources: glibc's sysdeps/x86/cpu-features.c, elf/dl-hwcaps.c and sysdeps/unix/sysv/linux/aarch64/dl-procinfo.h.
 
     Args:
         cpu: the processor; only its architecture, vendor and features matter.
-        tunables: the value of GLIBC_TUNABLES, with feature names as in glibc 2.32 and later.
     """
-    name = _NAMINGS.get(cpu.architecture)
-    return name(cpu, tunables) if name is not None else (architecture_of(cpu.architecture).platform, ())
-
-
-def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
-    """Return the platform and the capability names of an x86-64 CPU; only Intel's CPUs get special names from glibc.
-
-    Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
-    """
-    settings = _parse_settings(tunables)
-    usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
-    usual = X86_64.platform
-    capabilities = ("avx512_1", usual) if usable >= _AVX512_1 and "avx512er" not in usable else (usual,)
-    mask = _read_mask(settings)
-    kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
-    if usable >= _XEON_PHI:
-        return "xeon_phi", kept
-    return "haswell" if usable >= _HASWELL else usual, kept
-
-
-def _name_arm_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
-    """Return the platform and the capability names that the loader uses on an aarch64 CPU.
-
-    Source: glibc's sysdeps/unix/sysv/linux/aarch64/dl-procinfo.h and elf/dl-hwcaps.c.
-    """
-    mask = _read_mask(_parse_settings(tunables))
-    bits = AARCH64.capability_bits
-    asked = _ARM_ASKED if mask is None else {name for bit, name in bits if mask >> bit & 1}
-    return AARCH64.platform, tuple(name for _, name in reversed(bits) if name in asked and name in cpu.flags)
-
-
-_NAMINGS = {X86_64.machine: _name_x86_platform, AARCH64.machine: _name_arm_platform}
-
-
-def _parse_settings(tunables: str) -> dict[str, str]:
-    return {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
-
-
-def _read_mask(settings: Mapping[str, str]) -> int | None:
-    """Return the bit mask of capabilities that GLIBC_TUNABLES allows, or None if it does not set one."""
-    with suppress(ValueError):
-        return int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
-    return None
-
-
-def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
-    """Return the CPU features that programs can use.
-
-    Left out are features that the setting hides. If XSAVE is missing or the setting hides OSXSAVE, features whose
-    registers the operating system must save are also left out.
-
-    Args:
-        flags: the CPU's features.
-        setting: the value of the tunable `glibc.cpu.hwcaps`.
-    """
-    words = setting.split(",")
-    usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
-    if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):
-        return usable - _SAVED
-    return usable
+    usual, flags = architecture_of(cpu.architecture).platform, frozenset(cpu.flags)
+    if cpu.architecture == AARCH64.machine:
+        return usual, tuple(flags & {"atomics"})
+    if cpu.architecture != X86_64.machine:
+        return usual, ()
+    if cpu.vendor != "GenuineIntel":
+        return usual, (usual,)
+    capabilities = ("avx512_1", usual) if flags >= _AVX512_1 and "avx512er" not in flags else (usual,)
+    if flags >= _XEON_PHI:
+        return "xeon_phi", capabilities
+    return "haswell" if flags >= _HASWELL else usual, capabilities
