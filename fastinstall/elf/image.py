@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from fastinstall.core import foreign
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.values import immutable
 
@@ -234,21 +233,6 @@ def open_image(path: Path) -> Iterator[ElfImage]:
         yield ElfImage(path, descriptor)
     finally:
         os.close(descriptor)
-
-
-def read_file_bytes(path: Path) -> bytes:
-    """Return the whole content of a file.
-
-    Raises:
-        ElfError: the file is not a regular file, or implausibly large for a library.
-        OSError: the file cannot be read.
-    """
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise ElfError(path, "not a regular file")
-    if status.st_size > _LARGEST_READ:
-        raise ElfError(path, f"implausibly large: {status.st_size} bytes")
-    return foreign.read_bytes(path, limit=_LARGEST_READ)
 
 
 def _check_identity(path: Path, start: bytes) -> None:

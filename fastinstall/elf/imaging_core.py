@@ -1,12 +1,14 @@
 """Describe the imaging core, `PIL/_imaging*.so`, from its file alone: its build, its libraries and its defects.
 
+`read_core` reads what doctor judges, `describe_making` further traces of the build.
+
 A wheel may have several copies of the core, one per CPU level, and a stub in the core's place that needs a copy by
 name. A loader since glibc 2.33 finds the copy for the CPU's level in a subdirectory of glibc-hwcaps. An older loader,
 or one that finds no such copy, finds the baseline copy beside glibc-hwcaps. The description is of the copy that the
 simulated loader takes.
 """
 
-import hashlib
+import json
 import os
 import re
 from contextlib import suppress
@@ -14,13 +16,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import foreign
+from fastinstall.core.files import sha256
+from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.elf import symbols as symbol_tables
-from fastinstall.elf.description import CoreLevel, ImagingCore
-from fastinstall.elf.dynamic import DynamicFile, read_dynamic
-from fastinstall.elf.image import ElfError, open_image, read_file_bytes
+from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
+from fastinstall.elf.dynamic import DynamicFile, read_dynamic, read_notes
+from fastinstall.elf.image import ElfError, ElfImage, open_image
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
+from fastinstall.elf.lookup import read_versions
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
 
@@ -69,9 +74,8 @@ def read_core(
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
     try:
-        modified, content = path.stat().st_mtime_ns, read_file_bytes(path)
-        digest = hashlib.sha256(content).hexdigest()
-        seen = replace(seen, size=len(content), mtime_ns=modified, sha256=digest)
+        status = path.stat()
+        seen = replace(seen, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256(path))
         file = _read_own_machine(path, main)
         stub = read_stub(path)
         resolved = resolve_libraries(path, main=main, library_path=library_path, hwcaps=hwcaps)
@@ -191,7 +195,7 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
     level = path.parent.name if path.parent.parent.name == LEVEL_DIRECTORIES else ""
     copy = CoreLevel(level=level or BASELINE, path=path, sha256="", loaded=loaded)
     try:
-        copy = replace(copy, sha256=hashlib.sha256(read_file_bytes(path)).hexdigest())
+        copy = replace(copy, sha256=sha256(path))
         file, defined = read_dynamic(path), symbol_tables.find_defined_names(path, (*symbols, ENTRY))
         problem = "" if ENTRY in defined else f"it does not define {ENTRY}"
         if file.machine != stub.file.machine:
@@ -212,3 +216,52 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
         return replace(copy, problem=f"it cannot be read: {error.strerror or error}")
     except ElfError as error:
         return replace(copy, problem=error.problem)
+
+
+def describe_making(core: ImagingCore) -> ImagingCore:
+    """Return a core with its build traces added, or the unchanged core if its file cannot be read."""
+    code = next((copy.path for copy in core.levels if copy.loaded), core.path)
+    try:
+        return replace(core, build_traces=read_details(Path(code)))
+    except (OSError, ElfError):
+        return core
+
+
+_PACKAGE_NOTE = (b"FDO\0", 0xCAFE1A7E)
+_GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
+_RELATIVE_RELOCATIONS = "GLIBC_ABI_DT_RELR"
+
+
+def read_details(path: Path) -> BuildTraces:
+    """Read the traces that a build left in a file.
+
+    The package metadata follow the UAPI group's "Package Metadata for Executable Files".
+
+    Raises:
+        ElfError: the file, a section, a note or the metadata is malformed; `ForeignElfError` if the file
+            is for a 32-bit or big-endian machine.
+        OSError: the file cannot be opened.
+    """
+    names = [name for versions in read_versions(path).needed.values() for name in versions]
+    required = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
+    if _RELATIVE_RELOCATIONS in names:  # glibc has supported packed relocations since 2.36
+        required.append((2, 36))
+    with open_image(path) as image:
+        kinds = {section.kind for section in symbol_tables.read_sections(image)}
+        return BuildTraces(
+            compilers=symbol_tables.read_lines(image, ".comment"),
+            package=_read_package_note(image),
+            glibc="{}.{}".format(*max(required)) if required else "",
+            stripped=symbol_tables.STATIC_SYMBOLS not in kinds,
+        )
+
+
+def _read_package_note(image: ElfImage) -> dict[str, str]:
+    for name, kind, content in read_notes(image):
+        if (name, kind) == _PACKAGE_NOTE:
+            try:
+                values = dict(json_data(content.rstrip(b"\0")))
+            except (TypeError, ValueError) as error:
+                raise ElfError(image.path, f"malformed: package metadata: {error}") from error
+            return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    return {}

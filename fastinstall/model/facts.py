@@ -10,8 +10,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.description import ImagingCore, Linkage
-from fastinstall.elf.isa.scan import IsaScan
+from fastinstall.elf.description import ImagingCore, IsaScan, Linkage
 from fastinstall.model.conda import Conda
 from fastinstall.model.gpu import Gpu
 from fastinstall.model.history import EnvironmentHistory

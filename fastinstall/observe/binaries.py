@@ -11,9 +11,8 @@ from pathlib import Path, PurePath
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.elf.description import Linkage
+from fastinstall.elf.description import Confidence, IsaScan, Linkage
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.linkage import read_linkage
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.facts import InstalledStack, Interpreter

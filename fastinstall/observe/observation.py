@@ -16,7 +16,8 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.isa.scan import IsaScan
+from fastinstall.elf.description import IsaScan
+from fastinstall.elf.imaging_core import describe_making
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.facts import (
@@ -123,8 +124,6 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         cache, decode = session.directories.cache / SCANS, request.binaries is not Binaries.LINKED
         linkage, isa = observe_binaries(interpreter, stack, settings, cache=cache, scan=decode)
     if request.binaries is Binaries.DESCRIBED and stack.core is not None:
-        from fastinstall.elf.build_traces import describe_making
-
         stack = replace(stack, core=describe_making(stack.core))
     conda = None
     if environment.kind is EnvironmentKind.CONDA:

@@ -16,9 +16,9 @@ import pytest
 from support.suite import extent
 
 from differential.pyelftools_view import Truth, read_truth
-from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
+from fastinstall.elf.imaging_core import read_details
 from fastinstall.elf.lookup import Reference, find_all_definitions, find_definitions, read_versions, references
 from fastinstall.elf.symbols import compiler_switches, find_defined_names
 

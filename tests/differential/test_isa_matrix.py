@@ -17,7 +17,7 @@ from support.machine.needs import require_system
 
 from differential.isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
-from fastinstall.elf.isa.scan import IsaScan
+from fastinstall.elf.description import IsaScan
 from fastinstall.elf.isa.verdict import scan_isa
 
 OPERATIONS = """

@@ -9,7 +9,7 @@ from support.machine.needs import require_system
 
 from differential.isa_builds import compile_c, machine
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
-from fastinstall.elf.isa.scan import Confidence, IsaScan
+from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.isa.verdict import scan_isa
 
 KERNELS = """

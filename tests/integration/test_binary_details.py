@@ -7,9 +7,9 @@ import pytest
 from support.elf.compiler import compile_library
 from support.elf.linked_files import METADATA, link_library
 
-from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.description import BuildTraces
 from fastinstall.elf.image import ElfError
+from fastinstall.elf.imaging_core import read_details
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ from itertools import chain
 from fastinstall.cli.console import SHOWN, Page, join_lines
 from fastinstall.core.architecture import architecture_of
 from fastinstall.elf.cpu import Cpu, select_level_features
-from fastinstall.elf.description import BuildTraces, ImagingCore, LoadedLibrary
-from fastinstall.elf.isa.scan import Confidence
+from fastinstall.elf.description import BuildTraces, Confidence, ImagingCore, LoadedLibrary
 from fastinstall.model.conda import CondaClash
 from fastinstall.model.facts import Facts
 from fastinstall.model.gpu import FrameworkBuild, Gpu

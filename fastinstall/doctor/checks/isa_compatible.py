@@ -33,8 +33,7 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import find_loaded_copy, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, offer_stock, show, show_cpu, show_files, show_note
 from fastinstall.elf.cpu import Cpu, Host, find_offered_level, knows_levels, level_of, list_level_features, rank
-from fastinstall.elf.description import CoreLevel, ImagingCore
-from fastinstall.elf.isa.scan import Confidence, IsaScan
+from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy, shorten_evidence
 
 

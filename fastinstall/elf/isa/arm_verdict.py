@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64
+from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic_symbols import SYMBOL, read_relocations, symbol_entries
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
-from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.symbols import read_sections
 
 _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4

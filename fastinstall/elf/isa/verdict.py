@@ -10,11 +10,11 @@ from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.files import sha256 as digest
+from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.isa import arm_verdict, instructions
 from fastinstall.elf.isa.features import features_of_level, features_of_switches, level_for, sort_cpu_features
-from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 

@@ -205,7 +205,7 @@ class SimulatedProcess:
         for requester, request in self.bring_in(roots):
             if request.file is None:
                 self.missing.append(self._describe_missing(requester, request))
-        self.scope = list(breadth_first(roots))
+        self.scope = self._list_scope(roots)
         for before, file in pairwise(self.scope):
             if file.reason == INTERPRETER:  # move the loader to its place in the global scope
                 self.files.remove(file)
@@ -261,10 +261,10 @@ class SimulatedProcess:
                 each.names = kept
             self.missing += failures
             return Opened(file=None, missing=tuple(failures))
-        scope = breadth_first([file])
+        scope = self._list_scope([file])
         if everywhere:
             self.scope += [each for each in scope if each not in self.scope]
-        return Opened(file=file, scope=scope)
+        return Opened(file=file, scope=tuple(scope))
 
     def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
         """Return the mapped file that has this name; if there is none, search for the name and map the file found.
@@ -300,6 +300,11 @@ class SimulatedProcess:
                 if request.file is not None and request.file not in seen:
                     seen.add(request.file)
                     queue.append(request.file)
+
+    def _list_scope(self, roots: list[MappedFile]) -> list[MappedFile]:
+        """Return the roots and everything they need, in the order in which symbols are looked up."""
+        needed = [request.file for _, request in self.bring_in(roots) if request.file is not None]
+        return list(dict.fromkeys((*roots, *needed)))
 
     def _describe_missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
         """Describe an unresolved request."""
@@ -419,15 +424,3 @@ class SimulatedProcess:
             found |= find_all_definitions(file.place, unknown) if unknown else {}
         self._definitions |= {(file.identity, name): definitions for name, definitions in found.items()}
         return self._definitions
-
-
-def breadth_first(roots: Iterable[MappedFile]) -> tuple[MappedFile, ...]:
-    """Return the roots and everything they need, in the order in which symbols are looked up."""
-    order = list(dict.fromkeys(roots))
-    seen = set(order)
-    for file in order:
-        for needed in file.needs:
-            if needed not in seen:
-                seen.add(needed)
-                order.append(needed)
-    return tuple(order)

@@ -12,8 +12,17 @@ from typing import Any, TypeVar
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.file_url import file_url
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.description import Binding, Codec, CoreLevel, ImagingCore, Linkage, LoadedFile, LoadedLibrary
-from fastinstall.elf.isa.scan import Confidence, IsaScan
+from fastinstall.elf.description import (
+    Binding,
+    Codec,
+    Confidence,
+    CoreLevel,
+    ImagingCore,
+    IsaScan,
+    Linkage,
+    LoadedFile,
+    LoadedLibrary,
+)
 from fastinstall.model.advisories import Advisory, Severity
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
 from fastinstall.model.facts import (

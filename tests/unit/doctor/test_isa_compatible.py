@@ -8,7 +8,7 @@ from support.values.builders import healthy_facts, levelled_facts
 
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, choose_core_for_cpu, find_features_beyond_level, judge
 from fastinstall.elf.cpu import Cpu, list_level_features
-from fastinstall.elf.isa.scan import Confidence, IsaScan
+from fastinstall.elf.description import Confidence, IsaScan
 
 V2 = Cpu(architecture="x86_64", flags=list_level_features("x86-64-v2"), level="x86-64-v2")
 V3 = Cpu(architecture="x86_64", flags=list_level_features("x86-64-v3"), level="x86-64-v3")

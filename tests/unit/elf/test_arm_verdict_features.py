@@ -7,8 +7,8 @@ import pytest
 from support.elf.writer import Elf
 
 from fastinstall.core.architecture import AARCH64
+from fastinstall.elf.description import Confidence
 from fastinstall.elf.isa.arm_verdict import asks_cpu, count_features
-from fastinstall.elf.isa.scan import Confidence
 from fastinstall.elf.isa.verdict import scan_isa
 
 INSTRUCTIONS = {

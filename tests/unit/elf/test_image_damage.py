@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
-from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import DYNAMIC, ElfError, ForeignElfError, open_image
+from fastinstall.elf.imaging_core import read_details
 from fastinstall.elf.lookup import find_all_definitions, read_versions, references
 from fastinstall.elf.symbols import (
     Section,

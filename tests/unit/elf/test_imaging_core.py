@@ -99,7 +99,7 @@ def test_a_damaged_core_is_a_value_that_says_so(tmp_path: Path, content: bytes, 
 
 def test_a_core_that_cannot_be_opened_is_a_value_too(tmp_path: Path) -> None:
     assert read_core(tmp_path / "gone.so", (), main=None, hwcaps=()).problem.endswith(os.strerror(errno.ENOENT))
-    assert read_core(tmp_path, (), main=None, hwcaps=()).problem == "not a regular file"
+    assert read_core(tmp_path, (), main=None, hwcaps=()).problem == "cannot be read: Is a directory"
 
 
 def test_no_truncation_and_no_changed_byte_raises(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.elf.writer import Elf, each_damaged
 
-from fastinstall.elf.isa.scan import Confidence, IsaScan
+from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.isa.verdict import scan_isa
 
 RET = bytes.fromhex("c3")

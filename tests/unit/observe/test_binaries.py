@@ -6,8 +6,7 @@ from pathlib import Path
 
 from support.elf.writer import Elf
 
-from fastinstall.elf.description import CoreLevel, ImagingCore
-from fastinstall.elf.isa.scan import Confidence
+from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore
 from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.binaries import observe_isa
 
