@@ -38,7 +38,7 @@ def list_code_files(context: CheckContext) -> frozenset[PurePath]:
     core = context.facts.stack.core
     if core is None:
         return frozenset()
-    return frozenset({core.path, *(copy.path for copy in core.levels if copy.loaded)})
+    return frozenset({core.path, core.loaded_file})
 
 
 def codecs_of(context: CheckContext, kind: str) -> tuple[Codec, ...]:

@@ -102,20 +102,9 @@ def find_changed_python(facts: Facts, receipt: Receipt) -> tuple[str, str] | Non
     return before, f"free-threaded {python.version}" if python.free_threaded else python.version
 
 
-def find_loaded_copy(core: ImagingCore) -> CoreLevel | None:
-    """Return the copy of the core that the loader chooses on this CPU, or None if there is none."""
-    return next((copy for copy in core.levels if copy.loaded), None)
-
-
-def find_loaded_file(core: ImagingCore) -> PurePath:
-    """Return the file whose code runs on this CPU: the copy that the loader chooses, or the core itself."""
-    copy = find_loaded_copy(core)
-    return copy.path if copy is not None else core.path
-
-
 def name_loaded_copy(core: ImagingCore | None) -> str:
     """Return the name of the copy that the loader chooses on this CPU; empty if the core has no copies."""
-    copy = find_loaded_copy(core) if core is not None else None
+    copy = core.loaded_copy if core is not None else None
     return name_core_copy(core, copy) if core is not None and copy is not None else ""
 
 

@@ -87,7 +87,11 @@ def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
     """
     wanted = frozenset(asked)
     if unknown := sorted(wanted - CHECKS.keys()):
-        raise _make_unknown_check_error(unknown[0])
+        from difflib import get_close_matches  # noqa: PLC0415 (only where somebody mistyped)
+
+        close = get_close_matches(unknown[0], CHECKS, n=1)
+        meant = f"did you mean `fastinstall doctor {close[0]}`? " if close else ""
+        raise UsageError(f"there is no check {unknown[0]!r}", hint=f"{meant}the checks are: {', '.join(CHECKS)}")
     return tuple(name for name in CHECKS if name in wanted or not wanted)
 
 
@@ -124,14 +128,6 @@ def report(facts: Facts, findings: Iterable[Finding]) -> EnvironmentReport:
 def select_gravest_status(statuses: Iterable[Status]) -> Status:
     """Return the gravest of several statuses; OK if there are none."""
     return max(statuses, key=lambda status: (status.gravity, status in _RISING), default=Status.OK)
-
-
-def _make_unknown_check_error(name: str) -> UsageError:
-    from difflib import get_close_matches  # noqa: PLC0415 (only where somebody mistyped)
-
-    close = get_close_matches(name, CHECKS, n=1)
-    meant = f"did you mean `fastinstall doctor {close[0]}`? " if close else ""
-    return UsageError(f"there is no check {name!r}", hint=f"{meant}the checks are: {', '.join(CHECKS)}")
 
 
 def _run(context: CheckContext, check: Check) -> Iterator[Finding]:

@@ -119,11 +119,6 @@ def show(*words: PurePath | str) -> str:
     return " ".join("|" if word == "|" else shlex.quote(str(word)) for word in words)
 
 
-def show_digests(*paths: PurePath) -> str:
-    """Return a command that shows the SHA-256 of files."""
-    return show("sha256sum", *paths)
-
-
 def show_files(*paths: PurePath) -> str:
     """Return a command that lists files, or the contents of directories, with size and time."""
     return show("ls", "-la", *paths)
@@ -157,16 +152,6 @@ def show_strings(path: PurePath, pattern: str) -> str:
 def count_frames(context: CheckContext, path: PurePath) -> str:
     """Return a command that counts the instructions of a binary that are typical of unoptimised functions."""
     return show("objdump", "-d", path, "|", "grep", "-c", _FRAMES.get(context.facts.cpu.architecture, ""))
-
-
-def show_lines(pattern: str, *paths: PurePath) -> str:
-    """Return a command that shows the lines of text files that match a grep pattern."""
-    return show("grep", "-H", pattern, *paths)
-
-
-def find_text(text: str, directory: PurePath) -> str:
-    """Return a command that lists the files below a directory that contain a text."""
-    return show("grep", "-rlF", text, directory)
 
 
 def show_variables(*names: str) -> str:

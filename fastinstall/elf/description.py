@@ -129,6 +129,16 @@ class ImagingCore:
     levels: tuple[CoreLevel, ...] = ()
     build_traces: BuildTraces | None = None
 
+    @property
+    def loaded_copy(self) -> CoreLevel | None:
+        """The copy that the loader chooses on this CPU, or None if there is none."""
+        return next((copy for copy in self.levels if copy.loaded), None)
+
+    @property
+    def loaded_file(self) -> PurePath:
+        """The file whose code runs on this CPU: the copy that the loader chooses, or the core itself."""
+        return self.loaded_copy.path if self.loaded_copy is not None else self.path
+
 
 @immutable
 class LoadedFile:

@@ -114,7 +114,7 @@ def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -
     Raises:
         ElfError: the loader would find no copy, or the copy is unusable.
     """
-    copy = next((copy for copy in core.levels if copy.loaded), None)
+    copy = core.loaded_copy
     if copy is None:
         searched = found.problem if found is not None else "not found"
         raise ElfError(stub.path, f"a stub without its code, {stub.code}: {searched}")
@@ -220,9 +220,8 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
 
 def describe_making(core: ImagingCore) -> ImagingCore:
     """Return a core with its build traces added, or the unchanged core if its file cannot be read."""
-    code = next((copy.path for copy in core.levels if copy.loaded), core.path)
     try:
-        return replace(core, build_traces=read_details(Path(code)))
+        return replace(core, build_traces=read_details(Path(core.loaded_file)))
     except (OSError, ElfError):
         return core
 

@@ -25,66 +25,24 @@ _IMPLEMENTERS = {
 }
 
 _PARTS = {
-    0x41: {
-        0xD02: "Cortex-A34",
-        0xD03: "Cortex-A53",
-        0xD04: "Cortex-A35",
-        0xD05: "Cortex-A55",
-        0xD06: "Cortex-A65",
-        0xD07: "Cortex-A57",
-        0xD08: "Cortex-A72",
-        0xD09: "Cortex-A73",
-        0xD0A: "Cortex-A75",
-        0xD0B: "Cortex-A76",
-        0xD0C: "Neoverse N1",
-        0xD0D: "Cortex-A77",
-        0xD0E: "Cortex-A76AE",
-        0xD40: "Neoverse V1",
-        0xD41: "Cortex-A78",
-        0xD42: "Cortex-A78AE",
-        0xD44: "Cortex-X1",
-        0xD46: "Cortex-A510",
-        0xD47: "Cortex-A710",
-        0xD48: "Cortex-X2",
-        0xD49: "Neoverse N2",
-        0xD4A: "Neoverse E1",
-        0xD4B: "Cortex-A78C",
-        0xD4C: "Cortex-X1C",
-        0xD4D: "Cortex-A715",
-        0xD4E: "Cortex-X3",
-        0xD4F: "Neoverse V2",
-        0xD80: "Cortex-A520",
-        0xD81: "Cortex-A720",
-        0xD82: "Cortex-X4",
-        0xD83: "Neoverse V3AE",
-        0xD84: "Neoverse V3",
-        0xD85: "Cortex-X925",
-        0xD87: "Cortex-A725",
-        0xD8E: "Neoverse N3",
-    },
-    0x43: {0x0A1: "ThunderX", 0x0AF: "ThunderX2"},
-    0x46: {0x001: "A64FX"},
-    0x48: {0xD01: "Kunpeng-920", 0xD02: "Kunpeng-930"},
-    0x4E: {0x003: "Denver 2", 0x004: "Carmel"},
-    0x50: {0x000: "X-Gene"},
-    0x51: {0x001: "Oryon", 0xC00: "Falkor"},
-    0x61: {
-        0x000: "Apple (virtual)",
-        0x022: "M1",
-        0x023: "M1",
-        0x024: "M1 Pro",
-        0x025: "M1 Pro",
-        0x028: "M1 Max",
-        0x029: "M1 Max",
-        0x032: "M2",
-        0x033: "M2",
-        0x034: "M2 Pro",
-        0x035: "M2 Pro",
-        0x038: "M2 Max",
-        0x039: "M2 Max",
-    },
-    0xC0: {0xAC3: "Ampere-1", 0xAC4: "Ampere-1a", 0xAC5: "Ampere-1b"},
+    0x41: "d02 Cortex-A34, d03 Cortex-A53, d04 Cortex-A35, d05 Cortex-A55, d06 Cortex-A65, d07 Cortex-A57, "
+    "d08 Cortex-A72, d09 Cortex-A73, d0a Cortex-A75, d0b Cortex-A76, d0c Neoverse N1, d0d Cortex-A77, "
+    "d0e Cortex-A76AE, d40 Neoverse V1, d41 Cortex-A78, d42 Cortex-A78AE, d44 Cortex-X1, "
+    "d46 Cortex-A510, d47 Cortex-A710, d48 Cortex-X2, d49 Neoverse N2, d4a Neoverse E1, d4b Cortex-A78C, "
+    "d4c Cortex-X1C, d4d Cortex-A715, d4e Cortex-X3, d4f Neoverse V2, d80 Cortex-A520, d81 Cortex-A720, "
+    "d82 Cortex-X4, d83 Neoverse V3AE, d84 Neoverse V3, d85 Cortex-X925, d87 Cortex-A725, "
+    "d8e Neoverse N3",
+    0x43: "0a1 ThunderX, 0af ThunderX2",
+    0x46: "001 A64FX",
+    0x48: "d01 Kunpeng-920, d02 Kunpeng-930",
+    0x4E: "003 Denver 2, 004 Carmel",
+    0x50: "000 X-Gene",
+    0x51: "001 Oryon, c00 Falkor",
+    0x61: "000 Apple (virtual), 022 M1, 023 M1, 024 M1 Pro, 025 M1 Pro, 028 M1 Max, 029 M1 Max, 032 M2, "
+    "033 M2, 034 M2 Pro, 035 M2 Pro, 038 M2 Max, 039 M2 Max",
+    0xC0: "ac3 Ampere-1, ac4 Ampere-1a, ac5 Ampere-1b",
 }
+"""By implementer: part numbers, hexadecimal, and their names."""
 
 
 def name_implementer(processor: Mapping[str, str]) -> str:
@@ -114,8 +72,9 @@ def _name_processor(processor: Mapping[str, str]) -> str:
     implementer, part = _number(processor, IMPLEMENTER), _number(processor, PART)
     if implementer < 0 or part < 0:
         return ""
+    names = dict(entry.split(" ", 1) for entry in _PARTS.get(implementer, "").split(", ") if entry)
     unknown = f"{_IMPLEMENTERS.get(implementer, f'implementer {implementer:#x}')} part {part:#x}"
-    return _PARTS.get(implementer, {}).get(part, unknown)
+    return names.get(f"{part:03x}", unknown)
 
 
 def _number(processor: Mapping[str, str], key: str) -> int:

@@ -81,9 +81,9 @@ def happens(build: Build, machine: Machine) -> tuple[CpuOutcome, str]:
 def test_the_verdict_says_what_happens(
     build: str, cpu: str, builds: dict[str, Build], machines: dict[str, Machine]
 ) -> None:
-    predicted = judge(builds[build].scan, machines[cpu].cpu)
+    predicted, lacking = judge(builds[build].scan, machines[cpu].cpu)
     outcome, during = happens(builds[build], machines[cpu])
-    assert predicted.outcome is outcome, f"predicted {predicted.outcome} for lack of {predicted.lacking}: {during}"
+    assert predicted is outcome, f"predicted {predicted} for lack of {lacking}: {during}"
 
 
 def test_each_build_requires_what_its_flags_say(builds: dict[str, Build]) -> None:

@@ -118,8 +118,8 @@ def _list(context: Context) -> int:
 
 def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
     """Return True if a setup may repair an error, or if a warning or error offers --fix as its remedy."""
+    from fastinstall.doctor.checks.pillow_importable import list_shadow_findings  # noqa: PLC0415 (only with --fix)
     from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415 (only with --fix)
-    from fastinstall.doctor.shadows import list_shadow_findings  # noqa: PLC0415 (only with --fix)
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
     offered = any(remedy is not None and "--fix" in (remedy.command or "") for remedy in remedies)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
+from fastinstall.doctor.owners import explain_no_core, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import count_frames, offer_repair
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
@@ -67,7 +67,7 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
 
 
 def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
-    evidence, verify = _describe_provenance(context, core), count_frames(context, find_loaded_file(core))
+    evidence, verify = _describe_provenance(context, core), count_frames(context, core.loaded_file)
     if core.levels:
         return Finding.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
     source = ", according to its recorded switches" if _is_recorded_good(core) else ""

@@ -26,7 +26,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import describe_arrival, find_conda_package, is_registered
-from fastinstall.doctor.remedies import find_text, offer_repair, show_files, show_text, suggest_conda_reinstall
+from fastinstall.doctor.remedies import offer_repair, show, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
 from fastinstall.model.facts import EnvironmentKind
@@ -117,7 +117,7 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
             expected=str(channel),
             observed="not registered",
             remedy=offer_repair(context),
-            verify=find_text(str(channel), facts.environment.prefix / "condarc.d"),
+            verify=show("grep", "-rlF", str(channel), facts.environment.prefix / "condarc.d"),
         )
 
 

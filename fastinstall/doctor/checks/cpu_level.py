@@ -62,7 +62,7 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
         receipt = f"built for {' and '.join(built)}, according to the receipt"
         told = ((noted, f"the core's {_NOTE}: {noted}"), (built, receipt))
         own = remedies.offer_setup(context, "set up the stack for this CPU", "--level", "auto")
-        note = remedies.show_note(owners.find_loaded_file(core)) if core is not None and noted else ""
+        note = remedies.show_note(core.loaded_file) if core is not None and noted else ""
         yield Finding.error(
             f"the imaging core needs {highest}, this CPU offers {offered} only",
             evidence=(*(sentence for known, sentence in told if known), *_describe_cpu(context)),

@@ -28,9 +28,8 @@ from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
-from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import find_loaded_copy, list_whole_copies, name_core_copy
+from fastinstall.doctor.owners import list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, offer_stock, show, show_cpu, show_files, show_note
 from fastinstall.elf.cpu import Cpu, Host, find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore, IsaScan
@@ -47,7 +46,8 @@ class CpuOutcome(StrEnum):
     UNTOLD = "cannot be told"
 
 
-_EXTRA = "fastinstall[isa]"
+_Verdict = tuple[IsaScan, tuple[str, ...]]
+"""A file, and the features that it requires and the CPU lacks."""
 _EFFECTS = {
     CpuOutcome.REFUSED: "the loader refuses it",
     CpuOutcome.DIES: "it dies of SIGILL at the first operation that uses it",
@@ -80,21 +80,6 @@ _PATTERNS = {
 }
 
 
-@immutable
-class FileVerdict:
-    """The verdict on one file for one CPU.
-
-    Attributes:
-        scan: the CPU features that the file requires.
-        outcome: what happens if the CPU runs the file's code.
-        lacking: required features that the CPU lacks.
-    """
-
-    scan: IsaScan
-    outcome: CpuOutcome
-    lacking: tuple[str, ...] = ()
-
-
 def check(context: CheckContext) -> Iterator[Finding]:
     """Check the code for this CPU, for the CPUs that its copies are built for, and for other hosts."""
     if not context.facts.isa:
@@ -106,24 +91,22 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from _judge_host(context, host)
 
 
-def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
-    """Return the verdict on a file for a CPU.
+def judge(scan: IsaScan, cpu: Cpu) -> tuple[CpuOutcome, tuple[str, ...]]:
+    """Return what happens if a CPU runs a file's code, and the required features that the CPU lacks.
 
     The loader of glibc 2.33 or later refuses a file that declares a level which the CPU lacks. Other code crashes at
     the first instruction that the CPU lacks. If the CPU runs all such instructions as other ones, results are wrong.
     """
     if scan.problem or not architecture_of(cpu.architecture).supported or not (cpu.flags or rank(cpu.level)):
-        return FileVerdict(scan=scan, outcome=CpuOutcome.UNTOLD)
+        return CpuOutcome.UNTOLD, ()
     lacking = tuple(feature for feature in scan.requires if cpu.flags and feature not in cpu.flags)
     # If the code was not decoded and declares no level, a required feature may have been overlooked.
     unread = scan.confidence is Confidence.UNVERIFIED and scan.level is None
     if rank(scan.declared) > rank(find_offered_level(cpu)):
-        outcome = CpuOutcome.REFUSED
-    elif lacking:
-        outcome = CpuOutcome.WRONG if set(lacking) <= set(scan.silent) else CpuOutcome.DIES
-    else:
-        outcome = CpuOutcome.UNTOLD if unread or (scan.requires and not cpu.flags) else CpuOutcome.RUNS
-    return FileVerdict(scan=scan, outcome=outcome, lacking=lacking)
+        return CpuOutcome.REFUSED, lacking
+    if lacking:
+        return CpuOutcome.WRONG if set(lacking) <= set(scan.silent) else CpuOutcome.DIES, lacking
+    return CpuOutcome.UNTOLD if unread or (scan.requires and not cpu.flags) else CpuOutcome.RUNS, ()
 
 
 def find_features_beyond_level(scan: IsaScan, level: str) -> tuple[str, ...]:
@@ -150,16 +133,6 @@ def _name_host(host: Host) -> str:
     return f"the host {host.name}" if host.name else "this CPU"
 
 
-def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
-    """Return the copy of the core that the loader would choose on a host, or None if there are no copies."""
-    core, python = context.facts.stack.core, context.facts.interpreter
-    if core is None:
-        return None
-    if not host.name:
-        return find_loaded_copy(core)
-    return choose_core_for_cpu(core, host.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
-
-
 def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
     """Check the files that a host's loader would load; if the core has copies, only the copy that it would choose."""
     here, there = (architecture_of(cpu.architecture) for cpu in (context.facts.cpu, host.cpu))
@@ -168,34 +141,41 @@ def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
             f"{_name_host(host)} is {there.title}, and this code is for {here.title}: it needs its own"
         )
         return
-    core, taken = context.facts.stack.core, _find_taken_copy(context, host)
+    core, python, taken = context.facts.stack.core, context.facts.interpreter, None
+    if core is not None and host.name:
+        taken = choose_core_for_cpu(core, host.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
+    elif core is not None:
+        taken = core.loaded_copy
     passed = {copy.path for copy in core.levels if copy != taken} if core is not None else ()
     scans = tuple(scan for scan in context.facts.isa if scan.path not in passed)
-    verdicts = [judge(scan, host.cpu) for scan in scans]
-    fatal = {outcome: [each for each in verdicts if each.outcome is outcome] for outcome in _EFFECTS}
-    for alike in filter(None, fatal.values()):
-        yield _report_fatal(context, host, alike)
+    fatal: dict[CpuOutcome, list[_Verdict]] = {outcome: [] for outcome in _EFFECTS}
+    for scan in scans:
+        outcome, lacking = judge(scan, host.cpu)
+        if outcome in fatal:
+            fatal[outcome].append((scan, lacking))
+    yield from (_report_fatal(context, host, outcome, alike) for outcome, alike in fatal.items() if alike)
     if not any(fatal.values()):
-        yield _report_bearable(context, host, scans)
+        loads = f", of which it loads {name_core_copy(core, taken)}" if core is not None and taken is not None else ""
+        yield _report_bearable(context, host, scans, loads)
 
 
-def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]) -> Finding:
-    lacking = _join_names(feature for verdict in verdicts for feature in verdict.lacking)
-    first, outcome, offered = verdicts[0].scan, verdicts[0].outcome, find_offered_level(host.cpu)
-    files, s = _name_files(context, [verdict.scan for verdict in verdicts]), "s" if len(verdicts) == 1 else ""
+def _report_fatal(context: CheckContext, host: Host, outcome: CpuOutcome, verdicts: list[_Verdict]) -> Finding:
+    lacking, scans = _join_names(feature for _, lacks in verdicts for feature in lacks), [scan for scan, _ in verdicts]
+    first, offered = scans[0], find_offered_level(host.cpu)
+    files, s = _name_files(context, scans), "s" if len(scans) == 1 else ""
     if outcome is CpuOutcome.REFUSED:
-        declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
+        declared = max((scan.declared or "" for scan in scans), key=rank)
         what = f"{_name_host(host)} offers {offered}, and {files} declare{s} to need {declared}"
     else:
-        sure = _SURE[first.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
+        sure = _SURE[first.confidence] if len({scan.confidence for scan in scans}) == 1 else ""
         what = f"{_name_host(host)} lacks {lacking}, which {files} {sure}require{s}"
     return Finding.error(
         f"{what}: {_EFFECTS[outcome]}",
-        evidence=shorten_evidence(line for verdict in verdicts for line in _list_evidence(context, verdict.scan)),
+        evidence=shorten_evidence(line for scan in scans for line in _list_evidence(context, scan)),
         expected=f"nothing beyond {offered or 'what that CPU has'}",
         observed=lacking or str(first.declared),
         remedy=_make_remedy(context, host),
-        verify=show_note(first.path) if outcome is CpuOutcome.REFUSED else _count(first, verdicts[0].lacking),
+        verify=show_note(first.path) if outcome is CpuOutcome.REFUSED else _count(first, verdicts[0][1]),
     )
 
 
@@ -209,7 +189,7 @@ def _name_files(context: CheckContext, scans: list[IsaScan]) -> str:
     return first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
 
 
-def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ...]) -> Finding:
+def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ...], loads: str) -> Finding:
     subject, cpu = _name_host(host), host.cpu
     unread = [scan for scan in scans if scan.problem]
     unverified = [scan for scan in scans if scan.confidence is Confidence.UNVERIFIED]
@@ -228,19 +208,15 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
             evidence=shorten_evidence(f"{scan.path}: {scan.problem}" for scan in unread),
             verify=show_files(unread[0].path),
         )
-    return _report_unverified(context, subject, unverified) if unverified else _report_success(context, host, scans)
-
-
-def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...]) -> Finding:
+    if unverified:
+        return _report_unverified(context, subject, unverified)
     required = _join_names(feature for scan in scans for feature in scan.requires)
     level = max((scan.level or "" for scan in scans), key=rank, default="")
     least = f"all that the code requires, no more than any {architecture_of(host.cpu.architecture).title}"
     what = f"what the code requires ({required})" if required else least
-    core, copy = context.facts.stack.core, _find_taken_copy(context, host)
-    loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
     shares = tuple(_describe_shares(context, scan) for scan in scans if scan.shares)
     return Finding.ok(
-        f"{_name_host(host)} has {what}{loads}",
+        f"{subject} has {what}{loads}",
         evidence=shorten_evidence(shares) or (f"level: {level or 'none'}",),
         verify=_count(scans[0], scans[0].requires) if scans and scans[0].requires else "",
     )
@@ -249,7 +225,7 @@ def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...
 def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan]) -> Finding:
     claims = _join_names(scan.level for scan in unread if scan.level)
     known = f"it declares that it needs {claims}" if claims else "the files do not declare it"
-    install = show(context.facts.tool_prefix / "bin/python", "-m", "pip", "install", _EXTRA)
+    install = show(context.facts.tool_prefix / "bin/python", "-m", "pip", "install", "fastinstall[isa]")
     return Finding.hint(
         f"what the code requires of {subject} is unverified: it was not decoded, and {known}",
         evidence=shorten_evidence(

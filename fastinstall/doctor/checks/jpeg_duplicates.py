@@ -26,7 +26,7 @@ from pathlib import PurePath
 
 from fastinstall.doctor import codec_libraries as libraries
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
+from fastinstall.doctor.owners import explain_no_stack
 from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.finding import Finding, Remedy, Status, shorten_evidence
@@ -100,9 +100,8 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     hidden = f"{len(codecs)} libjpegs are present, but separate: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
     evidence = (*_describe_codecs(context, codecs.values()), *beside)
-    return Finding.ok(
-        message, evidence=evidence, verify=show_needed(find_loaded_file(core)) if core is not None else ""
-    )
+    verify = show_needed(core.loaded_file) if core is not None else ""
+    return Finding.ok(message, evidence=evidence, verify=verify)
 
 
 def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",
         observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:_SHOWN]})",
         remedy=remedies.offer_repair(context),
-        verify=remedies.show_digests(jpeg.path),
+        verify=remedies.show("sha256sum", jpeg.path),
     )
 
 

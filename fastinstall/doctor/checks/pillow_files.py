@@ -74,7 +74,7 @@ def _report_core(context: CheckContext) -> Iterator[Finding]:
         place = context.facts.interpreter.site_packages / "PIL" if core is None else core.path
         yield _report(context, owners.explain_broken_core(context.facts), evidence, show_files(place))
     elif conflict := owners.explain_conflict(stack):
-        path = owners.find_loaded_file(core)
+        path = core.loaded_file
         verify = show_strings(path, f"^{core.version}$")
         yield _report(context, f"PIL is mixed from two versions: {conflict}", (str(path),), verify)
 

@@ -29,7 +29,7 @@ from fastinstall.core.messages import listing as joined
 from fastinstall.core.version_numbers import is_version
 from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner, show_text
+from fastinstall.doctor.remedies import offer_repair, offer_setup, show, show_files, show_owner, show_text
 from fastinstall.index.upgrades import list_forbidding_dependants
 from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy
@@ -189,7 +189,7 @@ def _show_claim(context: CheckContext, claimant: owners.Claimant) -> str:
     """Return a command that shows the files that a claimant's record lists."""
     if claimant.package is None:
         return show_owner(context, claimant.name)
-    return show_lines(_CORE, *owners.list_records(context, claimant.package))
+    return show("grep", "-H", _CORE, *owners.list_records(context, claimant.package))
 
 
 def _show_claims(context: CheckContext, found: _Claimants) -> str:
@@ -199,4 +199,4 @@ def _show_claims(context: CheckContext, found: _Claimants) -> str:
     packages = context.facts.interpreter.site_packages
     kept = owners.list_records(context, *(claimant.package for claimant in found if claimant.package is not None))
     pattern = _CORE if kept else f"^{_CORE}"
-    return show_lines(pattern, *(packages / name / "RECORD" for name in named), *kept)
+    return show("grep", "-H", pattern, *(packages / name / "RECORD" for name in named), *kept)

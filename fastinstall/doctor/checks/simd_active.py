@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
+from fastinstall.doctor.owners import explain_no_core, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show, show_symbol_count
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Status, shorten_evidence
@@ -68,7 +68,7 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     wanted, left_out = context.recipe.expect.symbols, _list_omitted_symbols(context)
     levels = ", ".join(copy.level for copy in list_whole_copies(core))
     where = f"every copy of the core, {levels}" if core.levels else "the core"
-    verify = show("nm", "-D", find_loaded_file(core), "|", "grep", wanted[0])
+    verify = show("nm", "-D", core.loaded_file, "|", "grep", wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
         evidence = shorten_evidence(f"left out of the build: {symbol}" for symbol in left_out)

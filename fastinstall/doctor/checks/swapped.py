@@ -27,7 +27,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing
 from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.remedies import offer_repair, show_digests, show_files
+from fastinstall.doctor.remedies import offer_repair, show, show_files
 from fastinstall.model.conda_packages import conda_command
 from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.finding import Finding, Remedy
@@ -46,7 +46,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     ours, set_up = f"{receipt.distribution} {receipt.version}", f"set up: {receipt.created_at}"
     verify = show_files(facts.interpreter.site_packages)
     if core is not None:
-        verify = show_digests(core.path, *(copy.path for copy in core.levels))
+        verify = show("sha256sum", core.path, *(copy.path for copy in core.levels))
     differences = dict(_list_differences(facts, receipt, ours))
     if not differences:
         yield Finding.ok(f"{ours} is installed as it was set up", evidence=(set_up,), verify=verify)

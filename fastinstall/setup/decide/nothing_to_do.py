@@ -10,7 +10,7 @@ from dataclasses import replace
 from fastinstall.conda.reinstall import has_channel
 from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import base_version, is_version
-from fastinstall.doctor.shadows import warn_about_shadows
+from fastinstall.doctor.checks.pillow_importable import warn_about_shadows
 from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
 from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD

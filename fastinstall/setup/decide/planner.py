@@ -9,8 +9,8 @@ from dataclasses import replace
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, pin_command, quote
 from fastinstall.core.version_numbers import public_version
+from fastinstall.doctor.checks.pillow_importable import warn_about_shadows
 from fastinstall.doctor.registry import verifying_checks
-from fastinstall.doctor.shadows import warn_about_shadows
 from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
 from fastinstall.model.facts import Facts, Project
 from fastinstall.model.request import PlanRisk, Risk

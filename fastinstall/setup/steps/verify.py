@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
-from fastinstall.doctor.shadows import list_shadow_findings
+from fastinstall.doctor.checks.pillow_importable import list_shadow_findings
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Status
 from fastinstall.setup.steps.step import SetupStep

@@ -25,7 +25,6 @@ def odd_context() -> CheckContext:
 @pytest.mark.parametrize(
     "show",
     [
-        verify.show_digests,
         verify.show_files,
         verify.show_text,
         verify.show_needed,
@@ -34,8 +33,6 @@ def odd_context() -> CheckContext:
         lambda path: verify.show("nm", "-D", path, "|", "grep", "Imaging.*"),
         lambda path: verify.show_symbol_count(path, "a b"),
         lambda path: verify.show_strings(path, "libjpeg-turbo|mozjpeg"),
-        lambda path: verify.show_lines("^PIL/", path),
-        lambda path: verify.find_text("lib/libjpeg.so", path),
     ],
 )
 def test_a_path_stays_one_word(show: Callable[[PurePosixPath], str]) -> None:
