@@ -17,13 +17,11 @@ from fastinstall.fleet.reports import Collected
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockReport
 from fastinstall.model.advisories import AdvisoryList
-from fastinstall.model.build_report import BuildReport, ToolWheels
-from fastinstall.model.cache_survey import CacheSurvey
-from fastinstall.model.effect import Acceptance, Done, Effect
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Survey
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.results import Acceptance, BuildReport, CacheSurvey, Done, Effect, ToolWheels
 from fastinstall.model.speed import SpeedTable
 from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.proof.cases import Proof

@@ -16,8 +16,8 @@ from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Event, Finished, Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
-from fastinstall.model.effect import Effect
 from fastinstall.model.facts import Environment
+from fastinstall.model.results import Effect
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session
 

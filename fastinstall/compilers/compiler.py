@@ -10,7 +10,8 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.facts import Compiler, Facts, Interpreter
+from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.machine import Compiler
 from fastinstall.model.request import Request, ToolchainSource
 
 TOOLCHAINS = "toolchains"

@@ -9,7 +9,7 @@ from fastinstall.core.errors import FailedError, UsageError
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.temporary_directories import temporary_directory
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.request import ToolchainSource
 
 

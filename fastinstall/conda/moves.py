@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 
 from fastinstall.model.conda import Conda
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
 """Suffixes of directories in site-packages that always belong to a single distribution."""

@@ -19,7 +19,7 @@ from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
 from fastinstall.model.facts import Facts
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.wheel_files import metadata_directory
 

@@ -26,7 +26,7 @@ from fastinstall.core.process import CommandError, run
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
-from fastinstall.model.build_report import ToolWheels
+from fastinstall.model.results import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, replace_files

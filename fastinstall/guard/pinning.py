@@ -22,8 +22,9 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_our_package
 from fastinstall.model.dependants import PINS, pin_line
-from fastinstall.model.facts import Distribution, EnvironmentKind, Facts, PinKind, PinState, Project
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.facts import Distribution, EnvironmentKind, Facts
+from fastinstall.model.guards import PinKind, PinState, Project
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
 from fastinstall.observe import pip_pins

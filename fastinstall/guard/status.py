@@ -17,8 +17,9 @@ from fastinstall.guard.staged_files import stage_guard
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.facts import Facts, GuardEvent, PinState
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.facts import Facts
+from fastinstall.model.guards import GuardEvent, PinState
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.observe.guard_files import entries_present, render_state
 

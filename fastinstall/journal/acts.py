@@ -14,7 +14,7 @@ from fastinstall.journal.entries import Adding, Conceding, ExternalChangeBegun, 
 from fastinstall.journal.external_changes import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles
 from fastinstall.journal.log import Log
-from fastinstall.model.move import MoveKind
+from fastinstall.model.history import MoveKind
 
 _PACKAGE = "PIL"
 _LIBRARIES = ".libs"

@@ -13,7 +13,7 @@ from typing import Any
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.values import immutable
 from fastinstall.journal.remembered_directories import Directory
-from fastinstall.model.move import Move
+from fastinstall.model.history import Move
 
 
 @immutable

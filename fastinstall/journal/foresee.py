@@ -27,7 +27,7 @@ from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, 
 from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.move import MoveKind
+from fastinstall.model.history import MoveKind
 
 
 @immutable

@@ -23,7 +23,7 @@ from fastinstall.journal.fingerprints import KnownFiles, is_known_tree, is_known
 from fastinstall.journal.held_directories import hold_parents
 from fastinstall.journal.log import Journal, Log
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 
 class Mover:

@@ -28,7 +28,7 @@ from fastinstall.journal.receipt_file import receipt_data
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import undo_open_transaction
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys
 

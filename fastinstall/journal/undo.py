@@ -33,8 +33,7 @@ from fastinstall.journal.layout import KEPT
 from fastinstall.journal.log import Journal, Log
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.history import Phase
-from fastinstall.model.move import MoveKind
+from fastinstall.model.history import MoveKind, Phase
 from fastinstall.model.request import Risk
 
 _NAMED = 20

@@ -4,7 +4,6 @@ None (or an empty tuple, if the docstring says so) means that something does not
 `Facts.runtime` comes from using the target's PIL; it is None if PIL was not run.
 """
 
-import shlex
 from enum import StrEnum
 from pathlib import Path, PurePath
 
@@ -12,8 +11,9 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import ImagingCore, IsaScan, Linkage
 from fastinstall.model.conda import Conda
-from fastinstall.model.gpu import Gpu
+from fastinstall.model.guards import GuardState, PinState
 from fastinstall.model.history import EnvironmentHistory
+from fastinstall.model.machine import Gpu, LoadingFacts, Toolchain
 
 
 class EnvironmentKind(StrEnum):
@@ -325,169 +325,6 @@ class Runtime:
     mapped: tuple[PurePath, ...] = ()
     is_as_program: bool = False
     shadow: ShadowingPil | None = None
-
-
-OTHER_CORE = " describes "
-"""Text that marks one of the guard's problems: its record describes a core that is not the installed core."""
-
-
-@immutable
-class GuardEvent:
-    """A report of the start-up guard.
-
-    Attributes:
-        at: time of the report, ISO 8601, UTC.
-        change: what happened to the stack ("was replaced with Pillow 13.0.0").
-        tool: the tool that changed it ("pip", "uv"); empty if unknown.
-        stack: the previous version, according to the guard ("12.1.1+simd.v3").
-        found: the version that is installed now; empty if there is none.
-    """
-
-    at: str
-    change: str
-    tool: str = ""
-    stack: str = ""
-    found: str = ""
-
-
-@immutable
-class GuardState:
-    """The start-up guard in site-packages.
-
-    Attributes:
-        installed: whether any of its files exists.
-        version: version of the hook; empty if unknown.
-        problems: its problems (missing, altered, not compiled, outdated, state differs).
-    """
-
-    installed: bool
-    version: str = ""
-    problems: tuple[str, ...] = ()
-
-    @property
-    def own_problems(self) -> tuple[str, ...]:
-        """The problems except a replaced core; the guard itself warns about a replaced core."""
-        return tuple(problem for problem in self.problems if OTHER_CORE not in problem)
-
-
-class PinKind(StrEnum):
-    """Kinds of pins in the environment's own configuration; the kind of a project's pin is the name of its tool."""
-
-    PIP = "pip"
-    CONDA = "conda"
-
-
-@immutable
-class PinState:
-    """A pin that fastinstall added, as found in a configuration.
-
-    Attributes:
-        kind: the configuration that contains it: a `PinKind`, or the name of a project's tool ("uv").
-        file: the file that contains the pin, absolute.
-        requirement: the pinned requirement ("pillow==13.0.0+simd.v2.v3", "pillow * simd_*").
-        problems: its problems (the wheel is missing, the line was altered, another build is installed).
-    """
-
-    kind: str
-    file: PurePath
-    requirement: str
-    problems: tuple[str, ...] = ()
-
-
-@immutable
-class Project:
-    """A directory with a manifest from which a tool creates environments.
-
-    Attributes:
-        directory: the directory, absolute.
-        manager: the name of the tool ("uv").
-        manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
-        lock: the file that the tool writes, absolute; None if there is none yet.
-        sync: the command that creates the environment with the tool ("uv sync").
-    """
-
-    directory: PurePath
-    manager: str
-    manifest: PurePath
-    lock: PurePath | None = None
-    sync: str = ""
-
-
-@immutable
-class Compiler:
-    """The C compiler for builds.
-
-    Attributes:
-        command: the argv that runs it, without flags ("cc").
-        version: the first line of its `--version` output.
-        accepts: the flags that it accepts, among those that were tested.
-    """
-
-    command: tuple[str, ...]
-    version: str
-    accepts: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The compiler's command and version, which identify it in cache keys."""
-        return f"{shlex.join(self.command)}: {self.version}"
-
-
-@immutable
-class NativeLibrary:
-    """A C library of this machine that a build could use.
-
-    Attributes:
-        name: the recipe's name for it: "jpeg", "tiff".
-        include: the directory with its header; None if the header is missing.
-        library: the file for the linker; None if it is missing.
-        version: from pkg-config or the header; empty if unknown.
-        implementation: for jpeg: "libjpeg-turbo" or "IJG libjpeg"; empty otherwise.
-    """
-
-    name: str
-    include: PurePath | None
-    library: PurePath | None
-    version: str = ""
-    implementation: str = ""
-
-
-@immutable
-class Toolchain:
-    """The build tools and libraries of this machine.
-
-    Attributes:
-        compiler: the C compiler; None if there is none.
-        libraries: the recipes' libraries, including missing ones.
-        package_manager: "apt", "dnf", "zypper", "pacman" or "apk"; None if the machine has none of these.
-        may_install: whether fastinstall may install system packages, as this user and with this package manager.
-        as_root: prefix of a command that needs root: "" for root, "sudo ", or "as root: " without sudo.
-        named_compiler: the value of CC; empty if unset.
-        rattler: whether py-rattler (the extra "conda") is installed with fastinstall.
-        channels: conda channels that the user has configured, without credentials.
-    """
-
-    compiler: Compiler | None
-    libraries: tuple[NativeLibrary, ...] = ()
-    package_manager: str | None = None
-    may_install: bool = False
-    as_root: str = "sudo "
-    named_compiler: str = ""
-    rattler: bool = False
-    channels: tuple[str, ...] = ()
-
-
-@immutable
-class LoadingFacts:
-    """Settings that decide how a program that loads images allocates memory.
-
-    Attributes:
-        huge_pages: the kernel's setting of transparent huge pages: "always", "madvise", "never"; empty if unknown.
-        tunables: GLIBC_TUNABLES, as the target's programs receive it.
-    """
-
-    huge_pages: str = ""
-    tunables: str = ""
 
 
 class ObstacleKind(StrEnum):

@@ -6,8 +6,7 @@ from fastinstall.core.architecture import X86_64, architecture_of, level_label
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
-from fastinstall.model.advisories import Advisory
-from fastinstall.model.pixel_changes import PixelChange
+from fastinstall.model.advisories import Advisory, PixelChange
 
 PROVIDERS = ("pillow", "pillow-simd", "pil")
 """The distributions that provide PIL and that the built-in recipes replace.

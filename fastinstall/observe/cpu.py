@@ -18,8 +18,8 @@ from fastinstall.core import foreign
 from fastinstall.core.architecture import ARCHITECTURES, Architecture, architecture_of
 from fastinstall.core.process import CommandError, run
 from fastinstall.elf.cpu import EMULATED, LEVELS, Cpu, find_masked_features, level_of, list_auxiliary_features
-from fastinstall.model.facts import Distribution, LoadingFacts
-from fastinstall.model.machine import LoaderLimits
+from fastinstall.model.facts import Distribution
+from fastinstall.model.machine import LoaderLimits, LoadingFacts
 
 _HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
 _TIMEOUT = 5.0

@@ -23,7 +23,7 @@ from fastinstall.core import foreign
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
-from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice, GpuSource, Nvml
+from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, GpuSource, Nvml
 
 _VERSION = re.compile(r"Module\s+(?:for\s+\S+\s+)?(\d+(?:\.\d+)+)")
 _MODEL = re.compile(r"^Model:[ \t]*(.*?)[ \t]*$", re.MULTILINE)

@@ -15,7 +15,7 @@ from fastinstall.core import foreign
 from fastinstall.core.directories import hooks_directory
 from fastinstall.core.messages import PROGRAM
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.facts import OTHER_CORE, GuardState
+from fastinstall.model.guards import OTHER_CORE, GuardState
 from fastinstall.model.receipt import BuiltCore
 
 STATE_FORMAT = "1"

@@ -20,7 +20,8 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
 from fastinstall.model.conda_packages import is_our_package
 from fastinstall.model.dependants import PINS, name_of_spec, pin_line
-from fastinstall.model.facts import EnvironmentKind, Facts, PinKind, PinState
+from fastinstall.model.facts import EnvironmentKind, Facts
+from fastinstall.model.guards import PinKind, PinState
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe import pip_pins
 from fastinstall.pins.recognition import read_project_pin

@@ -20,16 +20,8 @@ from fastinstall.elf.description import IsaScan
 from fastinstall.elf.imaging_core import describe_making
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.facts import (
-    Environment,
-    EnvironmentKind,
-    Facts,
-    InstalledStack,
-    Interpreter,
-    Runtime,
-    Toolchain,
-)
-from fastinstall.model.gpu import Gpu
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts, InstalledStack, Interpreter, Runtime
+from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.guard_files import GUARD_ENTRIES, observe_guard

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastinstall.core.process_table import PROCESSES
 from fastinstall.journal.layout import ROOT
-from fastinstall.model.effect import OutdatedProgram
+from fastinstall.model.results import OutdatedProgram
 
 _SECONDS = 1.0
 _GONE = b" (deleted)"

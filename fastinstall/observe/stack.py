@@ -36,7 +36,7 @@ from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
-from fastinstall.model.gpu import FrameworkBuild
+from fastinstall.model.machine import FrameworkBuild
 from fastinstall.observe.guard_files import GUARD_ENTRIES
 from fastinstall.observe.stack_rights import find_entries_of_others, find_hidden_entries
 

@@ -14,7 +14,7 @@ from fastinstall.core.process import CommandError, run
 from fastinstall.core.root_commands import find_root_prefix
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
-from fastinstall.model.facts import NativeLibrary, Toolchain
+from fastinstall.model.machine import NativeLibrary, Toolchain
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 

@@ -30,7 +30,7 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.model.conda_packages import CHANNEL
-from fastinstall.model.facts import Project
+from fastinstall.model.guards import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins.manifests import merge_lines
 from fastinstall.pins.tools import TOOLS, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build

@@ -12,7 +12,7 @@ from fastinstall.core.errors import FastinstallError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.facts import PinState, Project
+from fastinstall.model.guards import PinState, Project
 
 _PYPROJECT = "pyproject.toml"
 _MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")

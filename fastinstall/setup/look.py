@@ -13,11 +13,8 @@ from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import refuse_unusable_cache
 from fastinstall.guard.pinning import wants_pip_pin
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.facts import (
-    EnvironmentKind,
-    Facts,
-    Project,
-)
+from fastinstall.model.facts import EnvironmentKind, Facts
+from fastinstall.model.guards import Project
 from fastinstall.model.request import Request
 from fastinstall.observe import observation, recipes
 from fastinstall.observe.environments import (

@@ -14,7 +14,7 @@ from fastinstall.core import files
 from fastinstall.core.errors import FailedError, RefusedError, UsageError
 from fastinstall.core.refused_writes import advise_on_cache, reason
 from fastinstall.core.temporary_directories import discard_abandoned, list_abandoned, temporary_directory
-from fastinstall.model.cache_survey import PURPOSES, CachePart, CacheSurvey
+from fastinstall.model.results import PURPOSES, CachePart, CacheSurvey
 from fastinstall.observe.session import Session
 
 _TEMPORARY = "tmp"

@@ -35,9 +35,10 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION
-from fastinstall.model.facts import Environment, Facts, PinKind
+from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.finding import Status
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.guards import PinKind
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.guard_files import entries_present

@@ -23,7 +23,7 @@ from fastinstall.journal.rollback import (
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Environment, EnvironmentKind
-from fastinstall.model.move import MoveKind
+from fastinstall.model.history import MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import kind_of_prefix, scan_environment

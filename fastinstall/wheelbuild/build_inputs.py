@@ -18,7 +18,8 @@ from fastinstall.core import temporary_directories
 from fastinstall.core.events import Emit, ignore
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, WheelOrder
-from fastinstall.model.facts import Compiler, Interpreter
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe, StaticSource
 
 

@@ -22,7 +22,7 @@ from fastinstall.core.events import Finished, Noted, Progressed, Started
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
 from fastinstall.wheelbuild.build_inputs import BuildRequest, path_flags, plain_directory
 from fastinstall.wheelbuild.prepare import extract_source

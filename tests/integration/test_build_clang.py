@@ -18,7 +18,7 @@ from fastinstall.elf.symbols import compiler_switches
 from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.wheelbuild.own_code import mark_text
 from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols
 

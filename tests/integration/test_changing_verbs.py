@@ -14,7 +14,7 @@ from published_schemas import SCHEMAS
 from support.environments.real import Environments
 from support.sandbox import UNREACHABLE, Venv, tree_hash
 
-from fastinstall.model.effect import OutdatedProgram
+from fastinstall.model.results import OutdatedProgram
 from fastinstall.observe.running_programs import find_outdated_programs
 
 pytest_plugins = ("support.environments.fixtures",)

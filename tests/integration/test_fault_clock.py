@@ -14,7 +14,7 @@ from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.stamp import Stamp, make_stamp, stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 CLOCKS = {

@@ -18,7 +18,7 @@ from fastinstall.journal.rollback import rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 pytest_plugins = ("support.journal.fixtures",)
 

@@ -25,7 +25,7 @@ from support.journal.environments import (
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.conda import CondaChange
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 LATER = "==> 2026-11-22 10:00:00 <==\n+numpy-2.0-0\n"
 

@@ -14,7 +14,7 @@ from fastinstall.journal.forget import forget, move_damaged_transaction_away
 from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS
 from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 OWN = f"{TRANSACTIONS}/{FIRST.id}"
 

@@ -28,7 +28,7 @@ from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 RECORDS = {"conda-meta/pillow-13-0.json": "pillow 13", "conda-meta/history": "one revision\n"}
 STAGED = {

@@ -26,7 +26,7 @@ from fastinstall.journal.rollback import rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 THIRD = Stamp(id="20261121T101700Z-000003", at="2026-11-21T10:17:00Z")
 GUARD = f"{SITE}/made/for/it.py"

@@ -28,8 +28,7 @@ from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.journal.undo import UndoResult, undo
-from fastinstall.model.history import UnfinishedRun
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind, UnfinishedRun
 
 
 @pytest.fixture

@@ -27,8 +27,7 @@ from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.history import Phase
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind, Phase
 
 
 @pytest.fixture

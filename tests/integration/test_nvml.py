@@ -13,7 +13,7 @@ import pytest
 from support.environments.observed import make_environment, site_packages
 from support.values.builders import recipe
 
-from fastinstall.model.gpu import Gpu, GpuDevice, GpuSource, Nvml
+from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
 from fastinstall.observe.environments import locate
 from fastinstall.observe.gpu import ask_nvml
 from fastinstall.observe.observation import ObservationRequest, facts_of

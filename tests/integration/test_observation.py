@@ -11,7 +11,8 @@ from support.environments.observed import PILLOW, install_wheel, make_environmen
 from support.values.builders import recipe
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.model.facts import EnvironmentKind, Facts, GuardState
+from fastinstall.model.facts import EnvironmentKind, Facts
+from fastinstall.model.guards import GuardState
 from fastinstall.observe.environments import locate
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.model.pixel_changes import PixelChange
+from fastinstall.model.advisories import PixelChange
 from fastinstall.observe.recipes import load_recipe
 
 RELEASES = ("12.1.1", "12.2.0", "12.3.0", "13.0.0")

@@ -14,7 +14,7 @@ from support.machine.umask import umask
 from fastinstall.core import rights
 from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 ALICE, TEAM, BOB = 4711, 4712, 4713
 NOBODY = 0xFFFFFFFF

@@ -25,7 +25,7 @@ from support.journal.environments import (
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 THEIRS = {
     "PIL/__init__.py": "theirs",

@@ -25,9 +25,9 @@ from fastinstall.core.messages import quote
 from fastinstall.fleet.fleet import FleetArtefact
 from fastinstall.fleet.host_plan import plan_set
 from fastinstall.fleet.wheels import build_fleet, build_set
-from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaStack
 from fastinstall.model.request import Request
+from fastinstall.model.results import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.setup.wheel import Emulation, build_proven_wheel, publish_channel, require_channel
 from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse

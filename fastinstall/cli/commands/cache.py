@@ -8,8 +8,7 @@ from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote
-from fastinstall.model.cache_survey import CacheSurvey
-from fastinstall.model.effect import Effect
+from fastinstall.model.results import CacheSurvey, Effect
 from fastinstall.verbs.cache import clear_cache, survey_cache
 
 

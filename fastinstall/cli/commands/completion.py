@@ -112,7 +112,7 @@ def _list_recipes(variables: Mapping[str, str]) -> Words:
 
 
 def _list_caches(_variables: Mapping[str, str]) -> Words:
-    from fastinstall.model.cache_survey import PURPOSES  # noqa: PLC0415
+    from fastinstall.model.results import PURPOSES  # noqa: PLC0415
 
     return PURPOSES
 

@@ -27,9 +27,9 @@ from fastinstall.journal.rollback import list_undoable_transactions
 from fastinstall.journal.store import JournalStore
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
-from fastinstall.model.effect import Acceptance, Effect
-from fastinstall.model.facts import PinKind
 from fastinstall.model.finding import Status
+from fastinstall.model.guards import PinKind
+from fastinstall.model.results import Acceptance, Effect
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.setup.late_interrupts import report_interruption_after_completion

@@ -20,10 +20,10 @@ from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command
-from fastinstall.model.effect import Done
 from fastinstall.model.facts import Environment
 from fastinstall.model.history import Phase
 from fastinstall.model.request import Risk
+from fastinstall.model.results import Done
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.session import Session
 from fastinstall.setup.late_interrupts import report_interruption_after_completion

@@ -10,7 +10,7 @@ from fastinstall.elf.cpu import Cpu, select_level_features
 from fastinstall.elf.description import BuildTraces, Confidence, ImagingCore, LoadedLibrary
 from fastinstall.model.conda import CondaClash
 from fastinstall.model.facts import Facts
-from fastinstall.model.gpu import FrameworkBuild, Gpu
+from fastinstall.model.machine import FrameworkBuild, Gpu
 
 _DETAIL = re.compile(
     "libc|pip|channels|headers|gpu driver|built for|core|core for|SIMD symbols|compiled by|loads with|packaged as|"

@@ -16,9 +16,9 @@ from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.codec import document, dump, encode
 from fastinstall.core.errors import DeclinedError, ExitCode, FastinstallError
 from fastinstall.core.messages import format_count, listing, quote
-from fastinstall.model.effect import Effect
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import COLUMN, EnvironmentReport, Finding, Status, Survey, Unobservable
+from fastinstall.model.results import Effect
 from fastinstall.model.speed import SpeedTable
 
 _DETAIL = " " * 11

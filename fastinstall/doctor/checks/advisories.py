@@ -38,8 +38,8 @@ from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, offer_setup, of
 from fastinstall.index.upgrades import environment_command, forecast_upgrade
 from fastinstall.model import advisories
 from fastinstall.model.dependants import dependants_of
-from fastinstall.model.facts import PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.guards import PinKind, PinState
 from fastinstall.model.request import LinkMode, Request, Risk
 
 _FRESH_DAYS = 90

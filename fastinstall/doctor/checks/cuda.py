@@ -30,7 +30,7 @@ from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.gpu import FrameworkBuild, Gpu, Nvml
+from fastinstall.model.machine import FrameworkBuild, Gpu, Nvml
 
 _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
 _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"

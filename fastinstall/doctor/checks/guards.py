@@ -35,8 +35,9 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, suggest_conda_reinstall, word_command
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts, PinKind
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, shorten_evidence
+from fastinstall.model.guards import PinKind
 from fastinstall.model.receipt import Receipt
 
 _KEPT = (

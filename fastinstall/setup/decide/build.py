@@ -15,7 +15,7 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.cpu import Cpu
 from fastinstall.model.artefact import Artefact, LevelTarget, Releases
-from fastinstall.model.facts import Toolchain
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import Recipe, make_labelled_version, parse_labelled_levels
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.setup.decide.levels import (

@@ -14,7 +14,8 @@ from fastinstall.core.messages import listing
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
 from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels, providers
 from fastinstall.model.dependants import name_of_spec
-from fastinstall.model.facts import Facts, NativeLibrary
+from fastinstall.model.facts import Facts
+from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.installed_pins import is_of_pixi

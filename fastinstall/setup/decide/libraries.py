@@ -8,7 +8,8 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Facts, Toolchain
+from fastinstall.model.facts import Facts
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import BuildNeeds, Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS

@@ -15,7 +15,8 @@ from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
 from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD
 from fastinstall.model.dependants import is_pinned
-from fastinstall.model.facts import Facts, GuardState
+from fastinstall.model.facts import Facts
+from fastinstall.model.guards import GuardState
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request

@@ -9,7 +9,8 @@ from fastinstall.compilers import list_compilers
 from fastinstall.core.architecture import Architecture
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.elf.cpu import Cpu, list_level_features
-from fastinstall.model.facts import Facts, Interpreter, Toolchain
+from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
 

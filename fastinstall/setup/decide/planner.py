@@ -12,7 +12,8 @@ from fastinstall.core.version_numbers import public_version
 from fastinstall.doctor.checks.pillow_importable import warn_about_shadows
 from fastinstall.doctor.registry import verifying_checks
 from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
-from fastinstall.model.facts import Facts, Project
+from fastinstall.model.facts import Facts
+from fastinstall.model.guards import Project
 from fastinstall.model.request import PlanRisk, Risk
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of

@@ -12,9 +12,9 @@ from fastinstall.model.advisories import (
     find_returning_advisories,
     select_applicable_advisories,
     select_critical_advisories,
+    select_pixel_changes,
 )
 from fastinstall.model.facts import InstalledStack, Interpreter
-from fastinstall.model.pixel_changes import select_pixel_changes
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 

@@ -5,7 +5,8 @@ from dataclasses import field
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaChange
-from fastinstall.model.facts import Facts, Project
+from fastinstall.model.facts import Facts
+from fastinstall.model.guards import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request

@@ -16,7 +16,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Facts, InstalledStack
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.model.recipe import LIBRARIES
 from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE, entries_present
 from fastinstall.setup.steps.step import SetupStep

@@ -15,7 +15,7 @@ from support.sandbox import UV, Result, Sandbox, Venv, run
 from support.values.builders import changed, receipt
 
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.facts import PinState, Project
+from fastinstall.model.guards import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins.pin_project import ProjectChange, make_pin
 from fastinstall.pins.recognition import project_of, read_project_pin

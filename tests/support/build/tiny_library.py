@@ -13,7 +13,7 @@ from typing import Any
 from support.values.build_requests import V3, build_recipe, build_request, build_step
 
 from fastinstall.compilers.system import observe_compiler
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, StaticSource
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 

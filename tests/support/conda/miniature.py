@@ -18,7 +18,7 @@ from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages
 
 HISTORY = "conda-meta/history"

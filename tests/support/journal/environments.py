@@ -20,7 +20,7 @@ from fastinstall.journal.rollback import recover
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 
 SITE = "lib/python3.11/site-packages"

@@ -13,7 +13,7 @@ from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 WHOLE = extent.every_row
 """True with --every-row."""

@@ -7,7 +7,7 @@ from typing import Any
 from support.values.builders import healthy_facts, recipe
 
 from fastinstall.model.artefact import Artefact, LevelTarget
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode
 from fastinstall.setup.steps.build import Build

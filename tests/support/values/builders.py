@@ -26,21 +26,19 @@ from fastinstall.elf.description import (
 from fastinstall.model.advisories import Advisory, Severity
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
 from fastinstall.model.facts import (
-    Compiler,
     Dependant,
     Distribution,
     Environment,
     EnvironmentKind,
     Facts,
-    GuardState,
     InstalledStack,
     Interpreter,
-    NativeLibrary,
     OperationResult,
     Owner,
     Runtime,
-    Toolchain,
 )
+from fastinstall.model.guards import GuardState
+from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
 from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode, Request

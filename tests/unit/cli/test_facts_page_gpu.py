@@ -7,7 +7,7 @@ from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.core.codec import decode, encode
 from fastinstall.model.facts import Facts
-from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice, GpuSource
+from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, GpuSource
 
 GPU = Gpu(
     found_by=GpuSource.NVML,

@@ -7,7 +7,7 @@ from support.suite.golden import Golden
 from fastinstall.cli.commands.guard import guards_text
 from fastinstall.cli.console import Page
 from fastinstall.guard.status import Guards
-from fastinstall.model.facts import GuardEvent, PinKind, PinState
+from fastinstall.model.guards import GuardEvent, PinKind, PinState
 
 PIN = PinState(kind=PinKind.PIP, file=PurePath("/env/pip.conf"), requirement="pillow==13.0.0+simd.v2.v3")
 

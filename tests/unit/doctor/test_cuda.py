@@ -3,7 +3,7 @@
 import pytest
 
 from fastinstall.doctor.checks.cuda import find_required_driver, is_new_enough
-from fastinstall.model.gpu import Gpu
+from fastinstall.model.machine import Gpu
 
 
 def with_driver(version: str, *, offers: str = "", wsl: bool = False) -> Gpu:

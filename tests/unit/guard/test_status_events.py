@@ -7,7 +7,7 @@ import pytest
 
 from fastinstall.guard.status import read_events
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
-from fastinstall.model.facts import GuardEvent
+from fastinstall.model.guards import GuardEvent
 
 EVENT = GuardEvent(
     at="2026-11-21T10:40:05Z", change="was replaced with Pillow 13.0.0", tool="uv", stack="12.1.1", found="13.0.0"

@@ -6,7 +6,7 @@ from pathlib import Path
 from fastinstall.journal.acts import find_intruding_records
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.log import Log
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 
 def test_unknown_records_of_returning_packages_are_foreign(tmp_path: Path) -> None:

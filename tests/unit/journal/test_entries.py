@@ -27,8 +27,7 @@ from fastinstall.journal.entries import (
 from fastinstall.journal.events import parse_journal_events
 from fastinstall.journal.log import Log, decode_log
 from fastinstall.journal.remembered_directories import Directory
-from fastinstall.model.history import Phase
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind, Phase
 
 FILE = PurePosixPath("journal.jsonl")
 BEGUN = TransactionBegun(

@@ -21,7 +21,7 @@ from fastinstall.journal.entries import (
 )
 from fastinstall.journal.path_rules import list_entry_paths, refuse_escapes
 from fastinstall.journal.remembered_directories import Directory
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.history import Move, MoveKind
 
 ID = "20261121T101500Z-3fa2c1"
 FILE = PurePosixPath(f"/env/share/fastinstall/tx/{ID}/journal.jsonl")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fastinstall.core.codec import encode
-from fastinstall.model.gpu import Gpu
+from fastinstall.model.machine import Gpu
 from fastinstall.observe.gpu import join_gpu_facts, observe_hardware
 
 MACHINES = sorted((Path(__file__).parents[2] / "cases" / "gpus").glob("*.json"))

@@ -9,7 +9,7 @@ from support.suite.golden import Golden
 
 from fastinstall.core.directories import hooks_directory
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.facts import GuardState
+from fastinstall.model.guards import GuardState
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.observe.guard_files import (
     GUARD_STATE,

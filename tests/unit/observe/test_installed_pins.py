@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.values.builders import changed, healthy_conda_facts
 
-from fastinstall.model.facts import PinKind
+from fastinstall.model.guards import PinKind
 from fastinstall.observe.installed_pins import PIN, observe_pins
 from fastinstall.observe.pip_pins import constraints_text, insertion
 

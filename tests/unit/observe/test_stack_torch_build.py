@@ -6,7 +6,7 @@ import pytest
 
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Distribution
-from fastinstall.model.gpu import FrameworkBuild
+from fastinstall.model.machine import FrameworkBuild
 from fastinstall.observe.stack import observe_frameworks
 
 LATER = "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip', 'xpu']\n"

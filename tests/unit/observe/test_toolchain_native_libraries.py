@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.model.facts import NativeLibrary
+from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.toolchain import SearchPath, observe_library
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.model.facts import PinState
+from fastinstall.model.guards import PinState
 from fastinstall.pins.recognition import read_project_pin
 
 PINNED = "[tool.uv]\nconstraint-dependencies = [\"pillow==13.0.0+simd.v3 ; python_version >= '3.11'\"]\n"

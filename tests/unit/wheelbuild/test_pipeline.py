@@ -5,7 +5,7 @@ from pathlib import Path
 
 from support.values.build_requests import V3, build_request, build_step
 
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.wheelbuild.headers import Headers
 from fastinstall.wheelbuild.pipeline import inputs_of
 from fastinstall.wheelbuild.wheel_cache import key_of

@@ -10,7 +10,7 @@ from support.values.build_requests import V3, build_recipe, build_request, build
 
 from fastinstall.core.files import sha256
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache

@@ -5,7 +5,7 @@ import pytest
 from support.values.builders import healthy_facts, recipe
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.model.pixel_changes import PixelChange
+from fastinstall.model.advisories import PixelChange
 from fastinstall.observe.recipes import load_recipe
 from fastinstall.setup.decide.risks import describe_pixel_changes
 
