@@ -175,15 +175,9 @@ def glibc_spec(version: tuple[int, int]) -> str:
 TURBO, IJG, TIFF = "libjpeg-turbo", "jpeg", "libtiff"
 
 
-def providers(recipe: Recipe) -> frozenset[str]:
-    """Return the names of the conda packages that correspond to the distributions that a recipe replaces."""
-    names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
-    return frozenset(name.lower().replace("_", "-") for name in names)
-
-
 def find_replaced_packages(conda: Conda, recipe: Recipe) -> tuple[CondaPackage, ...]:
     """Return the installed packages to replace: those that provide PIL, and the guard package."""
-    names = {*providers(recipe), GUARD}
+    names = {*recipe.replaces, GUARD}
     return tuple(package for package in conda.packages if package.name in names)
 
 

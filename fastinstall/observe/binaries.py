@@ -9,44 +9,30 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, foreign
-from fastinstall.core.errors import DocumentError
-from fastinstall.core.parsing import json_data
+from fastinstall.core.codec import document, dump
 from fastinstall.elf.description import Confidence, IsaScan, Linkage
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.linkage import read_linkage
 from fastinstall.elf.loader.process_settings import ProcessSettings
-from fastinstall.model.facts import InstalledStack, Interpreter
+from fastinstall.model.facts import InstalledStack
 
 _CORE, _DOCUMENT = "_imaging", "isa"
 
 
-def observe_binaries(
-    interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings, *, cache: Path, scan: bool
-) -> tuple[Linkage | None, tuple[IsaScan, ...]]:
-    """Return the results of `observe_linkage` (None if PIL is not installed) and of `observe_isa`.
-
-    The arguments are described in these functions.
-    """
-    linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
-    return linkage, observe_isa(stack, cache=cache, scan=scan)
-
-
-def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings) -> Linkage:
+def observe_linkage(directory: PurePath, extension_suffix: str, settings: ProcessSettings) -> Linkage:
     """Simulate a process of the interpreter that opens PIL's extension modules, the core first.
 
     Args:
-        interpreter: the target's Python.
-        stack: PIL as installed in site-packages.
+        directory: the directory `PIL`.
+        extension_suffix: see `Interpreter`.
         settings: the interpreter's program file, and the other inputs of the dynamic loader.
 
     Returns:
-        1. If the loader does not start this interpreter (a script, a static program) or a file cannot be read: a
-        linkage that has only a `problem`. 2. If PIL is not installed: a linkage without modules. 3. Otherwise: the
-        complete linkage.
+        The linkage. If the loader does not start this interpreter (a script, a static program) or a file cannot be
+        read, the linkage has only a `problem`.
     """
-    modules = _list_extension_modules(stack.directory, interpreter.extension_suffix) if stack.directory else ()
     try:
-        return read_linkage(modules, settings)
+        return read_linkage(_list_extension_modules(directory, extension_suffix), settings)
     except (OSError, ElfError) as error:
         return Linkage(problem=str(error))
 
@@ -66,12 +52,12 @@ def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple
     return tuple(found[module] for module in sorted(found, key=lambda module: (module != _CORE, module)))
 
 
-def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tuple[IsaScan, ...]:
+def observe_isa(stack: InstalledStack, *, cache: Path, scan: bool) -> tuple[IsaScan, ...]:
     """Return scans of the core (of every copy if it has several), then of PIL's other extension modules.
 
     Args:
         stack: PIL as installed in site-packages.
-        cache: the directory with cached scans; None for no cache.
+        cache: the directory with cached scans.
         scan: if True, decode the code of files that have no cached scan; otherwise, read only the ISA note and compiler
             switches of these files.
     """
@@ -81,32 +67,29 @@ def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tup
 def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
     """Yield each extension module for this interpreter, with its SHA-256, or with "" if `stack` does not have that."""
     core = stack.core
-    if core is not None and core.readable:
+    if core is None:
+        return
+    if core.readable:
         copies = [(Path(copy.path), copy.sha256) for copy in core.levels if not copy.problem]
         yield from copies or [(Path(core.path), core.sha256)]
-    if stack.directory is None or core is None:
-        return
-    suffixes = (core.path.name.removeprefix(_CORE), ".abi3.so")
-    for name in foreign.list_names(Path(stack.directory)):
+    directory, suffixes = Path(core.path).parent, (core.path.name.removeprefix(_CORE), ".abi3.so")
+    for name in foreign.list_names(directory):
         if name.endswith(".so") and name.endswith(suffixes) and name != core.path.name:
-            yield Path(stack.directory, name), ""
+            yield directory / name, ""
 
 
-def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
+def _scan(path: Path, digest: str, cache: Path, *, scan: bool) -> IsaScan:
     """Return the cached scan of a file; if that is missing or damaged, scan the file and cache the new scan."""
-    from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (imported while the subprocesses run)
     from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (imported while the subprocesses run)
 
     with suppress(OSError):
         digest = digest or files.sha256(path)
-    place = cache / f"{digest}-{ALGORITHM}.json" if cache is not None and digest else None
-    if place is not None:
-        with suppress(OSError, ValueError, DocumentError):
-            kept = open_document(IsaScan, _DOCUMENT, json_data(foreign.read_text(place)), file=place)
-            if kept.sha256 == digest:
-                return replace(kept, path=path)
+    place = cache / f"{digest}-{ALGORITHM}.json"
+    kept = foreign.read_kept(IsaScan, _DOCUMENT, place) if digest else None
+    if kept is not None and kept.sha256 == digest:
+        return replace(kept, path=path)
     found = scan_isa(path, sha256=digest, decode=scan)
-    if place is not None and not found.problem and found.confidence is not Confidence.UNVERIFIED:
+    if digest and not found.problem and found.confidence is not Confidence.UNVERIFIED:
         with suppress(OSError):
             files.write_text(place, dump(document(_DOCUMENT, found)), durable=False)
     return found

@@ -9,6 +9,7 @@ observed only if a training framework is installed. Frameworks and image decoder
 import os
 import re
 import struct
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,8 +17,17 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.architecture import ARCHITECTURES, Architecture, architecture_of
+from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
-from fastinstall.elf.cpu import EMULATED, LEVELS, Cpu, find_masked_features, level_of, list_auxiliary_features
+from fastinstall.elf.cpu import (
+    EMULATED,
+    LEVELS,
+    Cpu,
+    find_masked_features,
+    level_of,
+    list_auxiliary_features,
+    select_level_features,
+)
 from fastinstall.model.facts import Distribution
 from fastinstall.model.machine import LoaderLimits, LoadingFacts
 
@@ -105,10 +115,44 @@ def _observe_without_proc(root: Path) -> Cpu:
     """Return the CPU of a system without /proc: from the CPUID instruction, or unknown for a captured machine."""
     if root != Path("/"):
         return Cpu(architecture="")
-    from fastinstall.observe.cpuid import execute_cpuid  # noqa: PLC0415 (needed only without /proc)
-
     flags = execute_cpuid(os.uname().machine) or ()
     return Cpu(architecture=os.uname().machine, flags=flags, level_source="CPUID" if flags else "")
+
+
+_CPUID_TIMEOUT = 10.0
+
+# get_cpu_info() would merge in /proc/cpuinfo, and sleeps for a second to measure the clock.
+_SCRIPT = """
+import json
+from cpuinfo.cpuinfo import CPUID
+asked = CPUID()
+print(json.dumps(sorted(asked.get_flags(asked.get_max_extension_support()))))
+"""
+
+
+def execute_cpuid(architecture: str, command: Sequence[str | Path] = (sys.executable, "-I")) -> tuple[str, ...] | None:
+    """Return the features that the CPUID instruction reports, limited to those that CPU levels above the first require.
+
+    py-cpuinfo executes the instruction, in its own process. /proc/cpuinfo shows the features that the kernel lets
+    programs use; the instruction does not depend on the kernel. If the two differ, either the kernel hides features, or
+    an emulator runs programs on a CPU that is not the kernel's.
+
+    Args:
+        architecture: architecture of this machine, as in `uname -m`.
+        command: the command that starts a Python with py-cpuinfo.
+
+    Returns:
+        Names of features, as in /proc/cpuinfo. None if the architecture has no such instruction, or if it could not be
+        executed; for example, a hardened kernel allows no code in writable memory.
+    """
+    known = architecture_of(architecture)
+    if not known.has_cpuid:
+        return None
+    try:
+        flags = json_data(run((*command, "-c", _SCRIPT), timeout=_CPUID_TIMEOUT).stdout)
+    except (CommandError, ValueError):
+        return None
+    return select_level_features(known, flags)
 
 
 def find_hiding_tunables(tunables: str) -> str:

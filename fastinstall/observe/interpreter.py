@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.codec import decode
@@ -50,15 +50,13 @@ def observe_interpreter(python: Path, variables: Mapping[str, str] | None = None
         document = json_data(completed.stdout.strip().rpartition("\n")[2])
         answer = document.get("interpreter") if isinstance(document, dict) else None
         if isinstance(answer, dict) and document.get("schema") == _SCHEMA:
-            interpreter = decode(Interpreter, answer, file=PurePath(python))
-            return _complete_shadows(interpreter) if interpreter.shadows else interpreter
+            interpreter = decode(Interpreter, answer, file=python)
+            if interpreter.shadows:
+                from fastinstall.observe.runtime import complete_shadow  # noqa: PLC0415 (rarely needed)
+
+                interpreter = replace(interpreter, shadows=tuple(map(complete_shadow, interpreter.shadows)))
+            return interpreter
     raise _make_no_answer_error(python, completed)
-
-
-def _complete_shadows(interpreter: Interpreter) -> Interpreter:
-    from fastinstall.observe.shadows import complete_shadow  # noqa: PLC0415 (rarely needed)
-
-    return replace(interpreter, shadows=tuple(complete_shadow(shadow) for shadow in interpreter.shadows))
 
 
 def explain_absence(python: Path) -> str:

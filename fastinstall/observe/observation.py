@@ -14,14 +14,13 @@ from pathlib import Path
 from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import IsaScan
 from fastinstall.elf.imaging_core import describe_making
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.facts import Environment, EnvironmentKind, Facts, InstalledStack, Interpreter, Runtime
-from fastinstall.model.machine import Gpu, Toolchain
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Interpreter, Runtime
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.guard_files import GUARD_ENTRIES, observe_guard
@@ -80,11 +79,14 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     runtime = request.started or (use_pil(session, environment) if request.runtime else None)
     answer = request.interpreter or ask_interpreter(session, environment)
     toolchain = RunningProbe(partial(observe_means, request.recipe, variables)) if request.toolchain else None
-    hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
+    from fastinstall.observe.gpu import join_gpu_facts, observe_hardware
+
+    nvml = thorough and request.binaries is not Binaries.CORE
+    library_path = variables.get("LD_LIBRARY_PATH", "")
+    hardware = RunningProbe(partial(observe_hardware, nvml=nvml, library_path=library_path))
     from fastinstall.elf.loader.process_settings import settings_for
-    from fastinstall.observe.cpu import observe_cpu, observe_loading
+    from fastinstall.observe.cpu import execute_cpuid, observe_cpu, observe_loading
     from fastinstall.observe.environments import active_prefixes
-    from fastinstall.observe.gpu import join_gpu_facts
     from fastinstall.observe.obstacles import find_obstacles
     from fastinstall.observe.pip_settings import list_constraint_files
     from fastinstall.observe.stack import (
@@ -97,24 +99,24 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     tunables = variables.get("GLIBC_TUNABLES", "")
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
     if request.cpuid:
-        from fastinstall.observe.cpuid import execute_cpuid
-
         cpu = replace(cpu, executed=execute_cpuid(cpu.architecture))
     interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
     program, hwcaps = Path(os.path.realpath(interpreter.executable)), list_searched_levels(cpu, interpreter)
     settings = settings_for(program, cpu, variables, hwcaps=hwcaps, page_size=os.sysconf("SC_PAGE_SIZE"))
     prefix, site_packages = environment.prefix, interpreter.site_packages
     distributions = observe_distributions(site_packages)
-    names, symbols = _list_replaced_names(request.recipe), request.recipe.expect.symbols
+    names, symbols = request.recipe.replaces, request.recipe.expect.symbols
     stack = observe_stack(interpreter, names, symbols, distributions, settings=settings, thorough=thorough)
     constraints = observe_constraints(interpreter, names, list_constraint_files(prefix, variables))
     stack = replace(stack, dependants=(*stack.dependants, *constraints))
     linkage, isa = None, tuple[IsaScan, ...]()
     if request.binaries is not Binaries.CORE:
-        from fastinstall.observe.binaries import observe_binaries
+        from fastinstall.observe.binaries import observe_isa, observe_linkage
 
-        cache, decode = session.directories.cache / SCANS, request.binaries is not Binaries.LINKED
-        linkage, isa = observe_binaries(interpreter, stack, settings, cache=cache, scan=decode)
+        if stack.directory is not None:
+            linkage = observe_linkage(stack.directory, interpreter.extension_suffix, settings)
+        scan = request.binaries is not Binaries.LINKED
+        isa = observe_isa(stack, cache=session.directories.cache / SCANS, scan=scan)
     if request.binaries is Binaries.DESCRIBED and stack.core is not None:
         stack = replace(stack, core=describe_making(stack.core))
     conda = None
@@ -132,14 +134,17 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         )
     frameworks = observe_frameworks(site_packages, distributions, conda.packages if conda is not None else ())
     history = read_environment_history(prefix, sized=thorough)
-    written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
-    frozen = prefix / "conda-meta" / "frozen"
+    conda_meta = prefix / "conda-meta"
+    written = (site_packages, conda_meta) if environment.kind is EnvironmentKind.CONDA else (site_packages,)
+    frozen = conda_meta / "frozen"
+    directory = (stack.directory.name,) if stack.directory is not None else ()
+    replaced = (*directory, *(entry for owner in stack.owners for entry in owner.entries), *GUARD_ENTRIES)
     return Facts(
         environment=environment,
         active=active_prefixes(variables),
         tool_prefix=session.tool_prefix,
         writable=all(map(_is_writable, written)),
-        obstacles=find_obstacles(prefix, site_packages, _list_replaced_entries(stack)),
+        obstacles=find_obstacles(prefix, site_packages, replaced),
         frozen=frozen if frozen.exists() else None,
         conda=conda,
         cpu=cpu,
@@ -167,25 +172,6 @@ def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
     return observe_toolchain(recipe.libraries, list_probed_flags(recipe, os.uname().machine), variables=variables)
 
 
-def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
-    """Return GPUs and their driver; NVML is asked only in a thorough observation that examines more than the core."""
-    from fastinstall.observe.gpu import observe_hardware
-
-    asked = request.thorough and request.binaries is not Binaries.CORE
-    return observe_hardware(nvml=asked, library_path=variables.get("LD_LIBRARY_PATH", ""))
-
-
-def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
-    """List the normalised names of all distributions that provide PIL, including the recipe's own distribution."""
-    names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
-    return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
-
-
-def _list_replaced_entries(stack: InstalledStack) -> tuple[str, ...]:
-    directory = (stack.directory.name,) if stack.directory is not None else ()
-    return (*directory, *(entry for owner in stack.owners for entry in owner.entries), *GUARD_ENTRIES)
-
-
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     """Return the subdirectories of glibc-hwcaps that the loader searches on this CPU, the highest level first."""
     from fastinstall.elf.cpu import knows_levels
@@ -211,18 +197,8 @@ def recorded_facts(session: Session, environment: Environment, receipt: Receipt 
         UndeterminedError: the target's interpreter does not answer.
         DocumentError: the receipt names a missing recipe, or the recipe is malformed.
     """
-    return facts_of(
-        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
-    )
-
-
-def receipt_of(environment: Environment) -> Receipt | None:
-    """Return the receipt of an environment's last setup, or None if there is no receipt.
-
-    Raises:
-        DocumentError: the receipt cannot be read.
-    """
-    return read_receipt(environment.prefix)
+    recipe = read_recorded_recipe(session, environment, receipt)
+    return facts_of(session, environment, ObservationRequest(recipe=recipe))
 
 
 def read_earlier_receipt(environment: Environment) -> Receipt | None:
@@ -231,7 +207,7 @@ def read_earlier_receipt(environment: Environment) -> Receipt | None:
     `Facts.history` reports an unreadable receipt.
     """
     try:
-        return receipt_of(environment)
+        return read_receipt(environment.prefix)
     except DocumentError:
         return None
 

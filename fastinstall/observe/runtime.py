@@ -1,14 +1,21 @@
-"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess, and is seen."""
+"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess, and is seen.
 
+A PIL that programs import instead of the one in site-packages is described from its files, and never imported.
+"""
+
+import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import find_home
+from fastinstall.core.foreign_code import find_stranger_in
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.model.facts import ImportSource, OperationResult, Runtime, ShadowingPil
-from fastinstall.observe.shadows import complete_shadow, may_start_as_program
+from fastinstall.observe.stack import list_distributions_with, read_pil_version
 
 _TIMEOUT = 120.0
 _QUICK_TIMEOUT = 20.0
@@ -111,14 +118,10 @@ def _make_shadow(located: Mapping[str, Any]) -> ShadowingPil:
 
     That is the first start-up file whose text contains the directory of the PIL.
     """
-    location = PurePath(located["location"])
-    package = location.parent if location.name.startswith("__init__.") else location
-    entry = str(package.parent)
-    files = (str(file) for file in located["startup"])
-    origin = next((file for file in files if entry in foreign.text_or_empty(file)), "")
-    return complete_shadow(
-        ShadowingPil(location=str(location), source=ImportSource.STARTUP, entry=entry, origin=origin)
-    )
+    shadow = ShadowingPil(location=located["location"], source=ImportSource.STARTUP, entry="")
+    entry = str(shadow.package.parent)
+    origin = next((file for file in located["startup"] if entry in foreign.text_or_empty(file)), "")
+    return complete_shadow(replace(shadow, entry=entry, origin=origin))
 
 
 def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
@@ -130,3 +133,30 @@ def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(event, dict) and "event" in event:
             yield event
+
+
+def complete_shadow(shadow: ShadowingPil) -> ShadowingPil:
+    """Return a shadowing PIL with its version and distribution added, which are read from files."""
+    version, origin = read_pil_version(Path(shadow.package)) or "", Path(shadow.origin)
+    # For an editable installation, the distribution is the one whose RECORD lists the `.pth` file.
+    place, recorded = (origin.parent, origin.name) if shadow.origin else (Path(shadow.entry), "PIL/")
+    names = list_distributions_with(place, recorded)
+    return replace(shadow, version=version, distribution=next(iter(names), ""))
+
+
+def may_start_as_program(variables: Mapping[str, str]) -> bool:
+    """Return whether an interpreter may run the code that some environment variables put before site-packages.
+
+    True for ordinary users, whose own programs run that code anyway. For root, true only if root owns the directories
+    with that code, their parents and their entries: HOME may be another user's, and PYTHONPATH may name a directory
+    that everybody can write to.
+
+    Args:
+        variables: environment variables; only HOME, PYTHONUSERBASE, PYTHONNOUSERSITE and PYTHONPATH matter.
+    """
+    named = variables.get("PYTHONPATH", "")
+    places = [Path(entry or os.curdir) for entry in named.split(os.pathsep)] if named else []
+    if not variables.get("PYTHONNOUSERSITE"):
+        base = Path(variables.get("PYTHONUSERBASE") or find_home(variables) / ".local")
+        places += [base / "lib" / name / "site-packages" for name in foreign.list_names(base / "lib")]
+    return not find_stranger_in(place for place in places if place.exists())

@@ -12,7 +12,6 @@
 Sources: PyPA, "Recording installed projects"; PEP 376 for REQUESTED.
 """
 
-import ast
 import base64
 import csv
 import hashlib
@@ -20,7 +19,6 @@ import io
 import os
 import re
 import stat
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -182,12 +180,10 @@ def _read_checkout(metadata: Path) -> PurePath | None:
 
     try:
         source = json_data(text)
-    except ValueError:
+        url, editable = urlsplit(source["url"]), source["dir_info"]["editable"] is True
+    except (ValueError, TypeError, LookupError, AttributeError):  # not as PEP 610 describes it
         return None
-    if not isinstance(source, dict) or not isinstance(source.get("dir_info"), dict):
-        return None
-    url = urlsplit(str(source.get("url", "")))
-    return PurePath(unquote(url.path)) if source["dir_info"].get("editable") is True and url.scheme == "file" else None
+    return PurePath(unquote(url.path)) if editable and url.scheme == "file" else None
 
 
 def list_distributions_with(site_packages: Path, start: str) -> tuple[str, ...]:
@@ -412,7 +408,8 @@ def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
 _CUDA_LABEL = re.compile(r"\+(?:cu|cuda)(\d{2,3})(?![\d.])")
 _CUDA_RUNTIME = re.compile(rb"^Requires-Dist:\s*nvidia-cuda-runtime(?:-cu\d+)?\s*\(?==\s*(\d+\.\d+)", re.MULTILINE)
 _CUDA_BUILD = re.compile(r"cuda_?(\d+)(?:\.(\d+))?")
-_LARGEST_MODULE = 1 << 16
+_CONSTANT = re.compile(r"""^(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*(?:(['"])(.*?)\2|None)[ \t]*$""", re.MULTILINE)
+"""Matches a line of a module that assigns a literal string, or None, to a variable."""
 
 
 def observe_frameworks(
@@ -427,15 +424,14 @@ def observe_frameworks(
     """
     distribution = next((each for each in distributions if each.name == "torch"), None)
     path = site_packages / "torch/version.py"
-    written = _read_assigned_constants(path)
-    if "cuda" in written:
-        words = {name: value for name, value in written.items() if value}
+    words = {name: value for name, _, value in _CONSTANT.findall(foreign.text_or_empty(path))}
+    if "cuda" in words:
         own = FrameworkBuild(
             name="torch",
             version=words.get("__version__") or (distribution.version if distribution else ""),
-            cuda=words.get("cuda"),
-            rocm=words.get("rocm") or words.get("hip"),
-            xpu=words.get("xpu"),
+            cuda=words["cuda"] or None,
+            rocm=words.get("rocm") or words.get("hip") or None,
+            xpu=words.get("xpu") or None,
             source=path,
         )
         return (own,)
@@ -457,22 +453,6 @@ def _describe_conda_build(package: CondaPackage) -> FrameworkBuild:
     cuda = (f"{found[1]}.{found[2]}" if found[2] else _insert_dot(found[1])) if found else None
     known = cuda is not None or "cpu" in package.build
     return FrameworkBuild(name="torch", version=package.version, cuda=cuda, known=known)
-
-
-def _read_assigned_constants(path: Path) -> dict[str, str | None]:
-    """Return the variables to which a module assigns a literal string or None at top level; empty if unparsable."""
-    try:
-        with foreign.open_foreign_file(path) as stream, warnings.catch_warnings(action="ignore"):
-            statements = ast.parse(stream.read(_LARGEST_MODULE)).body
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    found: dict[str, str | None] = {}
-    for statement in statements:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Constant):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if isinstance(value := statement.value.value, str | None):
-                found |= {target.id: value for target in targets if isinstance(target, ast.Name)}
-    return found
 
 
 def _insert_dot(digits: str) -> str:

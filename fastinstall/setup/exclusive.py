@@ -14,8 +14,8 @@ from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.package_managers import ConcurrentInstaller, describe_concurrent_installers
-from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
+from fastinstall.observe.running_programs import observe_concurrent_installers
 
 _PATIENCE = 30.0
 """Seconds to wait for an installer that has overwritten the files of a setup to end, before the setup is undone."""

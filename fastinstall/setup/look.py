@@ -12,6 +12,7 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import refuse_unusable_cache
 from fastinstall.guard.pinning import wants_pip_pin
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.guards import Project
@@ -186,7 +187,7 @@ def confirm_empty_plan(plan: Plan) -> SetupOutcome:
     Raises:
         RefusedError: nothing is set up in the environment.
     """
-    receipt = observation.receipt_of(plan.environment)
+    receipt = read_receipt(plan.environment.prefix)
     if receipt is None:
         hint = "make a new plan: fastinstall plan"
         raise RefusedError("the plan has no steps, and nothing is set up here", hint=hint)

@@ -30,6 +30,7 @@ from fastinstall.guard.pinning import (
 )
 from fastinstall.guard.status import Guards, list_guard_removal_moves, read_events, renew_guard_files
 from fastinstall.journal.conda_meta import claims
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
@@ -43,7 +44,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.guard_files import entries_present
 from fastinstall.observe.installed_pins import refuse_unpinnable
-from fastinstall.observe.observation import receipt_of, recorded_facts
+from fastinstall.observe.observation import recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.pin_project import ProjectChange, make_pin
@@ -70,7 +71,7 @@ def guards_of(
         guards = guards_of(session, environment, measured=True)
         print(guards.installed, guards.events)
     """
-    receipt = receipt_of(environment)
+    receipt = read_receipt(environment.prefix)
     facts = recorded_facts(session, environment, receipt)
     state, package = facts.guard, _find_package(facts)
     guards = Guards(
@@ -291,7 +292,7 @@ def pin_project(
         change = pin_project(session, environment, project=Path("app"))
         print(change.diff)
     """
-    prefix, receipt = Path(environment.prefix), receipt_of(environment)
+    prefix, receipt = Path(environment.prefix), read_receipt(environment.prefix)
     if receipt is None:
         raise RefusedError(
             f"{prefix}: fastinstall has not set up this environment, so there is no build to pin",

@@ -16,6 +16,7 @@ from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import base_version
 from fastinstall.doctor.intent import Intent, intent_of
 from fastinstall.index.selection import is_installable
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
@@ -23,7 +24,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import observe_means, receipt_of, recorded_facts
+from fastinstall.observe.observation import observe_means, recorded_facts
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.carry_out import carry_out
@@ -64,7 +65,7 @@ def plan_repair(session: Session, environment: Environment, request: Request, fa
     Example:
         plan = plan_repair(session, environment, Request())
     """
-    receipt = receipt_of(environment)
+    receipt = read_receipt(environment.prefix)
     seen = facts or recorded_facts(session, environment, receipt)
     planned = _plan_repair(session, seen, receipt, request)
     return replace(_add_reinstalls(planned, seen), verb=_VERB)
@@ -111,7 +112,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
     try:
         return carry_out(session, planned)
     except UnprovenError as error:
-        receipt = receipt_of(planned.environment)
+        receipt = read_receipt(planned.environment.prefix)
         if receipt is None:
             raise
         facts = recorded_facts(session, planned.environment, receipt)

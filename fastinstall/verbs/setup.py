@@ -18,13 +18,14 @@ from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenErro
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import quote
 from fastinstall.doctor.registry import check_names, judge_facts
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
-from fastinstall.observe.observation import ObservationRequest, facts_of, observe_committed, observe_means, receipt_of
+from fastinstall.observe.observation import ObservationRequest, facts_of, observe_committed, observe_means
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.decide.levels import refuse_unknown
@@ -63,7 +64,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     if made is not None:
         return decide_plan(session, foresee_situation(session, recipe, request, made, saved), from_cache=from_cache)
     environment = find_environment(session, target)
-    receipt = receipt_of(environment)
+    receipt = read_receipt(environment.prefix)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = plan_nothing(facts, recipe, request, receipt)
     if done is not None:

@@ -22,8 +22,8 @@ from fastinstall.core.events import Emit, Event, Noted, ignore
 from fastinstall.core.lock import lock_environment
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
-from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 from fastinstall.observe.environments import NamedTarget, find_environment
+from fastinstall.observe.running_programs import observe_concurrent_installers
 from fastinstall.observe.session import open_session
 from fastinstall.setup import carry_out
 from fastinstall.setup.exclusive import ForeignChangeWatch

@@ -12,7 +12,7 @@ from support.sandbox import Sandbox
 
 from fastinstall.core.architecture import architecture_of
 from fastinstall.elf.cpu import list_level_features
-from fastinstall.observe.cpuid import execute_cpuid
+from fastinstall.observe.cpu import execute_cpuid
 
 MACHINE = platform.machine()
 needs_cpuid = pytest.mark.skipif(not architecture_of(MACHINE).has_cpuid, reason="this CPU has no such instruction")

@@ -75,9 +75,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
         warnings = (conda_advice.warn_about_wheel(conda, recipe), *advice)
         return CondaPart(skipped=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
-    others = (situation.preview or CondaChange()).without(
-        frozenset({*conda_packages.providers(recipe), conda_packages.GUARD})
-    )
+    others = (situation.preview or CondaChange()).without(frozenset({*recipe.replaces, conda_packages.GUARD}))
     change = _plan_other_changes(situation, conda, engine, others)
     # The dependencies of the stack are computed from the packages as they are after the other changes.
     after = replace(conda, packages=apply_conda_change(conda, others))
@@ -201,8 +199,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
     wanted = {dependants.name_of_spec(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
-        wanted.intersection(each.name for each in conda.packages)
-        - {"python", "python_abi", *conda_packages.providers(recipe)}
+        wanted.intersection(each.name for each in conda.packages) - {"python", "python_abi", *recipe.replaces}
     )
     return stack, conda_packages.plan_guard_package(stack, facts.environment.prefix, tuple(keeps))
 
@@ -224,9 +221,7 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     if conda is None:
         return situation
     engine = choose_conda_engine(situation)
-    asking = dependants.all_dependants(
-        facts.stack.dependants, dependants.conda_dependants(conda, conda_packages.providers(recipe))
-    )
+    asking = dependants.all_dependants(facts.stack.dependants, dependants.conda_dependants(conda, recipe.replaces))
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if request.link is LinkMode.ENV:
         conda_advice.refuse_foreign_jpeg(seen, conda)

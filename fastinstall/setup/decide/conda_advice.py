@@ -12,7 +12,7 @@ from fastinstall.conda.reinstall import name_of_dist
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
-from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels, providers
+from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels
 from fastinstall.model.dependants import name_of_spec
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import NativeLibrary
@@ -46,7 +46,7 @@ def advise_on_conda(facts: Facts, conda: Conda, link: LinkMode) -> Iterator[str]
 
 def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
     """Return a warning about installing a wheel into a conda environment."""
-    there = [_describe(package) for package in conda.packages if package.name in providers(recipe)]
+    there = [_describe(package) for package in conda.packages if package.name in recipe.replaces]
     stays = f" (its record of {there[0]} stays)" if there else ""
     return (
         f"--engine pip: conda does not know of this wheel{stays}: its next change to Pillow overwrites it silently; "

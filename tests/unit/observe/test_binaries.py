@@ -37,7 +37,7 @@ def digest(path: Path) -> str:
 
 
 def test_the_core_comes_first_and_foreign_modules_are_left_out(tmp_path: Path) -> None:
-    scans = observe_isa(pillow(tmp_path), cache=None, scan=True)
+    scans = observe_isa(pillow(tmp_path), cache=tmp_path / "cache", scan=True)
     assert [scan.path.name for scan in scans] == [f"_imaging{SUFFIX}", f"_webp{SUFFIX}"]
     assert [scan.requires for scan in scans] == [("avx2",), ()]
     assert all(scan.sha256 == digest(Path(scan.path)) for scan in scans)
@@ -46,7 +46,7 @@ def test_the_core_comes_first_and_foreign_modules_are_left_out(tmp_path: Path) -
 def test_of_a_core_with_copies_each_copy_is_scanned(tmp_path: Path) -> None:
     stack = pillow(tmp_path, copies=True)
     assert stack.core is not None
-    scans = observe_isa(stack, cache=None, scan=True)
+    scans = observe_isa(stack, cache=tmp_path / "cache", scan=True)
     assert [scan.path for scan in scans[:-1]] == [copy.path for copy in stack.core.levels]
 
 
@@ -101,5 +101,5 @@ def test_a_damaged_module_is_a_scan_with_a_problem(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_pillow_nothing_is_scanned(tmp_path: Path) -> None:
-    assert observe_isa(InstalledStack(directory=None), cache=None, scan=True) == ()
-    assert observe_isa(InstalledStack(directory=tmp_path), cache=None, scan=True) == ()
+    assert observe_isa(InstalledStack(directory=None), cache=tmp_path / "cache", scan=True) == ()
+    assert observe_isa(InstalledStack(directory=tmp_path), cache=tmp_path / "cache", scan=True) == ()

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 from support.elf.writer import PLAIN, Elf
-from support.values.builders import healthy_facts
 
 from fastinstall.elf.description import Linkage
 from fastinstall.elf.loader.process_settings import ProcessSettings
-from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.binaries import observe_linkage
 
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
@@ -29,9 +27,8 @@ def prefix(tmp_path: Path) -> Path:
 
 
 def observe(prefix: Path, *, python: str = "bin/python", **settings: str) -> Linkage:
-    interpreter = replace(healthy_facts().interpreter, executable=prefix / python, extension_suffix=SUFFIX)
     process = ProcessSettings(program=(prefix / python).resolve(), **settings)  # type: ignore[arg-type]  # (texts alone)
-    return observe_linkage(interpreter, InstalledStack(directory=prefix / "PIL"), process)
+    return observe_linkage(prefix / "PIL", SUFFIX, process)
 
 
 def test_the_core_is_opened_first(prefix: Path) -> None:
@@ -65,15 +62,6 @@ def test_a_python_that_is_a_script_is_a_problem(prefix: Path) -> None:
     assert str(prefix / "bin/shim") in linkage.problem
 
 
-def test_without_a_pil_nothing_is_opened(prefix: Path) -> None:
-    interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
-    linkage = observe_linkage(
-        interpreter, InstalledStack(directory=None), ProcessSettings(program=prefix / "base/bin/python3.11")
-    )
-    assert (linkage.modules, linkage.codecs, linkage.problem) == ((), (), "")
-
-
 def test_a_directory_that_is_gone_has_no_modules(prefix: Path) -> None:
-    interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
     process = ProcessSettings(program=prefix / "base/bin/python3.11")
-    assert observe_linkage(interpreter, InstalledStack(directory=prefix / "gone"), process).modules == ()
+    assert observe_linkage(prefix / "gone", SUFFIX, process).modules == ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fastinstall.observe.concurrent_installers import observe_concurrent_installers
+from fastinstall.observe.running_programs import observe_concurrent_installers
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/rivals/commands.json").read_text(encoding="utf-8"))
 PID = 4_194_305
