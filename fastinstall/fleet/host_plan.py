@@ -151,7 +151,7 @@ def _add_builders(
         preferred: an interpreter to use wherever its ABI fits; None to use those found on this machine.
         artefacts: the planned wheels.
     """
-    first = tuple(python for python in (preferred, base_python(session)) if python is not None)
+    first = tuple(python for python in (preferred, base_python()) if python is not None)
     find_builder = cache(lambda abi, version: interpreter_with(abi, version, first, session.variables))
     for artefact in artefacts:
         builder = find_builder(artefact.abi, artefact.python)

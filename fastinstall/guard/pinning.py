@@ -240,11 +240,11 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     wanted = pip_pins.settings(pin.prefix, pin.links)
     if is_there and pip_pins.is_heeded(content, wanted, pin.prefix / pip_pins.CONFIGURATION):
         return
-    made = pip_pins.insertion(rest, pin.prefix, pin.links)
+    text, place = pip_pins.insertion(rest, pin.prefix, pin.links)
     if not is_there:
-        transaction.add(pip_pins.CONFIGURATION, made.text, place=made.place)
+        transaction.add(pip_pins.CONFIGURATION, text, place=place)
         return
-    renewed = rest[: made.place] + made.text.encode() + rest[made.place :]
+    renewed = rest[:place] + text.encode() + rest[place:]
     transaction.perform((_make_replacement(pin.prefix, transaction.stage, pip_pins.CONFIGURATION, _REST, renewed),))
 
 

@@ -342,37 +342,27 @@ class BuildNeeds:
     python: str = ""
     compiler: bool = False
 
-    def list_packages(self, manager: str) -> tuple[str, ...]:
-        """Return the names of the packages to install with a package manager."""
+    def list_packages(self, manager: str | None) -> tuple[str, ...]:
+        """Return the names of the packages to install with a package manager; empty if it is None."""
+        if manager is None:
+            return ()
         known = PACKAGE_MANAGERS[manager]
         names = [*known.compilers] if self.compiler else []
         names += [known.python.format(self.python, self.python.replace(".", ""))] if self.python else []
         names += [package for library in self.libraries for package in getattr(library, manager)]
         return tuple(dict.fromkeys(names))
 
-    def explain(self, manager: str | None, as_root: str) -> str:
-        """Return a hint with the command that installs the missing packages, and with the advice of `ELSEWHERE`.
-
-        If no such command is known, the hint is `ELSEWHERE` alone.
+    def explain(self, manager: str | None, *, as_root: str, allowed: bool = False) -> str:
+        """Return a hint on how to install the missing packages; if no way is known, the hint is `ELSEWHERE`.
 
         Args:
             manager: the package manager of this machine; None if it is not supported.
             as_root: prefix of a command that needs root ("sudo ").
+            allowed: whether fastinstall may install system packages on this machine.
         """
-        packages = self.list_packages(manager) if manager is not None else ()
+        packages = " ".join(self.list_packages(manager))
         if manager is None or not packages:
             return ELSEWHERE
-        return f"{as_root}{PACKAGE_MANAGERS[manager].install} {' '.join(packages)}; or {ELSEWHERE}"
-
-    def explain_installation(self, manager: str | None, *, allowed: bool, as_root: str) -> str:
-        """Return a hint to let fastinstall install the missing packages; if that is not allowed, the hint of `explain`.
-
-        Args:
-            manager: the package manager of this machine; None if it is not supported.
-            allowed: whether fastinstall may install system packages on this machine.
-            as_root: prefix of a command that needs root ("sudo ").
-        """
-        packages = self.list_packages(manager) if manager is not None and allowed else ()
-        if packages:
-            return f"run again with --with-system-deps to install {' '.join(packages)}"
-        return self.explain(manager, as_root)
+        if allowed:
+            return f"run again with --with-system-deps to install {packages}"
+        return f"{as_root}{PACKAGE_MANAGERS[manager].install} {packages}; or {ELSEWHERE}"

@@ -15,7 +15,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from pathlib import PurePath, PurePosixPath
+from pathlib import PurePath
 from typing import TypeVar
 
 from fastinstall.core.architecture import ARCHITECTURES
@@ -143,37 +143,21 @@ def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
         yield "expect.symbols", f"empty: nothing would distinguish {code} from {source.base_wheel}"
 
 
+def _passing(check: Callable[[str], object], what: str) -> _Rule:
+    return lambda word: "" if check(word) else f"{word!r} is not {what}"
+
+
 def _spelled(pattern: str, what: str) -> _Rule:
-    return lambda word: "" if re.fullmatch(pattern, word) else f"{word!r} is not {what}"
+    return _passing(re.compile(pattern).fullmatch, what)
 
 
-def _below(where: str) -> _Rule:
-    def judge(path: str) -> str:
-        inside = path and not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
-        return "" if inside else f"{path!r} is not relative to {where}"
-
-    return judge
-
-
-def _judge_range(text: str) -> str:
-    return "" if is_specifier(text) else f"{text!r} is not a version specifier (PEP 440)"
-
-
-def _judge_version(text: str) -> str:
-    return "" if is_version(text) else f"{text!r} is not a version (PEP 440)"
-
-
-def _judge_option(option: str) -> str:
-    known = not option or option in _BUILD_OPTIONS
-    return "" if known else f"{option!r} is not one of {', '.join(_BUILD_OPTIONS)}"
-
-
-def _judge_architecture(machine: str) -> str:
-    known = [each.machine for each in ARCHITECTURES]
-    return "" if machine in known else f"{machine!r} is not one of {', '.join(known)}"
+def _stays_inside(path: str) -> bool:
+    return bool(path) and not path.startswith("/") and ".." not in path.split("/")
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+_MACHINES = [each.machine for each in ARCHITECTURES]
 
 # Options that setup.py of Pillow and Pillow-SIMD accepts as `-C OPTION=enable`.
 _BUILD_OPTIONS = ("jpeg", "zlib", "tiff", "freetype", "raqm", "lcms", "webp", "jpeg2000", "imagequant", "xcb", "avif")
@@ -222,7 +206,7 @@ _MATHEMATICAL = frozenset(
     for precision in ("", "f")
 )
 _STEPS = ("++", "--")
-_PAIRS = {")": "(", "]": "["}
+_BRACKETS = ("(", ")", "[", "]")
 
 
 def macro_problem(macro: str) -> str:
@@ -240,7 +224,7 @@ def macro_problem(macro: str) -> str:
         return f"{macro!r} {problem}"
     parameters = {name.strip() for name in match["parameters"].split(",")}
     found = _split_tokens(match["text"])
-    if any(after == "(" and (before in parameters or before in _PAIRS) for before, after in pairwise(found)):
+    if any(after == "(" and (before in parameters or before in (")", "]")) for before, after in pairwise(found)):
         return f"{macro!r} calls its argument"
     names = {each for each in found if _NAME.fullmatch(each)} - parameters
     if foreign := sorted((names | {match["name"]}) - _MATHEMATICAL):
@@ -256,14 +240,10 @@ def _find_expression_problem(text: str) -> str:
     """Return why a text is not a C expression without side effects; empty if it is one."""
     if "".join(match.group() for match in _TOKEN.finditer(text)) != text or any(step in text for step in _STEPS):
         return "is more than a C expression that computes"
-    opened: list[str] = []
-    for token in _split_tokens(text):
-        if token in _PAIRS.values():
-            opened.append(token)
-        elif token in _PAIRS and (not opened or opened.pop() != _PAIRS[token]):
-            opened = [token]
-            break
-    return "has an unbalanced bracket" if opened else ""
+    brackets = "".join(token for token in _split_tokens(text) if token in _BRACKETS)
+    for _ in brackets:
+        brackets = brackets.replace("()", "").replace("[]", "")
+    return "has an unbalanced bracket" if brackets else ""
 
 
 _RULES_OF: dict[str, _Rule] = {
@@ -271,30 +251,34 @@ _RULES_OF: dict[str, _Rule] = {
         r"[a-z0-9]+(-[a-z0-9]+)*", "a normalised name (lower case, single dashes: PEP 503)"
     ),
     "source.label": _spelled(r"[a-z0-9]+(\.[a-z0-9]+)*", "a local version label (a-z, 0-9, dots: PEP 440)"),
-    "source.versions source.pythons kernels[].versions advisories[].affects libraries.*.static.versions": _judge_range,
-    "pixel_changes[].since": _judge_version,
+    "source.versions source.pythons kernels[].versions advisories[].affects libraries.*.static.versions": _passing(
+        is_specifier, "a version specifier (PEP 440)"
+    ),
+    "pixel_changes[].since": _passing(is_version, "a version (PEP 440)"),
     "package": _spelled(_C_NAME, "the name of a package"),
     "expect.symbols[] kernels[].functions[] tuning[].functions[]": _spelled(_C_NAME, "a name in C"),
     "expect.features[]": _spelled(_FEATURE, "a name of PIL.features"),
     "levels[].requires[]": _spelled(_FEATURE, "a feature as the kernel names it"),
     "levels[].name": _spelled(r"[a-z0-9]+([._-][a-z0-9]+)*", "the name of a level (a-z, 0-9, single dots and dashes)"),
-    "levels[].architecture": _judge_architecture,
+    "levels[].architecture": _passing(_MACHINES.__contains__, f"one of {', '.join(_MACHINES)}"),
     "base_cflags[] levels[].cflags[] levels[].fallback[]": _spelled(_CFLAG, "one compiler flag that a recipe may use"),
     "levels[].ldflags[]": _spelled(_LDFLAG, "one linker flag that a recipe may use"),
     "libraries.*.header": _spelled(_HEADER, "a header path relative to an include directory"),
     "libraries.* libraries.*.link": _spelled(_LIBRARY, "the name of a library"),
     "libraries.*.pkgconfig": _spelled(rf"(?:{_LIBRARY})?", "a name for pkg-config"),
-    "libraries.*.option": _judge_option,
+    "libraries.*.option": _passing(("", *_BUILD_OPTIONS).__contains__, f"one of {', '.join(_BUILD_OPTIONS)}"),
     # No dash at the end: hints print commands with these names, and for apt, a final dash means removal.
     " ".join(f"libraries.*.{manager}[]" for manager in (*PACKAGE_MANAGERS, "conda")): _spelled(
         r"[a-z0-9]([a-z0-9.+_-]*[a-z0-9+])?", "the name of a package"
     ),
-    "libraries.*.static.directory": _below("the sdist's top directory"),
-    "libraries.*.static.archive libraries.*.static.headers[]": _below("the library's directory"),
+    "libraries.*.static.directory": _passing(_stays_inside, "relative to the sdist's top directory"),
+    "libraries.*.static.archive libraries.*.static.headers[]": _passing(
+        _stays_inside, "relative to the library's directory"
+    ),
     "libraries.*.static.configure[]": _spelled(
         r"--[a-z][a-z0-9-]*(?:=[A-Za-z0-9_.+-]+)?", "one option for configure, without a path"
     ),
-    "kernels[].file tuning[].file": _below("the source's top directory"),
+    "kernels[].file tuning[].file": _passing(_stays_inside, "relative to the source's top directory"),
     "tuning[].options[]": _spelled(r"[A-Za-z0-9][A-Za-z0-9_=+-]*", "an option of GCC's optimize pragma"),
     "tuning[].macros[]": macro_problem,
 }

@@ -249,9 +249,9 @@ def is_active_elsewhere(session: Session) -> bool:
     return any(os.path.realpath(prefix) != own for prefix in active_prefixes(session.variables).values())
 
 
-def base_python(session: Session) -> Path:
+def base_python() -> Path:
     """Return the interpreter that created the tool's own environment."""
-    return Path(getattr(sys, "_base_executable", "") or session.tool_python)
+    return Path(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 LIST = "environments.txt"
@@ -325,21 +325,15 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
     """
     found: dict[str, Path] = {}
     moved = variables.get("UV_PROJECT_ENVIRONMENT")
-    for place in _list_nearby_places(directory.absolute(), find_home(variables)):
+    here, home = directory.absolute(), find_home(variables)
+    above = [each for each in here.parents if each not in (home, home.parent, Path("/"))][:_ABOVE]
+    root = next((each for each in above if any((each / name).exists() for name in _PROJECT_FILES)), here)
+    for place in (here, root):
         named = [place / moved] if moved else []
         for prefix in (*named, *_list_entries(place), *_list_entries(place / ".pixi" / "envs")):
             if is_environment(prefix):
                 found.setdefault(os.path.realpath(prefix), prefix)
     return tuple(found.values())
-
-
-def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
-    """Yield the directory, then the root of the project that contains the directory, if there is one."""
-    yield directory
-    above = [each for each in directory.parents if each not in (home, home.parent, Path("/"))][:_ABOVE]
-    root = next((each for each in above if any((each / name).exists() for name in _PROJECT_FILES)), None)
-    if root is not None:
-        yield root
 
 
 def _list_entries(place: Path) -> list[Path]:

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.file_url import file_url
 from fastinstall.core.messages import quote
-from fastinstall.core.values import immutable
 
 DIRECTORY = "share/fastinstall/pin"
 """Directory of all files of a pin except pip's configuration; relative to the prefix, as are the paths below."""
@@ -33,18 +32,6 @@ _BARE = re.compile(
     rb"(?m)^(?:find-links|constraint) = [^\n]*/share/fastinstall/pin/(?:wheels|constraints\.txt)(?:\n|\Z)"
 )
 _PLAIN = re.compile(r"[A-Za-z0-9_./+@=~-]+")
-
-
-@immutable
-class Insertion:
-    """Text to insert into a file that people edit.
-
-    Attributes:
-        place: where to insert the text: an offset in the file, in bytes.
-    """
-
-    text: str
-    place: int
 
 
 def requirement_of(distribution: str, version: str) -> str:
@@ -122,8 +109,8 @@ def describe_pin_for_uv(prefix: PurePath) -> str:
     return f"uv does not read pip.conf; before uv pip: . {quote(prefix / ENVIRONMENT)}"
 
 
-def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> Insertion:
-    """Return the pin's lines for an environment's `pip.conf`, and where to insert them.
+def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> tuple[str, int]:
+    """Return the pin's lines for an environment's `pip.conf`, and where to insert them: an offset in bytes.
 
     Args:
         content: content of `pip.conf`; empty if the file does not exist.
@@ -139,9 +126,8 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
     text, place = "\n".join((*lines, "")), header.end() if header is not None else 0
     if header is not None and not header[1]:  # the header ends the file without a line break: move the line break
         text = "\n" + text.removesuffix("\n")
-    made = Insertion(text=text, place=place)
-    _refuse_misread(content, made, prefix)
-    return made
+    _refuse_misread(content, text, place, prefix)
+    return text, place
 
 
 def block_in(content: bytes) -> tuple[str, ...]:
@@ -224,11 +210,11 @@ def _export(name: str, value: str, separator: str) -> str:
     return f"case {known} in *{quote(f'{separator}{value}{separator}')}*) ;; *) {added} ;; esac; export {name}"
 
 
-def _refuse_misread(content: bytes, made: Insertion, prefix: PurePath) -> None:
+def _refuse_misread(content: bytes, text: str, place: int, prefix: PurePath) -> None:
     """Raise `RefusedError` if the pin's lines would change the meaning of the file's other lines."""
     file = prefix / CONFIGURATION
     before = parse_pip_config(content, file)
-    after = parse_pip_config(content[: made.place] + made.text.encode() + content[made.place :], file)
+    after = parse_pip_config(content[:place] + text.encode() + content[place:], file)
     ours = after.get(SECTION, {})
     expected = {key: value for key, value in ours.items() if key not in (LINKS, CONSTRAINT)}
     if before.get(SECTION, {}) != expected or {**before, SECTION: ours} != after:

@@ -31,7 +31,6 @@ class Session:
         variables: the environment variables.
         recipe_directories: directories of recipes; for each name, the first directory that has it wins.
         tool_prefix: `sys.prefix` of fastinstall itself.
-        tool_python: the interpreter that runs fastinstall.
         emit: receives the events of the run.
         now: the clock; returns the time in UTC.
         program: shell command that runs this program.
@@ -40,7 +39,6 @@ class Session:
     variables: Mapping[str, str]
     recipe_directories: tuple[Path, ...]
     tool_prefix: Path
-    tool_python: Path
     emit: "Emit" = _ignore
     now: Callable[[], datetime] = _read_clock
     program: str = PROGRAM
@@ -75,5 +73,4 @@ def open_session(variables: Mapping[str, str]) -> Session:
         variables=variables,
         recipe_directories=directories,
         tool_prefix=Path(sys.prefix),
-        tool_python=Path(sys.executable),
     )

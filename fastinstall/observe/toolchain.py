@@ -4,7 +4,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from fastinstall.compilers.system import observe_compiler
@@ -13,10 +13,9 @@ from fastinstall.core.architecture import architecture_of
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.root_commands import find_root_prefix
 from fastinstall.core.surroundings import find_program
-from fastinstall.core.values import immutable
 from fastinstall.model.machine import NativeLibrary, Toolchain
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
+from fastinstall.observe.conda.channels import resolve_configured_channels
 
 DRIVEN_MANAGERS = ("apt", "dnf")
 """Package managers with which `--with-system-deps` can install packages."""
@@ -32,32 +31,24 @@ def observe_toolchain(
         flags: compiler and linker flags to try on the compiler.
         variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
     """
-    search = SearchPath.of_system()
+    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for a build)
+
+    include, library = list_search_paths()
     manager = find_package_manager(variables)
+    prefix = Path(variables.get("CONDA_PREFIX") or "/")
+    conda = find_conda(variables, prefix)
     return Toolchain(
         compiler=observe_compiler(tuple(flags), variables),
-        libraries=tuple(observe_library(name, need, search, variables) for name, need in recipe_libraries.items()),
+        libraries=tuple(
+            observe_library(name, need, include, library, variables) for name, need in recipe_libraries.items()
+        ),
         package_manager=manager,
         may_install=manager in DRIVEN_MANAGERS and os.geteuid() == 0,
         as_root=find_root_prefix(variables),
         named_compiler=variables.get("CC", ""),
         rattler=importlib.util.find_spec("rattler") is not None,
-        channels=_read_conda_channels(variables),
+        channels=resolve_configured_channels(variables, prefix, Path(conda.root) if conda is not None else None),
     )
-
-
-def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return conda's configured channels; "defaults" is replaced by the default channels if these are configured."""
-    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for a build)
-
-    prefix = Path(variables.get("CONDA_PREFIX") or "/")
-    tool = find_conda(variables, prefix)
-    root = Path(tool.root) if tool is not None else None
-    found = read_configured_channels(variables, prefix, root)
-    if DEFAULTS not in found:
-        return found
-    defaults = read_default_channels(variables, prefix, root) or (DEFAULTS,)
-    return tuple(each for channel in found for each in (defaults if channel == DEFAULTS else (channel,)))
 
 
 _LIBRARY_TIMEOUT = 10.0
@@ -65,36 +56,28 @@ _TURBO = re.compile(r"^\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+([0-9.]+)", re.MU
 _IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
 
 
-@immutable
-class SearchPath:
-    """The directories that the compiler and the linker search, in order.
-
-    Attributes:
-        include: directories of headers.
-        library: directories of libraries.
-    """
-
-    include: tuple[Path, ...]
-    library: tuple[Path, ...]
-
-    @classmethod
-    def of_system(cls) -> "SearchPath":
-        """Return the directories that compilers search by default."""
-        triplet = architecture_of(os.uname().machine).target
-        include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
-        usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
-        return cls(include=tuple(map(Path, include)), library=tuple(map(Path, usual)))
+def list_search_paths() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the directories that compilers search for headers and for libraries by default, each in order."""
+    triplet = architecture_of(os.uname().machine).target
+    include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
+    usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
+    return tuple(map(Path, include)), tuple(map(Path, usual))
 
 
 def observe_library(
-    name: str, requirement: NativeRequirement, search: SearchPath, variables: Mapping[str, str]
+    name: str,
+    requirement: NativeRequirement,
+    include_path: tuple[Path, ...],
+    library_path: tuple[Path, ...],
+    variables: Mapping[str, str],
 ) -> NativeLibrary:
-    """Look for a library and its header, first in the directories of `search`, then in those that pkg-config names.
+    """Look for a library and its header, first in some directories, then in those that pkg-config names.
 
     Args:
         name: the recipe's name for the library.
         requirement: how the recipe identifies the library.
-        search: the directories to search first.
+        include_path: the directories to search first for the header.
+        library_path: the directories to search first for the library.
         variables: environment variables: PATH, PKG_CONFIG_PATH.
     """
 
@@ -109,14 +92,15 @@ def observe_library(
         except CommandError:
             return ""
 
-    def find(
-        look: Callable[[str, tuple[Path, ...]], Path | None], name: str, places: tuple[Path, ...], more: str
-    ) -> Path | None:
-        return look(name, places) or look(name, tuple(map(Path, filter(None, (ask(f"--variable={more}"),)))))
+    def ask_directory(variable: str) -> tuple[Path, ...]:
+        named = ask(f"--variable={variable}")
+        return (Path(named),) if named else ()
 
-    include = find(_include, requirement.header, search.include, "includedir")
-    library = find(_find_shared_library, requirement.link, search.library, "libdir")
-    version, implementation = _identify_jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
+    header, link, version, implementation = requirement.header, requirement.link, "", ""
+    include = _include(header, include_path) or _include(header, ask_directory("includedir"))
+    library = _find_shared_library(link, library_path) or _find_shared_library(link, ask_directory("libdir"))
+    if header == "jpeglib.h" and include is not None:
+        version, implementation = _identify_jpeg((include, *include_path))
     found = include is not None or library is not None
     return NativeLibrary(
         name=name,
@@ -149,16 +133,16 @@ def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | Non
     return next((path for each in directories if (path := each / f"lib{link}.so").is_file()), None)
 
 
-def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
+def _identify_jpeg(directories: tuple[Path, ...]) -> tuple[str, str]:
     """Return the version and the implementation of a libjpeg, from its headers; two empty texts if unknown.
 
     Of several jconfig.h, the one that jpeglib.h would include is read.
+
+    Args:
+        directories: the directory of jpeglib.h, then those that the compiler searches.
     """
-    if include is None:
-        return "", ""
-    directories = (include, *search.include)
     configs = [path for each in directories if (path := each / "jconfig.h").is_file()]
-    text = "\n".join(foreign.text_or_empty(path) for path in (*configs[:1], include / "jpeglib.h"))
+    text = "\n".join(foreign.text_or_empty(path) for path in (*configs[:1], directories[0] / "jpeglib.h"))
     turbo, classic = _TURBO.search(text), _IJG.search(text)
     if turbo:
         return turbo[1], "libjpeg-turbo"

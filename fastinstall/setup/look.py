@@ -79,7 +79,7 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
     recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request, target.machine or os.uname().machine)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
-    python = target.python or (base_python(session) if unnamed else Path(find_environment(session, target).python))
+    python = target.python or (base_python() if unnamed else Path(find_environment(session, target).python))
     interpreter = observe_interpreter(python)
     if target.machine not in ("", interpreter.machine):
         architecture = architecture_of(target.machine)

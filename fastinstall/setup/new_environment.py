@@ -96,7 +96,7 @@ def foresee_facts(
     )
 
 
-def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
+def plan_creation(target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
     """Return the step that creates an environment, and its future interpreter; None if no new one is requested.
 
     Raises:
@@ -108,7 +108,7 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
     _refuse_occupied(prefix)
     refuse_noexec(prefix, _ELSEWHERE)
     refuse_forbidden_place(prefix, "no environment can be made there", _ELSEWHERE)
-    base = observe_interpreter(target.python or base_python(session))
+    base = observe_interpreter(target.python or base_python())
     step = CreateEnvironment(prefix=prefix, python=base.executable, reason="requested by --new-env")
     return step, relocate_interpreter(base, prefix)
 

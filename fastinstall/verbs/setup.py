@@ -60,7 +60,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     refuse_unknown(recipe, request, os.uname().machine)
     # A saved plan that builds a wheel must stay valid even if that wheel has been cached since.
     from_cache = saved is None or (saved.build is not None and bool(saved.build.cached))
-    made = plan_creation(session, target)
+    made = plan_creation(target)
     if made is not None:
         return decide_plan(session, foresee_situation(session, recipe, request, made, saved), from_cache=from_cache)
     environment = find_environment(session, target)
@@ -147,7 +147,7 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
         facts = observe_facts(session, NamedTarget(new=Path("fast-env")), recipe)
         print(facts.interpreter.version)
     """
-    made = plan_creation(session, target)
+    made = plan_creation(target)
     if made is not None:
         return foresee_facts(session, recipe, made)
     return facts_of(session, find_environment(session, target), ObservationRequest(recipe=recipe, toolchain=True))
@@ -185,7 +185,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         plan = decide_saved_plan_again(session, saved, allowed=(Risk.DOWNGRADE,))
     """
     target, recipe = name_target(saved), recipe_named(session, saved.request.recipe)
-    made = plan_creation(session, target)
+    made = plan_creation(target)
     if made is None:
         facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
     else:

@@ -232,7 +232,7 @@ def missing_python_headers(request: BuildRequest) -> FailedError:
 
 def explain_packages(request: BuildRequest, needs: BuildNeeds) -> str:
     """Return a hint that names the packages to install with this machine's package manager."""
-    return needs.explain(find_package_manager(request.variables), find_root_prefix(request.variables))
+    return needs.explain(find_package_manager(request.variables), as_root=find_root_prefix(request.variables))
 
 
 _ABIS = {"62": "62", "7": "70", "8": "80", "9": "90"}

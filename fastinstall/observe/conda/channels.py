@@ -319,9 +319,12 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
     return _publish(read_settings(_CHANNELS, variables, prefix, root).read_list(*_CHANNELS))
 
 
-def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """Return the channels that "defaults" stands for; empty if conda's own defaults apply."""
-    return _publish(read_settings(_DEFAULT, variables, prefix, root).read_list(*_DEFAULT))
+def resolve_configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
+    """Return conda's configured channels; "defaults" is replaced by the default channels if these are configured."""
+    settings = read_settings((*_CHANNELS, *_DEFAULT), variables, prefix, root)
+    defaults = settings.read_list(*_DEFAULT) or (DEFAULTS,)
+    channels = settings.read_list(*_CHANNELS)
+    return _publish(each for channel in channels for each in (defaults if channel == DEFAULTS else (channel,)))
 
 
 def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -147,21 +147,6 @@ class FilesOfPrefix:
         return self._digests[path]
 
 
-@immutable
-class Claims:
-    """The result of `observe_claims`.
-
-    Attributes:
-        claims: the claim of each package that has relevant files, sorted by `dist`.
-        clashes: files that several packages claim, sorted by path.
-        unreadable: the problem of each record that cannot be read, by file name.
-    """
-
-    claims: tuple[CondaClaim, ...]
-    clashes: tuple[CondaClash, ...]
-    unreadable: dict[str, str]
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Claimant:
     """A conda package, or a distribution that pip installed, and the files it claims.
@@ -192,7 +177,7 @@ def observe_claims(
     distributions: tuple[Distribution, ...],
     *,
     thorough: bool = True,
-) -> Claims:
+) -> tuple[tuple[CondaClaim, ...], tuple[CondaClash, ...], dict[str, str]]:
     """Compare the claimed files that are relevant to PIL with the records that claim them.
 
     Args:
@@ -203,6 +188,10 @@ def observe_claims(
         distributions: the distributions that claim files of PIL, whoever installed them.
         thorough: if True, read every relevant file. Otherwise, a file that only one package claims counts as unaltered
             if its times show no change since the package's record was written.
+
+    Returns:
+        The claim of each package that has relevant files, sorted by `dist`; the files that several packages claim,
+        sorted by path; the problem of each record that cannot be read, by file name.
     """
     files = FilesOfPrefix(prefix)
     packages, unreadable = _read_claimants(prefix, records, replaced, site)
@@ -224,7 +213,7 @@ def observe_claims(
         for path, each in sorted(_group_by_path([*packages, *pip]).items())
         if len(each) > 1 and path in wanted
     ]
-    return Claims(claims=tuple(claims), clashes=tuple(clashes), unreadable=unreadable)
+    return tuple(claims), tuple(clashes), unreadable
 
 
 def _make_claim(package: _Claimant, prefix: Path, files: FilesOfPrefix, compared: Collection[str]) -> CondaClaim:

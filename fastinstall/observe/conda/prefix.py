@@ -40,14 +40,14 @@ def observe_conda(
     """
     conda_meta, site = prefix / "conda-meta", _relativize(interpreter.site_packages, prefix)
     records = read_records(conda_meta)
-    found = observe_claims(prefix, records, replaced, site, distributions, thorough=thorough)
+    claims, clashes, unreadable = observe_claims(prefix, records, replaced, site, distributions, thorough=thorough)
     executable = find_conda(variables, prefix)
     root = Path(executable.root) if executable is not None else None
     return Conda(
         packages=records.packages,
-        unreadable=records.unreadable | found.unreadable,
-        claims=found.claims,
-        clashes=found.clashes,
+        unreadable=records.unreadable | unreadable,
+        claims=claims,
+        clashes=clashes,
         pins=read_pinned_specs(conda_meta),
         revisions=observe_revisions(conda_meta, replaced),
         is_base=root == prefix or any(package.name == "conda" for package in records.packages),

@@ -190,7 +190,7 @@ def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeCh
     essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.request.require]
     if essential or (need.tools and step is None):
         toolchain = need.toolchain
-        hint = need.of_system.explain_installation(
+        hint = need.of_system.explain(
             toolchain.package_manager, allowed=toolchain.may_install, as_root=toolchain.as_root
         )
         raise RefusedError(f"missing: {what}", hint=hint)

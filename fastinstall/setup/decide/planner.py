@@ -281,7 +281,7 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
         file=CONFIGURATION,
         directory=DIRECTORY,
         requirement=requirement_of(build.distribution, build.version),
-        text=insertion(b"", prefix, links).text,
+        text=insertion(b"", prefix, links)[0],
         links=links,
         reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep this build; "
         f"{HOLDS_BACK}{repeated}",

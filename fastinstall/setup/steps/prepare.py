@@ -154,7 +154,7 @@ class PrivateHeaders(PreparingStep):
         manager = find_package_manager(run.variables)
         libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
         needs = BuildNeeds(libraries=libraries, python=self.python)
-        ways = needs.explain_installation(manager, allowed=may_install(), as_root=find_root_prefix(run.variables))
+        ways = needs.explain(manager, allowed=may_install(), as_root=find_root_prefix(run.variables))
         conda = "if conda-forge can be reached: --toolchain conda; or " if find_spec("rattler") else ""
         return FailedError(
             f"C headers are missing, and {listing(self.packages)} cannot be fetched: {error.message}",
@@ -234,7 +234,7 @@ class CondaToolchain(PreparingStep):
             compiler=PACKAGE in self.packages,
         )
         manager, as_root = find_package_manager(run.variables), find_root_prefix(run.variables)
-        return needs.explain_installation(manager, allowed=may_install(), as_root=as_root)
+        return needs.explain(manager, allowed=may_install(), as_root=as_root)
 
     def _find_compiler(self, prefix: Path) -> dict[str, str]:
         """Return the variable CC with the compiler of a prefix; empty if the plan has only headers.

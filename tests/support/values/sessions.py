@@ -12,5 +12,4 @@ def a_session(home: Path, **variables: str) -> Session:
         variables={"HOME": str(home), **variables},
         recipe_directories=(recipes_directory(),),
         tool_prefix=home / "tool",
-        tool_python=home / "tool" / "bin" / "python",
     )

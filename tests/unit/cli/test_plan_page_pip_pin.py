@@ -12,7 +12,7 @@ from fastinstall.setup.steps.pin import PinForPip
 
 
 def test_pin_lines_are_shown_as_holding_back_security_updates() -> None:
-    text = insertion(b"", PurePosixPath("/srv/images/env")).text
+    text = insertion(b"", PurePosixPath("/srv/images/env"))[0]
     step = PinForPip(
         file="pip.conf",
         directory="share/fastinstall/pin",

@@ -19,10 +19,10 @@ def test_every_package_manager_has_names_for_compiler_and_python(manager: str) -
 
 
 def test_a_hint_names_this_machines_command_and_an_alternative() -> None:
-    hint = BuildNeeds(libraries=(TIFF,), python="3.11").explain("zypper", "sudo ")
+    hint = BuildNeeds(libraries=(TIFF,), python="3.11").explain("zypper", as_root="sudo ")
 
     assert hint.split("; or ") == ["sudo zypper install python311-devel libtiff-devel", ELSEWHERE]
 
 
 def test_without_a_package_manager_the_other_way_remains() -> None:
-    assert BuildNeeds(libraries=(TIFF,)).explain(None, "sudo ") == ELSEWHERE
+    assert BuildNeeds(libraries=(TIFF,)).explain(None, as_root="sudo ") == ELSEWHERE

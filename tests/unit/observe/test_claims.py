@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from support.conda.written_records import SITE, add_package, add_record, file_path, link_path, record
@@ -14,7 +14,7 @@ from support.environments.site_packages import install
 
 from fastinstall.model.conda import CondaClaim, CondaClash
 from fastinstall.model.facts import Distribution
-from fastinstall.observe.conda.claims import Claims, observe_claims
+from fastinstall.observe.conda.claims import observe_claims
 from fastinstall.observe.conda.records import read_records
 from fastinstall.observe.stack import observe_distributions
 
@@ -25,10 +25,17 @@ TEXT = file_path("", b"libjpeg.so.62")["sha256"]
 METADATA = f"{SITE}/pillow-1.0.dist-info"
 
 
+class Claims(NamedTuple):
+    claims: tuple[CondaClaim, ...]
+    clashes: tuple[CondaClash, ...]
+    unreadable: dict[str, str]
+
+
 def _observe(prefix: Path, *, thorough: bool = True) -> Claims:
     distributions = observe_distributions(prefix / SITE)
     claiming = tuple(each for each in distributions if each.name in REPLACED)
-    return observe_claims(prefix, read_records(prefix / "conda-meta"), REPLACED, SITE, claiming, thorough=thorough)
+    records = read_records(prefix / "conda-meta")
+    return Claims(*observe_claims(prefix, records, REPLACED, SITE, claiming, thorough=thorough))
 
 
 def _claim(prefix: Path, *, thorough: bool = True) -> CondaClaim:
@@ -263,12 +270,13 @@ def test_a_distribution_of_nobody_known_is_passed_over(tmp_path: Path) -> None:
     add_package(tmp_path, "pillow", PILLOW)
     gone = Distribution(name="pillow", version="2.0", metadata="pillow-2.0.dist-info")
     records = read_records(tmp_path / "conda-meta")
-    assert observe_claims(tmp_path, records, REPLACED, SITE, (gone,)).clashes == ()
+    _, clashes, _ = observe_claims(tmp_path, records, REPLACED, SITE, (gone,))
+    assert clashes == ()
 
 
 @pytest.mark.parametrize("path", ["../victim/PIL/x", "lib/../../victim/PIL/x", "/victim/site-packages/PIL/x"])
 def test_a_recorded_path_outside_the_environment_is_no_claim(tmp_path: Path, path: str) -> None:
     prefix, inside = tmp_path / "env", file_path(f"{SITE}/PIL/Image.py", b"")
     add_record(prefix, record("pillow", paths=(inside, file_path(path, b""))))
-    (claim,) = observe_claims(prefix, read_records(prefix / "conda-meta"), ("pillow",), SITE, ()).claims
+    (claim,), _, _ = observe_claims(prefix, read_records(prefix / "conda-meta"), ("pillow",), SITE, ())
     assert claim.files == (f"{SITE}/PIL/Image.py",)

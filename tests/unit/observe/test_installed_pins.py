@@ -22,7 +22,7 @@ def prefix(tmp_path: Path) -> Path:
     wheel = pin / "wheels/pillow-13.0.0+simd.v2.v3-cp311-cp311-linux_x86_64.whl"
     wheel.touch()
     (pin / "constraints.txt").write_text(constraints_text(REQUIREMENT, wheel.name))
-    (tmp_path / "pip.conf").write_text(insertion(b"", tmp_path, ("/opt/wheels",)).text)
+    (tmp_path / "pip.conf").write_text(insertion(b"", tmp_path, ("/opt/wheels",))[0])
     receipt = {"distribution": "pillow", "version": "13.0.0+simd.v2.v3"}
     (tmp_path / "share/fastinstall/receipt.json").write_text(json.dumps(receipt))
     return tmp_path
@@ -51,7 +51,7 @@ def _another_receipt(prefix: Path) -> None:
 
 
 def _moved(prefix: Path) -> None:
-    (prefix / "pip.conf").write_text(insertion(b"", Path("/srv/elsewhere")).text)
+    (prefix / "pip.conf").write_text(insertion(b"", Path("/srv/elsewhere"))[0])
 
 
 def _altered(prefix: Path) -> None:

@@ -33,8 +33,8 @@ OTHERS = [
 
 
 def _inserted(content: bytes) -> bytes:
-    made = insertion(content, PREFIX, ("/opt/wheels",))
-    return content[: made.place] + made.text.encode() + content[made.place :]
+    text, place = insertion(content, PREFIX, ("/opt/wheels",))
+    return content[:place] + text.encode() + content[place:]
 
 
 @pytest.mark.parametrize("content", OTHERS)

@@ -42,7 +42,7 @@ def test_sections_come_before_files_and_variables_after_both(tmp_path: Path, var
 
 
 def test_our_own_lines_are_no_setting_of_others(tmp_path: Path, variables: dict[str, str]) -> None:
-    (tmp_path / "env/pip.conf").write_text(insertion(b"", tmp_path / "env").text)
+    (tmp_path / "env/pip.conf").write_text(insertion(b"", tmp_path / "env")[0])
     assert _read(tmp_path / "env", variables) == []
 
 

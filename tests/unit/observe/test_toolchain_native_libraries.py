@@ -6,7 +6,7 @@ import pytest
 
 from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.observe.toolchain import SearchPath, observe_library
+from fastinstall.observe.toolchain import observe_library
 
 TURBO = "#define JPEG_LIB_VERSION 62\n#define LIBJPEG_TURBO_VERSION 2.1.5\n"
 
@@ -21,8 +21,8 @@ def include(tmp_path: Path) -> Path:
 
 def _observe(include: Path, header: str, link: str = "jpeg") -> NativeLibrary:
     library = include.parent / "lib"
-    search = SearchPath(include=(include / "x86_64-linux-gnu", include), library=(library,))
-    return observe_library("it", NativeRequirement(header=header, link=link), search, {})
+    places = (include / "x86_64-linux-gnu", include)
+    return observe_library("it", NativeRequirement(header=header, link=link), places, (library,), {})
 
 
 def _write(path: Path, text: str = "") -> None:
