@@ -36,14 +36,13 @@ from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
 from fastinstall.model.machine import FrameworkBuild
 from fastinstall.observe.guard_files import GUARD_ENTRIES
-from fastinstall.observe.stack_rights import find_entries_of_others, find_hidden_entries
+from fastinstall.observe.obstacles import find_entries_of_others, find_hidden_entries
 
 _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)
 _CORE = re.compile(r"_imaging\.(?:.*\.)?so")
 _PLACEHOLDERS = "-~.=%0123456789"
 _BYTECODE = (".pyc", ".pyo")
-_NO_SETTINGS = ProcessSettings(program=None)
 
 
 def observe_stack(
@@ -52,7 +51,7 @@ def observe_stack(
     symbols: tuple[str, ...],
     distributions: tuple[Distribution, ...],
     *,
-    settings: ProcessSettings = _NO_SETTINGS,
+    settings: ProcessSettings,
     thorough: bool = True,
 ) -> InstalledStack:
     """Return everything that files show about PIL in the target's site-packages.
@@ -89,7 +88,7 @@ def observe_stack(
         seen = read_core(
             directory / core,
             symbols,
-            main=settings.program or Path(os.path.realpath(interpreter.executable)),
+            main=Path(os.path.realpath(interpreter.executable)),
             hwcaps=settings.hwcaps,
             library_path=tuple(Path(entry) for entry in re.split("[:;]", settings.library_path) if entry),
             expected_version=version,

@@ -10,15 +10,17 @@ from support.environments.site_packages import CORE, PIL_FILES, install, record_
 from support.values.builders import healthy_facts
 
 from fastinstall.core.errors import UndeterminedError
+from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.stack import observe_distributions, observe_stack
 
 REPLACES = ("pillow", "pillow-simd", "pil")
+SETTINGS = ProcessSettings(program=None)
 
 
 def _observe(site_packages: Path) -> InstalledStack:
     interpreter = replace(healthy_facts().interpreter, site_packages=site_packages)
-    return observe_stack(interpreter, REPLACES, (), observe_distributions(site_packages))
+    return observe_stack(interpreter, REPLACES, (), observe_distributions(site_packages), settings=SETTINGS)
 
 
 @pytest.fixture
@@ -193,7 +195,7 @@ def test_a_version_file_that_says_nothing_gives_no_version(site_packages: Path, 
 def _observe_in_passing(site_packages: Path) -> InstalledStack:
     interpreter = replace(healthy_facts().interpreter, site_packages=site_packages)
     distributions = observe_distributions(site_packages)
-    return observe_stack(interpreter, REPLACES, (), distributions, thorough=False)
+    return observe_stack(interpreter, REPLACES, (), distributions, settings=SETTINGS, thorough=False)
 
 
 def _record_in_the_future(site_packages: Path) -> None:

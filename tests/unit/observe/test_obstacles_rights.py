@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.observe.stack_rights import find_entries_of_others, find_hidden_entries
+from fastinstall.observe.obstacles import find_entries_of_others, find_hidden_entries
 
 NAMES = ("PIL", "pillow.libs", "absent")
 
