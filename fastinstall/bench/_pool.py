@@ -28,7 +28,7 @@ from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 from . import _loading, _timing
 
-Batch = Tuple[int, Dict[int, str]]  # number of loaded images; error texts of failed ones, by index
+Batch = Tuple[int, List[str]]  # number of loaded images; error texts of failed ones
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 FORK: Any = multiprocessing.get_context("fork")
 AHEAD = 2
@@ -49,25 +49,22 @@ def rate(limit: float, **request: Any) -> Dict[str, Any]:
         if not receiver.poll(limit):
             is_torch = _loading.RUNNING[0].makes_tensors and not request["threads"]
             raise refusal("no answer within %g s%s" % (limit, "; " + ROOM if is_torch else ""))
-        answer, trouble = receiver.recv()
+        answer = receiver.recv()
     except EOFError:
         child.join()
         raise refusal("the loading process %s" % ending(child.exitcode)) from None
     finally:
         child.kill()
         child.join()
-    if trouble:
-        raise refusal(trouble)
-    counted: Dict[str, Any] = answer
+    if "refused" in answer:
+        raise _loading.Refused(*answer["refused"])
+    counted: Dict[str, Any] = answer["answer"]
     return counted
 
 
 def _send_count(parent: int, sender: Any, request: Dict[str, Any]) -> None:
     end_with(parent)
-    try:
-        sender.send((count(**request), ""))
-    except Exception as error:  # noqa: BLE001 (any exception of a package is reported)
-        sender.send((None, error.args[1] if isinstance(error, _loading.Refused) else _loading.text_of(error)))
+    sender.send(_loading.answer_to({"do": "_pool.count", "arguments": request}))
     os._exit(0)  # does not wait for batches prepared ahead; the workers end with this process
 
 
@@ -94,7 +91,14 @@ def ending(exit_code: Optional[int]) -> str:
 
 
 def count(workers: int, threads: bool, seconds: float, batch: int, images: List[int]) -> Dict[str, Any]:  # noqa: FBT001
-    """Measure the rate for `seconds`; return the rate, the peak memory and the failed images.
+    """Measure the rate for `seconds`; return the rate and the peak memory.
+
+    Args:
+        workers: number of worker processes or threads; 0 for one process without workers.
+        threads: whether to use threads of one process, which load arrays, not tensors, instead of worker processes.
+        seconds: how long to measure.
+        batch: number of images in a batch.
+        images: indexes of the images; empty for all.
 
     The first round and incomplete rounds are ignored. A round is one batch from every worker: batches arrive
     in bunches.
@@ -105,21 +109,21 @@ def count(workers: int, threads: bool, seconds: float, batch: int, images: List[
     engine = "threads" if threads else "torch" if pipeline.makes_tensors else "own"
     if pipeline.batches:
         engine = "batched"
-        flow: Any = ((len(pictures), {}) for pictures in pipeline.flow(lists, max(1, workers), batch))
+        flow: Any = ((len(pictures), []) for pictures in pipeline.flow(lists, max(1, workers), batch))
     elif engine == "torch":
         flow = torch_batches(pipeline, lists, workers)
     elif not workers:
-        OWN.pipeline = pipeline
+        begin(pipeline.job)
         flow = map(make_batch, lists)
     else:
         flow = executor_batches(pipeline.job, lists, workers, threads=threads)
     start = perf_counter()
     first = begun = ended = 0.0
     loaded = arrived = 0
-    failed: Dict[int, str] = {}
-    for number, (size, trouble) in enumerate(flow, 1):
+    failures: List[str] = []
+    for number, (size, failed) in enumerate(flow, 1):
         now = perf_counter()
-        failed.update(trouble)
+        failures += failed
         first = first or now - start
         arrived += size if number > givers else 0
         if number % givers == 0:
@@ -127,14 +131,12 @@ def count(workers: int, threads: bool, seconds: float, batch: int, images: List[
             if number > givers and now - begun >= seconds:
                 break
     if not loaded:
-        raise refusal(next(iter(failed.values()), "too few images for so many workers"))
+        raise refusal(next(iter(failures), "too few images for so many workers"))
     return {
         "engine": engine,
         "images_per_second": loaded / (ended - begun),
-        "images": loaded,
         "first_batch_seconds": first,
         "peak_bytes": peak_bytes(),
-        "failed": {str(index): text for index, text in failed.items()},
     }
 
 
@@ -205,24 +207,24 @@ def begin(job: Dict[str, Any], parent: int = 0) -> None:
 
 
 def make_batch(indexes: List[int]) -> Batch:
-    """Load images and copy them into one block; return the number of loaded images, and the errors of the others.
-
-    Each worker creates its own pipeline, because decoder objects may not be thread-safe.
-    """
-    OWN.pipeline = OWN.pipeline or _loading.Pipeline(OWN.job)
-    values, failed = load_batch(OWN.pipeline, indexes)
+    """Load images and copy them into one block; return the number of loaded images, and the errors of the others."""
+    values, failed = load_batch(indexes)
     pickle.dumps(values, protocol=5)
     return len(values), failed
 
 
-def load_batch(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, str]]:
-    """Return the loaded images, and the error texts of failed ones by index."""
-    values, failed = [], {}
+def load_batch(indexes: List[int]) -> Tuple[List[Any], List[str]]:
+    """Return the loaded images, and the error texts of failed ones.
+
+    Each worker creates its own pipeline, because decoder objects may not be thread-safe.
+    """
+    OWN.pipeline = OWN.pipeline or _loading.Pipeline(OWN.job)
+    values, failed = [], []
     for index in indexes:
         try:
-            values.append(pipeline.load(index))
+            values.append(OWN.pipeline.load(index))
         except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
-            failed[index] = _loading.text_of(error)
+            failed.append(_loading.text_of(error))
     return values, failed
 
 
@@ -236,13 +238,14 @@ def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> It
     """Yield batches from torch's DataLoader, with the pipeline as its dataset. Raises Refused if its workers fail."""
     from torch.utils.data import DataLoader
 
+    begin(pipeline.job)  # forked workers inherit the job
     options: Dict[str, Any] = {}
     if workers:
         options.update(multiprocessing_context="fork", prefetch_factor=AHEAD, persistent_workers=True)
         options.update(worker_init_fn=partial(end_with, os.getpid()))
     children: List[Any] = []
     try:
-        data = DataLoader(Batches(pipeline.job), batch_size=None, sampler=lists, num_workers=workers, **options)
+        data = DataLoader(Batches(), batch_size=None, sampler=lists, num_workers=workers, **options)
         flow = iter(data)
         children = multiprocessing.active_children()
         for _, size, failed in flow:
@@ -254,17 +257,12 @@ def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> It
 
 
 class Batches:
-    """A dataset whose items are complete batches; each worker creates its own pipeline at its first batch."""
+    """A dataset whose items are complete batches."""
 
-    def __init__(self, job: Dict[str, Any]) -> None:
-        self.job = job
-        self.pipeline: Any = None
-
-    def __getitem__(self, indexes: List[int]) -> Tuple[Any, int, Dict[int, str]]:
+    def __getitem__(self, indexes: List[int]) -> Tuple[Any, int, List[str]]:
         from torch.utils.data import default_collate
 
-        self.pipeline = self.pipeline or _loading.Pipeline(self.job)
-        values, failed = load_batch(self.pipeline, indexes)
+        values, failed = load_batch(indexes)
         if len({getattr(each, "shape", None) for each in values}) == 1:
             with contextlib.suppress(RuntimeError, TypeError):  # a type that torch does not know
                 return default_collate(values), len(values), failed

@@ -261,14 +261,11 @@ def _format_install_command(context: AdviceContext, *words: str) -> str:
 
 def _format_printing(name: str, context: AdviceContext) -> str:
     """Return the command that prints a candidate's code, with flags for an unusual pipeline."""
-    pipeline, usual = context.pipeline, report.ImagePipeline()
-    fields = {"--size": "shorter", "--crop": "crop", "--filter": "filter"}
-    changed = "".join(
-        f" {flag} {getattr(pipeline, name)}"
-        for flag, name in fields.items()
-        if getattr(pipeline, name) != getattr(usual, name)
-    )
-    return f"fastinstall bench{changed} --print-code {quote(name)}"
+    pipeline, usual, command = context.pipeline, report.ImagePipeline(), "fastinstall bench"
+    for flag, field in (("--size", "shorter"), ("--crop", "crop"), ("--filter", "filter")):
+        if getattr(pipeline, field) != getattr(usual, field):
+            command += f" {flag} {getattr(pipeline, field)}"
+    return f"{command} --print-code {quote(name)}"
 
 
 def _change_storage(store: Way, candidate: report.Candidate, context: AdviceContext) -> Change:

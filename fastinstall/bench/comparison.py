@@ -16,7 +16,7 @@ from fastinstall.bench.advice import find_disturbance
 from fastinstall.bench.catalogue import OWN_LOADER, PLAIN, sort_by_promise, unsuited, way_named
 from fastinstall.bench.effort import BenchContext, Effort
 from fastinstall.bench.pictures import compare_pictures, explain_wrong_picture
-from fastinstall.bench.rates import choose_rated, estimate_seconds, rate_candidate
+from fastinstall.bench.rates import choose_rated, estimate_rating_seconds, rate_candidate
 from fastinstall.bench.workloads import describe_workload, prepare_workload
 from fastinstall.core import files
 from fastinstall.core.codec import encode
@@ -72,7 +72,7 @@ def compare_candidates(
         kind = report.CandidateKind.CONTROL
         control = replace(comparison.baseline, name="control", title="the same again", kind=kind)
         baseline = comparison.measure_baseline()
-        rating_seconds = estimate_seconds(context, comparison.start_seconds, comparison.pass_seconds)
+        rating_seconds = estimate_rating_seconds(context, comparison.start_seconds, comparison.pass_seconds)
         before = comparison.measure_candidate(control)
         if find_disturbance([before]):
             comparison.rounds *= 2

@@ -2,20 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
+from fastinstall.bench import report
 from fastinstall.bench.advice import describe_picture_difference
 from fastinstall.bench.catalogue import way_named
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import START_SECONDS, Job, LoadingProcess, NotLoadedError, start_loading
-from fastinstall.bench.report import (
-    BenchRequest,
-    Candidate,
-    CandidateKind,
-    CandidateOutcome,
-    LoadingEngine,
-    LoadingRate,
-)
 from fastinstall.core.events import Started
 from fastinstall.model.machine import LoaderLimits
 
@@ -25,7 +18,7 @@ _BATCHES = 8
 _FORK_SECONDS = 0.2
 
 
-def choose_counts(request: BenchRequest, machine: LoaderLimits) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def choose_counts(request: report.BenchRequest, machine: LoaderLimits) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the numbers of workers and of threads to try, unless the user has requested others.
 
     Workers: 0 and the number of usable CPUs; in a full run, also 1, 2, 4, ... Threads: 1 and the number of usable CPUs;
@@ -37,7 +30,7 @@ def choose_counts(request: BenchRequest, machine: LoaderLimits) -> tuple[tuple[i
     return request.workers or (0, *powers, cpus), request.threads or threads
 
 
-def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list[str]:
+def choose_rated(context: BenchContext, candidates: Sequence[report.Candidate]) -> list[str]:
     """Return the names of candidates to measure with workers too.
 
     These are: 1. the candidates that the user named; 2. except in a quick run, the best few that keep the pictures, and
@@ -52,7 +45,7 @@ def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list
     able = [
         each
         for each in candidates
-        if each.gain and not each.left_out and each.storage == "files" and each.kind is not CandidateKind.CONTROL
+        if each.gain and not each.left_out and each.storage == "files" and each.kind is not report.CandidateKind.CONTROL
     ]
     if request.workers or request.threads:
         return [each.name for each in able]
@@ -64,7 +57,7 @@ def choose_rated(context: BenchContext, candidates: Sequence[Candidate]) -> list
     return [each.name for each in able if each.name in chosen]
 
 
-def estimate_seconds(context: BenchContext, start_seconds: float, pass_seconds: float) -> float:
+def estimate_rating_seconds(context: BenchContext, start_seconds: float, pass_seconds: float) -> float:
     """Estimate the seconds to measure one loader.
 
     Args:
@@ -77,8 +70,8 @@ def estimate_seconds(context: BenchContext, start_seconds: float, pass_seconds: 
 
 
 def rate_candidate(
-    context: BenchContext, job: Job, candidate: Candidate, indexes: Sequence[int], patience: float
-) -> Candidate:
+    context: BenchContext, job: Job, candidate: report.Candidate, indexes: Sequence[int], patience: float
+) -> report.Candidate:
     """Measure a candidate with workers and threads; return it with its rates, or unchanged if it fails.
 
     This is done after the comparison, because the processes take memory, and may hang.
@@ -91,59 +84,48 @@ def rate_candidate(
         patience: seconds that a process may take to start.
     """
     context.session.emit(Started(stage="workers", message=f"{candidate.title}, with workers"))
-    measure = partial(
-        measure_rates,
-        seconds=context.effort.rate_seconds,
-        remark=context.remark,
-        ms=1000 / candidate.images_per_second,
-        images=indexes,
-    )
+    seconds, ms = context.effort.rate_seconds, 1000 / candidate.images_per_second
+    batch = max(1, min(_LARGEST_BATCH, int(1000 * seconds / ms / _BATCHES)))
     workers, threads = choose_counts(context.request, context.machine)
+    given: dict[str, Any] = {"seconds": seconds, "batch": batch, "images": list(indexes)}
     try:
         with start_loading(job, patience) as process:
-            rates, thread_rates = measure(process, workers), measure(process, threads, in_threads=True)
+            rates = measure_rates(process, workers, context.remark, threads=False, **given)
+            thread_rates = measure_rates(process, threads, context.remark, threads=True, **given)
     except NotLoadedError as error:
         context.remark(f"{candidate.title}: not measured with workers: {error.reason}")
         return candidate
     return replace(candidate, rates=rates, thread_rates=thread_rates)
 
 
-def measure_rates(  # noqa: PLR0913 (loader, numbers of workers, and time)
+def measure_rates(
     loading: LoadingProcess,
     counts: Sequence[int],
-    seconds: float,
     remark: Callable[[str], None],
     *,
-    in_threads: bool = False,
-    ms: float | None = None,
-    images: Sequence[int] = (),
     patience: float = 60.0,
-) -> tuple[LoadingRate, ...]:
+    **request: Any,  # noqa: ANN401 (arguments of another function)
+) -> tuple[report.LoadingRate, ...]:
     """Measure the rate with each number of workers or threads; numbers that fail are left out.
 
     Args:
         loading: a process that has started its job, and that loads no image itself.
         counts: numbers of workers or threads, in the order of the result; 0 stands for one process without workers.
-        seconds: time to measure each number.
         remark: receives a sentence about each number that was left out.
-        in_threads: whether to use threads of one process, which load arrays, not tensors, instead of worker processes.
-        ms: milliseconds per image in one process, to choose small enough batches; None if unknown.
-        images: indexes of the images; empty for all.
         patience: extra seconds for each number: every worker imports packages, and a round of batches may take as long
             as the measured time.
+        request: the other arguments of `count` in `_pool.py`.
     """
-    batch = max(1, min(_LARGEST_BATCH, int(1000 * seconds / ms / _BATCHES))) if ms else _LARGEST_BATCH
-    request = {"threads": in_threads, "seconds": seconds, "batch": batch, "images": list(images)}
-    limit = patience + 4 * seconds
+    limit = patience + 4 * request["seconds"]
     rates = []
     for workers in counts:
         try:
             answer = loading.ask("_pool.rate", START_SECONDS + limit, limit=limit, workers=workers, **request)
         except NotLoadedError as error:
-            remark(f"{workers or 'no'} {'threads' if in_threads else 'workers'}: not measured: {error.reason}")
-            if error.outcome is not CandidateOutcome.FAILED:
+            remark(f"{workers or 'no'} {'threads' if request['threads'] else 'workers'}: not measured: {error.reason}")
+            if error.outcome is not report.CandidateOutcome.FAILED:
                 break  # the process has died or was killed
-            continue
-        rate = {key: answer[key] for key in ("images_per_second", "first_batch_seconds", "peak_bytes")}
-        rates.append(LoadingRate(workers=workers, engine=LoadingEngine[answer["engine"].upper()], **rate))
+        else:
+            engine = report.LoadingEngine[answer.pop("engine").upper()]
+            rates.append(report.LoadingRate(workers=workers, engine=engine, **answer))
     return tuple(rates)

@@ -12,17 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall import __version__
+from fastinstall.bench import catalogue
 from fastinstall.bench.advice import AdviceContext, advice_for
 from fastinstall.bench.bottleneck import verdict_of
-from fastinstall.bench.catalogue import (
-    FASTINSTALL,
-    OFFICIAL_WHEEL,
-    missing,
-    plan_candidates,
-    require_known,
-    select_candidates,
-    unsuited,
-)
 from fastinstall.bench.comparison import compare_candidates
 from fastinstall.bench.effort import FULL, LEAST_SECONDS, QUICK, BenchContext
 from fastinstall.bench.libraries import find_libraries, require_fetchable
@@ -49,7 +41,6 @@ from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
-_QUICK_TIMING = TimingEffort(rounds=2, seconds=0.015)
 # fixed cost of timing the operations, with the extra rounds of the headline operation (see `proof.timing`)
 _START_SECONDS = 1.3
 _OPERATION_SECONDS = 0.14
@@ -75,12 +66,12 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
             print(result.verdict.sentence)
     """
     remarks: list[str] = []
-    require_known(request.candidates)
+    catalogue.require_known(request.candidates)
     fetched = require_fetchable(request.bring)
     with temporary_directories.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
         names = list_workloads(request) if request.loading else ()
-        candidates = plan_candidates(context.machine, session.variables, is_own_loader=bool(request.loader))
+        candidates = catalogue.plan_candidates(context.machine, session.variables, is_own_loader=bool(request.loader))
         if request.loading:
             interpreter = context.facts.interpreter
             candidates = find_libraries(session, interpreter, candidates, fetched, offline=request.quick)
@@ -93,19 +84,17 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
             context = replace(context, end=time.monotonic() + seconds)
         limit = f"{seconds:.0f} s" if request.quick else f"{math.ceil(seconds / 60):d} min"
         session.emit(Noted(message=f"measuring takes at most {limit}"))
-        wanted = select_candidates(candidates, request.candidates)
-        workloads = tuple(_measure_workloads(context, names, wanted))
-        operations = _compare_operations(context, candidates) if request.operations else None
+        wanted = catalogue.select_candidates(candidates, request.candidates)
         return BenchReport(
             prefix=environment.prefix,
             python=context.facts.interpreter.version,
             machine=context.machine,
-            measured_at=session.now().isoformat(timespec="seconds"),
             tool_version=__version__,
             effort="quick" if request.quick else "full",
+            workloads=tuple(_measure_workloads(context, names, wanted)),
+            operations=_compare_operations(context, candidates) if request.operations else None,
+            measured_at=session.now().isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - context.started, 2),
-            workloads=workloads,
-            operations=operations,
             remarks=tuple(remarks),
         )
 
@@ -153,16 +142,17 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
     """
     stacks = {each.name: each for each in candidates if each.site}
     here = MeasuredPil(label=context.label, python=context.python)
-    other = stacks.get(FASTINSTALL) or stacks.get(OFFICIAL_WHEEL)
+    other = stacks.get(catalogue.FASTINSTALL) or stacks.get(catalogue.OFFICIAL_WHEEL)
     if other is None:
         context.remark("no table of operations: found neither another official wheel nor a fast build to compare with")
         return None
     there = replace(here, label=other.title, stage=other.site[0])
-    before, after = (here, there) if other.name == FASTINSTALL else (there, here)
+    before, after = (here, there) if other.name == catalogue.FASTINSTALL else (there, here)
     effort = TimingEffort(operations=())
     if context.request.quick:  # measure the most important operations, which come first
         left = context.end - time.monotonic() - _START_SECONDS
-        effort = replace(_QUICK_TIMING, operations=SHORT[: max(0, int(left / _OPERATION_SECONDS))])
+        operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]
+        effort = TimingEffort(operations=operations, rounds=2, seconds=0.015)
         if len(effort.operations) < _FEWEST:
             context.remark("no table of operations: no time was left; --only operations measures it alone")
             return None
@@ -185,17 +175,17 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
 
 def _find_stack(context: BenchContext, candidate: Candidate) -> Candidate:
     """Return the candidate with its wheel unpacked, or marked as unsuited (installed already) or missing."""
-    receipt = read_earlier_receipt(context.environment) if candidate.name == FASTINSTALL else None
+    receipt = read_earlier_receipt(context.environment) if candidate.name == catalogue.FASTINSTALL else None
     if receipt is not None and receipt.core.sha256 == context.core.sha256:
-        return unsuited(candidate, "it is installed already")
-    find = {OFFICIAL_WHEEL: _find_official_stack, FASTINSTALL: _find_our_stack}[candidate.name]
+        return catalogue.unsuited(candidate, "it is installed already")
+    find = {catalogue.OFFICIAL_WHEEL: _find_official_stack, catalogue.FASTINSTALL: _find_our_stack}[candidate.name]
     try:
         title, stage = find(context)
     except FastinstallError as error:
-        return missing(candidate, error.message)
+        return catalogue.missing(candidate, error.message)
     core = stage / "PIL" / Path(context.core.path).name
     if core.is_file() and files.sha256(core) == context.core.sha256:
-        return unsuited(candidate, "it is installed already")
+        return catalogue.unsuited(candidate, "it is installed already")
     return replace(candidate, title=title, site=(stage,))
 
 

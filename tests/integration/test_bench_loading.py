@@ -289,7 +289,7 @@ def test_whole_batches_are_measured(images: tuple[Path, ...], tmp_path: Path, mo
         assert [each.shape for each in process.pictures([0, 1])] == [(224, 224, 3)] * 2
         assert process.measure(0.0, indexes=[0]).images == 1
     with start_loading(job) as process:
-        (rate,) = measure_rates(process, (2,), 0.1, remarks.append, images=(0, 1))
+        (rate,) = measure_rates(process, (2,), remarks.append, threads=False, seconds=0.1, batch=32, images=(0, 1))
     assert rate.engine is LoadingEngine.BATCHED
     assert rate.images_per_second > 0
 

@@ -120,7 +120,7 @@ def test_an_lmdb_has_every_byte_and_loads_in_workers(photos: Path, images: tuple
         with start_loading(job) as process:
             assert process.measure(0.0, cold=True).failed == {}
         with start_loading(job) as process:
-            (rate,) = measure_rates(process, (1,), 0.02, remarks.append, images=held)
+            (rate,) = measure_rates(process, (1,), remarks.append, threads=False, seconds=0.02, batch=32, images=held)
     assert (remarks, rate.images_per_second > 0) == ([], True)
     for _ in ("made", "and continued"):
         assert prepare(tmp_path, "lmdb", photos, out, python).returncode == 0

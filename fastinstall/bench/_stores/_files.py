@@ -6,16 +6,12 @@ from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from typing import Any, BinaryIO, Callable, Deque, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List
 
 from ._preparing import Outcome, Source, leave_room, trouble_of, write_file
 
-Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # size of the file in bytes, function that writes it
 
-
-def make_files(
-    images: List[Source], out: str, wanted: Dict[str, Any], named: Callable[[str], str], encode: Callable[..., Encoded]
-) -> Iterator[Outcome]:
+def make_files(images: List[Source], out: str, wanted: Dict[str, Any], named: Any, encode: Any) -> Iterator[Outcome]:
     """Write a file for each image; `named` makes the file's name from the image's name, `encode` encodes the image."""
     return in_parallel(partial(make_file, out, wanted, named, encode), images)
 
@@ -26,14 +22,14 @@ def make_file(out: str, wanted: Dict[str, Any], named: Any, encode: Any, source:
     if os.path.exists(target):
         return name, os.path.getsize(target), ""
     try:
-        size, write = encode(path, wanted)
+        content = encode(path, wanted)
     except ImportError:
         raise
     except Exception as error:  # noqa: BLE001 (any problem of an image is reported)
         return name, 0, trouble_of(error)
-    leave_room(out, size, wanted)
-    write_file(target, write)
-    return name, size, ""
+    leave_room(out, len(content), wanted)
+    write_file(target, content)
+    return name, len(content), ""
 
 
 def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iterator[Any]:
@@ -46,11 +42,11 @@ def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iter
     ahead: Deque["Future[Any]"] = deque()
     deaf = (signal.SIGINT, signal.SIG_IGN)  # the parent handles an interruption
     try:
-        executor = ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf)
+        pool = ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf)
     except (OSError, ImportError, NotImplementedError):
         yield from map(function, images)
         return
-    with executor as pool:
+    with pool:
         for each in images:
             ahead.append(pool.submit(function, each))
             if len(ahead) > 2 * processes:

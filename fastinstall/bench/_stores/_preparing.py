@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 Source = Tuple[str, str]  # name in the store, path of the image
 Content = Tuple[str, bytes, str]  # name, content to store, error (empty if none)
@@ -51,10 +51,10 @@ def images_below(place: str) -> List[Source]:
     for directory, inner, files in os.walk(place, followlinks=True):
         here = os.path.realpath(directory)
         inner[:] = [] if here in seen else sorted(each for each in inner if not each.startswith("."))
-        paths = [
-            os.path.join(directory, each) for each in files if each.lower().endswith(SUFFIXES) and here not in seen
-        ]
-        sources.extend((os.path.relpath(each, place), each) for each in paths)
+        for file in files if here not in seen else ():
+            if file.lower().endswith(SUFFIXES):
+                path = os.path.join(directory, file)
+                sources.append((os.path.relpath(path, place), path))
         seen.add(here)
     return sorted(sources)
 
@@ -66,7 +66,7 @@ def claim(out: str, wanted: Dict[str, Any]) -> None:
     if not os.path.exists(mark):
         if os.listdir(out):
             sys.exit("%s is not empty, and this script did not make it" % out)
-        write_file(mark, lambda stream: stream.write(json.dumps(wanted).encode()))
+        write_file(mark, json.dumps(wanted).encode())
     before = json.loads(content_of(mark))
     if before != wanted:
         sys.exit("%s was made with %s, not %s" % (out, before, wanted))
@@ -93,12 +93,12 @@ def leave_room(place: str, count: int, wanted: Dict[str, Any]) -> None:
         raise OSError(errno.ENOSPC, "it would leave too little free disk space", place)
 
 
-def write_file(path: str, write: Callable[[BinaryIO], Any]) -> None:
+def write_file(path: str, content: bytes) -> None:
     """Write a file completely or not at all."""
     fresh = path + ".partial"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(fresh, "wb") as stream:
-        write(stream)
+        stream.write(content)
     os.replace(fresh, path)
 
 

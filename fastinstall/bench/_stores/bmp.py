@@ -11,9 +11,10 @@ orientation. The directories stay the same; `a.jpg` becomes `a.jpg.bmp`:
 Run the same command again to continue after an interruption; existing copies are kept.
 """
 
+import io
 from typing import Any, Dict, Iterator, List
 
-from ._files import Encoded, FileReader, make_files, opened
+from ._files import FileReader, make_files, opened
 from ._preparing import Outcome, Source
 
 TITLE = "uncompressed files (BMP)"
@@ -32,10 +33,10 @@ def named(name: str) -> str:
     return name + ".bmp"
 
 
-def encode(path: str, _wanted: Dict[str, Any]) -> Encoded:
-    image = opened(path)
-    size = 54 + (3 * image.width + 3) // 4 * 4 * image.height
-    return size, lambda stream: image.save(stream, "BMP")
+def encode(path: str, _wanted: Dict[str, Any]) -> bytes:
+    stream = io.BytesIO()
+    opened(path).save(stream, "BMP")
+    return stream.getvalue()
 
 
 class Reader(FileReader):

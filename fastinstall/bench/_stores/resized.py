@@ -18,7 +18,7 @@ or three times the training size, and measure again.
 import io
 from typing import Any, Dict, Iterator, List
 
-from ._files import Encoded, FileReader, make_files, opened
+from ._files import FileReader, make_files, opened
 from ._preparing import Outcome, Source, content_of
 
 TITLE = "files, resized once"
@@ -42,7 +42,7 @@ def named(name: str) -> str:
     return name if name.lower().endswith((*JPEG, ".png")) else name + ".png"
 
 
-def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
+def encode(path: str, wanted: Dict[str, Any]) -> bytes:
     """Resize an image and encode it as JPEG or PNG, with its EXIF orientation.
 
     The bytes of a JPEG or PNG file stay unchanged if its shorter side is not longer than requested.
@@ -50,8 +50,7 @@ def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
     image, stream = opened(path, "RGB", "L"), io.BytesIO()
     is_small = min(image.size) <= wanted["shorter"]
     if is_small and named(path) == path:
-        stream.write(content_of(path))
-        return stream.tell(), lambda file: file.write(stream.getvalue())
+        return content_of(path)
     exif, orientation = image.getexif().__class__(), image.getexif().get(ORIENTATION)
     if orientation:
         exif[ORIENTATION] = orientation
@@ -64,7 +63,7 @@ def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
         image.save(stream, "JPEG", quality=90, subsampling="4:2:0", **options)
     else:
         image.save(stream, "PNG", **options)
-    return stream.tell(), lambda file: file.write(stream.getvalue())
+    return stream.getvalue()
 
 
 class Reader(FileReader):

@@ -93,7 +93,7 @@ class Shard:
 
     def end(self) -> None:
         self.archive.close()
-        write_file(self.path + ".json", lambda stream: stream.write(json.dumps(self.index).encode()))
+        write_file(self.path + ".json", json.dumps(self.index).encode())
 
 
 class Reader:

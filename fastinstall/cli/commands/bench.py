@@ -122,13 +122,12 @@ def _parse_counts(text: str, *, least: int) -> tuple[int, ...]:
 
 
 def _parse_rate(text: str) -> float:
-    problem = f"expected images a second, more than 0, found {text!r}"
     try:
         rate = float(text)
     except ValueError:
-        raise ValueError(problem) from None
+        rate = 0.0
     if not 0 < rate < float("inf"):
-        raise ValueError(problem)
+        raise ValueError(f"expected images a second, more than 0, found {text!r}")
     return rate
 
 

@@ -8,23 +8,12 @@ advice, and every operation of PIL.
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
+from fastinstall.bench import report
 from fastinstall.bench.bottleneck import find_best_rate, format_rate
 from fastinstall.bench.catalogue import Way
-from fastinstall.bench.report import (
-    BenchReport,
-    Candidate,
-    CandidateKind,
-    Gain,
-    LoadingEngine,
-    LoadingLimit,
-    LoadingRate,
-    SpeedAdvice,
-    WorkloadResult,
-)
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.text.reports import render_speed_table
 from fastinstall.core.messages import format_bytes, format_count
-from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.speed import SpeedTable
 
 _FEW = 3
@@ -32,44 +21,38 @@ _FEW = 3
 _EXAMPLES = 3
 _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
 """Ratios below the first number are shown with two decimals, below the second with one, others with none."""
-_LEGEND = {
-    "gain": "gain: times as fast as the baseline, measured in turn, one process each (range of the rounds)",
-    "control": "control: cannot change anything here; its range is the noise of the measurement",
-    "differs": "differs: mean / greatest difference of a channel from the baseline's picture, in levels of 0 to 255",
-    "aliased": "aliased: its resize skips pixels; it is faster because it is not the same picture",
-}
 _WORDS = ("stage", "candidate", "differs", "name", "what it is", "needs")
 """The columns with words; all others hold numbers."""
 
 
-def bench_text(report: BenchReport, page: Page) -> str:
+def bench_text(bench: report.BenchReport, page: Page) -> str:
     """Return the report as text, with all details if the page is verbose.
 
     Args:
-        report: the measurements with verdicts and advice.
+        bench: the measurements with verdicts and advice.
         page: the layout; wide tables are wrapped at its width.
     """
-    lines = list(page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold"))
-    lines += page.lines(f"{_describe_machine(report.machine)}; {_describe_run(report)}", first="  ", rest="    ")
-    for result in report.workloads:
+    lines = list(page.lines(f"{bench.prefix} (Python {bench.python})", rest="  ", style="bold"))
+    lines += _indent(_describe_run(bench), page)
+    for result in bench.workloads:
         lines += ["", *_render_workload(result, page)]
-    lines += _add_gap(_render_legend(report.workloads, page))
-    if report.operations is not None:
-        lines += ["", *_render_operations(report.operations, page)]
-        if page.verbose or not report.workloads:
-            lines += ["", *render_speed_table(report.operations, page).splitlines()]
-    lines += _add_gap(line for each in report.remarks for line in page.advice(each, first="note: ", rest="      "))
+    lines += _add_gap(_render_legend(bench.workloads, page))
+    if bench.operations is not None:
+        lines += ["", *_render_operations(bench.operations, page)]
+        if page.verbose or not bench.workloads:
+            lines += ["", *render_speed_table(bench.operations, page).splitlines()]
+    lines += _add_gap(line for each in bench.remarks for line in page.advice(each, first="note: ", rest="      "))
     if not page.verbose:
         more = "stages, worker processes, other advice, what was not measured: --verbose"
         lines += ["", *page.lines(more, rest="  ")]
     return join_lines(lines)
 
 
-def bench_brief(report: BenchReport, page: Page) -> str:
+def bench_brief(bench: report.BenchReport, page: Page) -> str:
     """Return the output of --quiet: each workload's verdict and first advice, and the gain of PIL's operations."""
-    lines = [line for each in report.workloads for line in _render_verdict(each, page)]
-    if report.operations is not None:
-        table = report.operations
+    lines = [line for each in bench.workloads for line in _render_verdict(each, page)]
+    if bench.operations is not None:
+        table = bench.operations
         lines += page.lines(f"operations: {table.candidate} is {table.gain}", rest="  ")
     return join_lines(lines)
 
@@ -90,7 +73,7 @@ def _indent(text: str, page: Page, first: str = "  ", rest: str = "    ") -> Ite
     return page.lines(text, first=first, rest=rest)
 
 
-def _render_workload(result: WorkloadResult, page: Page) -> Iterator[str]:
+def _render_workload(result: report.WorkloadResult, page: Page) -> Iterator[str]:
     yield from _render_verdict(result, page)
     reasons = ", ".join(f"{each.count} {each.reason}" for each in result.workload.unmeasured if each.count)
     if reasons and not page.verbose:
@@ -106,23 +89,25 @@ def _render_workload(result: WorkloadResult, page: Page) -> Iterator[str]:
         yield from _add_gap(_render_other_advice(result.advice, page))
 
 
-def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
+def _render_verdict(result: report.WorkloadResult, page: Page) -> Iterator[str]:
     """Yield the bottleneck and the first advice."""
     verdict = result.verdict
-    style = {LoadingLimit.FAST_ENOUGH: "ok", LoadingLimit.UNDETERMINED: "unknown"}.get(verdict.bound, "hint")
+    style = {report.LoadingLimit.FAST_ENOUGH: "ok", report.LoadingLimit.UNDETERMINED: "unknown"}.get(
+        verdict.bound, "hint"
+    )
     yield from page.lines(f"{result.workload.name}: {verdict.bound}", rest="  ", style=style)
     yield from _indent(verdict.sentence, page, rest="  ")
     for each in _choose_first_advice(result.advice):
         yield from _render_advice(each, page, "  ", "    ")
 
 
-def _choose_first_advice(advice: Sequence[SpeedAdvice]) -> tuple[SpeedAdvice, ...]:
+def _choose_first_advice(advice: Sequence[report.SpeedAdvice]) -> tuple[report.SpeedAdvice, ...]:
     """Return remarks that need no change, then the recommended advice; if there is neither, the first advice."""
     first = [each for each in advice if each.recommended or not each.remedy]
     return tuple(sorted(first, key=attrgetter("recommended"))) or tuple(advice[:1])
 
 
-def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> Iterator[str]:
+def _render_advice(advice: report.SpeedAdvice, page: Page, first: str, below: str) -> Iterator[str]:
     """Yield the message, then code and command on unbroken lines, so that they can be pasted."""
     gain = f"{_format_gain(advice.gain)}: " if advice.gain is not None else ""
     begin = "change this first: " if advice.recommended else ""
@@ -134,15 +119,14 @@ def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> I
         yield f"{below}  {page.paint(advice.command, 'bold')}"
 
 
-def _render_images(result: WorkloadResult, page: Page) -> Iterator[str]:
+def _render_images(result: report.WorkloadResult, page: Page) -> Iterator[str]:
     for line in result.verdict.evidence:
         yield from _indent(line, page)
     workload, place, pipeline = result.workload, result.workload.filesystem, result.pipeline
     formats = ", ".join(f"{number} {name}" for name, number in workload.formats.items())
     of_files = f" of {workload.files} files" if workload.files != workload.images else ""
-    line = (
-        f"{format_count(workload.images, 'image')}{of_files} ({formats}), {workload.width} x {workload.height} (median)"
-    )
+    line = f"{format_count(workload.images, 'image')}{of_files} ({formats})"
+    line += f", {workload.width} x {workload.height} (median)"
     line += f", {workload.megapixels:.3g} megapixels and {format_bytes(workload.mean_bytes)} each (mean)"
     if place is not None:
         kind = "in memory" if place.memory else "network filesystem" if place.network else "disk"
@@ -157,7 +141,7 @@ def _render_images(result: WorkloadResult, page: Page) -> Iterator[str]:
     yield from _indent(f"decode, shorter side to {pipeline.shorter} ({pipeline.filter}){crop}", page, "  each: ")
 
 
-def _render_stages(result: WorkloadResult, page: Page) -> Iterator[str]:
+def _render_stages(result: report.WorkloadResult, page: Page) -> Iterator[str]:
     """Yield a table with the milliseconds and share of each stage, then the rate and memory of one process."""
     baseline, stages = result.baseline, result.verdict.stages
     rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in stages]
@@ -171,12 +155,12 @@ def _render_stages(result: WorkloadResult, page: Page) -> Iterator[str]:
     yield from _indent(line, page)
 
 
-def _render_rates(result: WorkloadResult, page: Page) -> Iterator[str]:
+def _render_rates(result: report.WorkloadResult, page: Page) -> Iterator[str]:
     """Yield a table of images per second, by number of workers and by number of threads."""
     rates = (*result.baseline.rates, *result.baseline.thread_rates)
     rows = [
         (
-            format_count(rate.workers, "thread") if rate.engine is LoadingEngine.THREADS else str(rate.workers),
+            format_count(rate.workers, "thread") if rate.engine is report.LoadingEngine.THREADS else str(rate.workers),
             format_rate(rate.images_per_second),
             f"{rate.first_batch_seconds:.2f} s" if rate.first_batch_seconds else "",
             format_bytes(rate.peak_bytes) if rate.peak_bytes else "",
@@ -188,7 +172,7 @@ def _render_rates(result: WorkloadResult, page: Page) -> Iterator[str]:
         yield from _indent(f"by: {', '.join(dict.fromkeys(str(rate.engine) for rate in rates))}", page)
 
 
-def _render_candidates(result: WorkloadResult, page: Page) -> Iterator[str]:
+def _render_candidates(result: report.WorkloadResult, page: Page) -> Iterator[str]:
     """Yield a table of the baseline and the measured candidates; with --verbose it has a column for threads."""
     baseline, measured = result.baseline, [each for each in result.candidates if each.gain is not None]
     if not measured:
@@ -196,9 +180,10 @@ def _render_candidates(result: WorkloadResult, page: Page) -> Iterator[str]:
     yield from _indent(f"baseline: {baseline.title}", page)
     workers = find_best_rate(rate for rate in baseline.rates if rate.workers)
     threads = find_best_rate(baseline.thread_rates) if page.verbose else None
-    heads = [
-        format_count(each.workers, word) if each else "" for each, word in ((workers, "worker"), (threads, "thread"))
-    ]
+    heads = (
+        format_count(workers.workers, "worker") if workers else "",
+        format_count(threads.workers, "thread") if threads else "",
+    )
     rows = [
         (
             _name(each),
@@ -214,7 +199,7 @@ def _render_candidates(result: WorkloadResult, page: Page) -> Iterator[str]:
     yield from _render_table(("candidate", "gain", "images/s", *heads, "memory", "differs"), rows, page)
 
 
-def _name(candidate: Candidate) -> str:
+def _name(candidate: report.Candidate) -> str:
     """Return a candidate's name, followed by the size of its store and the number of images it cannot load."""
     notes = []
     if candidate.stored_bytes is not None:
@@ -224,13 +209,13 @@ def _name(candidate: Candidate) -> str:
     return f"{candidate.name} ({'; '.join(notes)})" if notes else candidate.name
 
 
-def _format_rate_of(rates: Iterable[LoadingRate], best: LoadingRate | None) -> str:
+def _format_rate_of(rates: Iterable[report.LoadingRate], best: report.LoadingRate | None) -> str:
     """Return the images per second measured with as many workers as in `best`; empty if there is no such rate."""
     alike = (format_rate(each.images_per_second) for each in rates if best and each.workers == best.workers)
     return next(alike, "")
 
 
-def _describe_difference(candidate: Candidate) -> str:
+def _describe_difference(candidate: report.Candidate) -> str:
     """Return how much the pixels differ from the baseline's, and "aliased" if the resize is known to alias."""
     difference, far = candidate.difference, ""
     if difference is not None and not difference.same_shape:
@@ -240,7 +225,7 @@ def _describe_difference(candidate: Candidate) -> str:
     return " ".join(filter(None, (far, "aliased" if candidate.aliased else "")))
 
 
-def _render_unmeasured(candidates: Sequence[Candidate], page: Page) -> Iterator[str]:
+def _render_unmeasured(candidates: Sequence[report.Candidate], page: Page) -> Iterator[str]:
     """Yield the candidates that were not measured, each with its outcome and reason."""
     if candidates:
         yield "  not measured"
@@ -249,7 +234,7 @@ def _render_unmeasured(candidates: Sequence[Candidate], page: Page) -> Iterator[
         yield from page.advice(f"{each.name}: {each.outcome}{reason}", first="    ", rest="      ")
 
 
-def _render_other_advice(advice: Sequence[SpeedAdvice], page: Page) -> Iterator[str]:
+def _render_other_advice(advice: Sequence[report.SpeedAdvice], page: Page) -> Iterator[str]:
     others = [each for each in advice if each not in _choose_first_advice(advice)]
     if others:
         yield f"  {page.paint('what else helps, the greatest gain first', 'bold')}"
@@ -257,18 +242,21 @@ def _render_other_advice(advice: Sequence[SpeedAdvice], page: Page) -> Iterator[
         yield from _render_advice(each, page, f"  {number}. ", " " * 5)
 
 
-def _render_legend(results: Sequence[WorkloadResult], page: Page) -> Iterator[str]:
+def _render_legend(results: Sequence[report.WorkloadResult], page: Page) -> Iterator[str]:
     """Yield the meaning of the columns in the tables of candidates, once for all workloads; nothing without a table."""
     shown = [each for result in results for each in result.candidates if each.gain is not None]
-    needed = {
-        "gain": bool(shown),
-        "control": any(each.kind is CandidateKind.CONTROL for each in shown),
-        "differs": any(each.difference is not None for each in shown),
-        "aliased": any(each.aliased for each in shown),
-    }
-    for word, text in _LEGEND.items():
-        if needed[word]:
-            yield from page.lines(text, first="  ", rest="    ", style="dim")
+    texts = []
+    if shown:
+        texts.append("gain: times as fast as the baseline, measured in turn, one process each (range of the rounds)")
+    if any(each.kind is report.CandidateKind.CONTROL for each in shown):
+        texts.append("control: cannot change anything here; its range is the noise of the measurement")
+    if any(each.difference is not None for each in shown):
+        channel = "mean / greatest difference of a channel from the baseline's picture"
+        texts.append(f"differs: {channel}, in levels of 0 to 255")
+    if any(each.aliased for each in shown):
+        texts.append("aliased: its resize skips pixels; it is faster because it is not the same picture")
+    for text in texts:
+        yield from page.lines(text, first="  ", rest="    ", style="dim")
 
 
 def _render_operations(table: SpeedTable, page: Page) -> Iterator[str]:
@@ -291,22 +279,19 @@ def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page
     return list(page.table(names, cells, right, margin=2))
 
 
-def _describe_machine(machine: LoaderLimits) -> str:
-    """Describe the CPU, the cores and quota that may be used, and the memory."""
+def _describe_run(bench: report.BenchReport) -> str:
+    """Return the CPU, the cores and quota that may be used, the memory, and the measurement's date and duration."""
+    machine = bench.machine
     quota = "" if machine.quota is None else f", quota {machine.quota:g}"
     memory = f"; {format_bytes(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
-    return f"{machine.cpu} ({format_count(machine.cores, 'CPU')}{quota}){memory}"
-
-
-def _describe_run(report: BenchReport) -> str:
-    """Return the date, effort and duration of the measurement."""
-    date, _, rest = report.measured_at.partition("T")
-    minutes, seconds = divmod(round(report.seconds), 60)
+    date, _, rest = bench.measured_at.partition("T")
+    minutes, seconds = divmod(round(bench.seconds), 60)
     length = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-    return f"{date} {rest[:5]} UTC, {report.effort}, {length}"
+    cores = format_count(machine.cores, "CPU")
+    return f"{machine.cpu} ({cores}{quota}){memory}; {date} {rest[:5]} UTC, {bench.effort}, {length}"
 
 
-def _format_gain(gain: Gain) -> str:
+def _format_gain(gain: report.Gain) -> str:
     """Return a gain as a factor with its range: "1.92x (1.88-1.95)"."""
     low, high = _format_times(gain.low), _format_times(gain.high)
     return f"{_format_times(gain.ratio)}x" + ("" if gain.low == gain.high else f" ({low}-{high})")
