@@ -3,7 +3,6 @@
 If a candidate fails, crashes or hangs, that is the candidate's outcome; only a failure of the baseline is an error.
 """
 
-import shutil
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -18,11 +17,9 @@ from fastinstall.bench.effort import BenchContext, Effort
 from fastinstall.bench.pictures import compare_pictures, explain_wrong_picture
 from fastinstall.bench.rates import choose_rated, estimate_rating_seconds, rate_candidate
 from fastinstall.bench.workloads import describe_workload, prepare_workload
-from fastinstall.core import files
-from fastinstall.core.codec import encode
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Noted, Progressed, Started, ignore
-from fastinstall.core.messages import format_bytes, listing
+from fastinstall.core.events import Emit, Progressed, Started, ignore
+from fastinstall.core.messages import listing
 
 _FIRST_PATIENCE = 60.0
 """Seconds allowed for the first pass, which may read files from a network, and packages from a slow disk."""
@@ -30,10 +27,6 @@ _COMPARED = 3
 _COMPARED_BYTES = 12_000_000
 _OUTLIERS = 6
 """For every six rounds, the lowest and the highest are left out: another program may have disturbed them."""
-_STORE_SECONDS = 120.0
-_STORE_BYTES = 1 << 30
-_STORE_PART = 10
-"""A store takes at most `_STORE_BYTES`, and at most this fraction (1/10) of the free space."""
 
 
 def compare_candidates(
@@ -254,7 +247,7 @@ class Comparison:
         try:
             if candidate.storage == "files":
                 return self._measure(candidate, job, indexes)
-            with temporary_store(candidate.storage, candidate.title, job, self.space, self.emit) as store:
+            with loading.temporary_store(candidate.storage, candidate.title, job, self.space, self.emit) as store:
                 job, held, size = store
                 stored = sum(self.job.images[index].stat().st_size for index in held)
                 measured = self._measure(candidate, job, [index for index in indexes if index in held])
@@ -348,46 +341,6 @@ def compute_gain(ratios: Sequence[float]) -> report.Gain:
     return report.Gain(ratio=middle, low=low, high=high, rounds=len(ratios))
 
 
-@contextmanager
-def temporary_store(
-    kind: str, title: str, job: loading.Job, space: Path, emit: Emit
-) -> Iterator[tuple[loading.Job, list[int], int]]:
-    """Write as many images into a store as its size limit allows; remove the store when the block ends, or on failure.
-
-    Args:
-        kind: name of the store: a file in `_stores/`.
-        title: name of the store, for people.
-        job: the images, and the interpreter, packages and pipeline that write the store.
-        space: a directory, in which the store gets its own directory.
-        emit: receives an event about the store's maximum size and its directory.
-
-    Yields:
-        The job that loads from the store, the indexes of the images in the store, and its size in bytes.
-
-    Raises:
-        NotLoadedError: the store cannot be written or contains no image, or a package is missing.
-    """
-    out = space / f"store-{kind}"
-    try:
-        limit = min(_STORE_BYTES, shutil.disk_usage(space).free // _STORE_PART)
-        out.mkdir()
-    except OSError as error:
-        raise loading.NotLoadedError(report.CandidateOutcome.FAILED, f"cannot write the store: {error}") from error
-    message = f"{title}: at most {format_bytes(limit)} in {space}, removed after measuring"
-    emit(Noted(message=message))
-    request = {"kind": kind, "images": [str(each) for each in job.images], "out": str(out), "limit_bytes": limit}
-    try:
-        with loading.start_target(job.python, job.variables, job.site) as target:
-            store = target.ask("_storage.make", _STORE_SECONDS, **request, wanted=encode(job.pipeline))
-        if not store["held"]:
-            raise loading.NotLoadedError(
-                report.CandidateOutcome.FAILED, f"it could not store any image: {store['skipped'][0]}"
-            )
-        yield replace(job, store=(kind, out)), store["held"], store["bytes"]
-    finally:
-        files.discard(out)
-
-
 def job_of(baseline: loading.Job, candidate: report.Candidate) -> loading.Job:
     """Return the job of a candidate, derived from the baseline's job."""
     own = candidate.adapter == OWN_LOADER
@@ -398,15 +351,3 @@ def job_of(baseline: loading.Job, candidate: report.Candidate) -> loading.Job:
         loader=baseline.loader if own else "",
         variables={**baseline.variables, **candidate.variables},
     )
-
-
-def _require_complete(measured: loading.LoadingMeasurement) -> loading.LoadingMeasurement:
-    """Return the measurement if no image failed; otherwise raise NotLoadedError.
-
-    All these images were loaded before. A round with fewer images could not be compared with other rounds.
-    """
-    if measured.failed:
-        reason = next(iter(measured.failed.values()))
-        problem = f"{len(measured.failed)} images failed that it had loaded before: {reason}"
-        raise loading.NotLoadedError(report.CandidateOutcome.FAILED, problem)
-    return measured

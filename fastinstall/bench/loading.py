@@ -6,20 +6,27 @@ whose docstring describes the requests.
 
 import base64
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
-from fastinstall.core import process
+from fastinstall.core import files, process
 from fastinstall.core.codec import encode
+from fastinstall.core.events import Emit, Noted
+from fastinstall.core.messages import format_bytes
 from fastinstall.core.values import immutable
 
 _PROGRAM = Path(__file__).with_name("_loading.py")
 START_SECONDS = 60.0
 """Seconds that a process may take to start: importing torch takes long from a cold disk."""
+_STORE_SECONDS = 120.0
+_STORE_BYTES = 1 << 30
+_STORE_PART = 10
+"""A store takes at most `_STORE_BYTES`, and at most this fraction (1/10) of the free space."""
 
 
 class NotLoadedError(Exception):
@@ -206,6 +213,43 @@ def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading
     with start_target(job.python, job.variables, job.site) as loading:
         loading.versions = loading.ask("_loading.start", patience, job=request)
         yield loading
+
+
+@contextmanager
+def temporary_store(kind: str, title: str, job: Job, space: Path, emit: Emit) -> Iterator[tuple[Job, list[int], int]]:
+    """Write as many images into a store as its size limit allows; remove the store when the block ends, or on failure.
+
+    Args:
+        kind: name of the store: a file in `_stores/`.
+        title: name of the store, for people.
+        job: the images, and the interpreter, packages and pipeline that write the store.
+        space: a directory, in which the store gets its own directory.
+        emit: receives an event about the store's maximum size and its directory.
+
+    Yields:
+        The job that loads from the store, the indexes of the images in the store, and its size in bytes.
+
+    Raises:
+        NotLoadedError: the store cannot be written or contains no image, or a package is missing.
+    """
+    out = space / f"store-{kind}"
+    try:
+        limit = min(_STORE_BYTES, shutil.disk_usage(space).free // _STORE_PART)
+        out.mkdir()
+    except OSError as error:
+        raise NotLoadedError(CandidateOutcome.FAILED, f"cannot write the store: {error}") from error
+    emit(Noted(message=f"{title}: at most {format_bytes(limit)} in {space}, removed after measuring"))
+    images, wanted = [str(each) for each in job.images], encode(job.pipeline)
+    request = {"kind": kind, "images": images, "out": str(out), "limit_bytes": limit, "wanted": wanted}
+    try:
+        with start_target(job.python, job.variables, job.site) as target:
+            store = target.ask("_storage.make", _STORE_SECONDS, **request)
+        if not store["held"]:
+            problem = f"it could not store any image: {store['skipped'][0]}"
+            raise NotLoadedError(CandidateOutcome.FAILED, problem)
+        yield replace(job, store=(kind, out)), store["held"], store["bytes"]
+    finally:
+        files.discard(out)
 
 
 def _explain_end(error: process.CommandError) -> NotLoadedError:

@@ -16,10 +16,9 @@ import pytest
 from PIL import Image, ImageChops, ImageOps
 from support.environments import interpreters
 
-from fastinstall.bench import comparison
+from fastinstall.bench import loading
 from fastinstall.bench.catalogue import all_stores
-from fastinstall.bench.comparison import temporary_store
-from fastinstall.bench.loading import Job, NotLoadedError, start_loading
+from fastinstall.bench.loading import Job, NotLoadedError, start_loading, temporary_store
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.rates import measure_rates
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
@@ -72,7 +71,7 @@ def contents(job: Job, indexes: Sequence[int]) -> list[bytes]:
         "print(*[store.read(int(each)).hex() for each in sys.argv[4:]])"
     )
     assert job.store is not None
-    programs = str(Path(comparison.__file__).parent)
+    programs = str(Path(loading.__file__).parent)
     words = (str(job.python), "-I", "-B", "-c", code, programs, *map(str, job.store), *map(str, indexes))
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     return [bytes.fromhex(each) for each in done.stdout.split()]
@@ -178,7 +177,7 @@ def test_a_store_without_room_holds_the_first_ones(
     kind: str, images: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = images * 10
-    monkeypatch.setattr(comparison, "_STORE_BYTES", 10_000)
+    monkeypatch.setattr(loading, "_STORE_BYTES", 10_000)
     with making(kind, many, tmp_path) as (job, held, _):
         assert held == list(range(len(held)))
         assert 0 < len(held) < len(many)

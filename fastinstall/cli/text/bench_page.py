@@ -18,7 +18,6 @@ from fastinstall.model.speed import SpeedTable
 
 _FEW = 3
 """Without --verbose, candidates that were not measured are listed only if there are at most this many."""
-_EXAMPLES = 3
 _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
 """Ratios below the first number are shown with two decimals, below the second with one, others with none."""
 _WORDS = ("stage", "candidate", "differs", "name", "what it is", "needs")
@@ -133,10 +132,8 @@ def _render_images(result: report.WorkloadResult, page: Page) -> Iterator[str]:
         line += "; " + ", ".join(filter(None, (place.type, kind)))
     yield from _indent(line, page, "  images: ")
     for each in workload.unmeasured:
-        names = ", ".join(each.examples[:_EXAMPLES])
-        more = ", ..." if each.count > min(len(each.examples), _EXAMPLES) and names else ""
-        examples = f": {names}{more}" if names else ""
-        yield from _indent(f"{each.count} {each.reason}{examples}", page, "  left out: ")
+        names = ", ".join(each.examples) + (", ..." if each.count > len(each.examples) else "")
+        yield from _indent(f"{each.count} {each.reason}: {names}", page, "  left out: ")
     crop = f", crop {pipeline.crop}" if pipeline.crop else ""
     yield from _indent(f"decode, shorter side to {pipeline.shorter} ({pipeline.filter}){crop}", page, "  each: ")
 
