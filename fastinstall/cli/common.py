@@ -91,8 +91,12 @@ def target_of(arguments: Namespace) -> NamedTarget:
     if new and arguments.prefix:
         hint = "--new-env makes an environment, --prefix names one"
         raise UsageError("--new-env and --prefix exclude each other", hint=hint)
-    prefix, python = parse_path(arguments.prefix), _find_interpreter(arguments.python)
-    return NamedTarget(prefix=prefix, python=python, new=parse_path(new))
+    python = arguments.python
+    if python and "/" not in python:  # looked up on PATH, as a shell does
+        import shutil  # noqa: PLC0415 (only for a bare name)
+
+        python = shutil.which(python) or python
+    return NamedTarget(prefix=parse_path(arguments.prefix), python=parse_path(python), new=parse_path(new))
 
 
 def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
@@ -183,15 +187,6 @@ def read_max_age(arguments: Namespace, usual: float) -> float | None:
     """
     days = usual if arguments.max_age is None else arguments.max_age
     return days if days < math.inf else None
-
-
-def _find_interpreter(text: str | None) -> Path | None:
-    """Return the path of an interpreter; a name without a slash is looked up on PATH, as a shell does."""
-    if not text or "/" in text:
-        return parse_path(text)
-    import shutil  # noqa: PLC0415 (only for a bare name)
-
-    return Path(shutil.which(text) or text)
 
 
 def parse_path(text: str | None) -> Path | None:

@@ -150,9 +150,10 @@ class Page:
             rest: prefix of the other lines.
             style: style of each line, without its prefix.
         """
-        room, text = self.width, spell_commands(text, self.program)
-        text = text.replace("\n", "\\n")  # foreign text must not be able to start a new line
-        broken = [text] if room is None else _wrap_text(text, max(room - len(first), 20), max(room - len(rest), 20))
+        # Foreign text must not be able to start a new line.
+        broken = [spell_commands(text, self.program).replace("\n", "\\n")]
+        if self.width is not None:
+            broken = _wrap_text(broken[0], max(self.width - len(first), 20), max(self.width - len(rest), 20))
         for number, line in enumerate(broken):
             yield (rest if number else first) + self.paint(line, style)
 

@@ -136,9 +136,8 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
     """Add to an error what its raiser cannot know: the command line, settings file, log, and changes made so far."""
-    settings = context.sources.settings
-    if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
-        told = f"other settings come from {settings.file}"
+    if isinstance(error, UsageError) and not isinstance(error, DocumentError) and context.sources.settings:
+        told = f"other settings come from {context.sources.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
         known = _list_known(context) if context.words[0] == "doctor" and not error.nearby else []

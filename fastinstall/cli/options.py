@@ -6,8 +6,8 @@ sentence that says which values are valid.
 """
 
 import argparse
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,40 +26,29 @@ _RECOVER = "correct that file, or remove it"
 
 
 @immutable
-class Settings:
-    """The settings in a fastinstall.toml.
-
-    Attributes:
-        file: the path of the file; None if there is none.
-        values: key to value, as in TOML.
-    """
-
-    file: Path | None = None
-    values: Mapping[str, object]
-
-
-@immutable
 class Sources:
     """Where the values of absent flags come from: variables first, then settings.
 
     Attributes:
         variables: environment variables; an empty one counts as absent.
-        settings: the settings of the first settings file that exists.
+        settings: key to value, as in TOML, in the first settings file that exists.
+        file: the path of the settings file; None if there is none.
         overruled: keys whose variables and settings are ignored, because a flag of this run overrules them.
     """
 
     variables: Mapping[str, str]
-    settings: Settings
+    settings: Mapping[str, object] = field(default_factory=dict)
+    file: Path | None = None
     overruled: frozenset[str] = frozenset()
 
-    def find(self, key: str, variable: str, read: Reader, *, negated: bool = False) -> tuple[Any, ...]:
+    def find(self, key: str, flag: str, read: Reader, *, negated: bool = False) -> tuple[Any, ...]:
         """Return the value for a key, or an empty tuple if nothing sets it.
 
         Args:
             key: the key in the settings file.
-            variable: the name of the environment variable for the same value.
+            flag: the flag for the same value.
             read: converts the text or TOML value; raises ValueError with a sentence.
-            negated: whether the variable, unlike the key, turns the option off.
+            negated: whether flag and variable, unlike the key, turn the option off.
 
         Raises:
             UsageError: the variable has an invalid value; the message names the variable.
@@ -67,18 +56,19 @@ class Sources:
         """
         if key in self.overruled:
             return ()
+        variable = variable_of(flag)
         if words := self.variables.get(variable):
-            value = read_from(words, variable, read)
+            value = _read_from(words, variable, read)
             return (not value if negated else value,)
-        if key in self.settings.values:
+        if key in self.settings:
             try:
-                return (read(self.settings.values[key]),)
+                return (read(self.settings[key]),)
             except ValueError as error:
-                raise DocumentError(self.settings.file or "fastinstall.toml", key, str(error), hint=_RECOVER) from None
+                raise DocumentError(self.file or "fastinstall.toml", key, str(error), hint=_RECOVER) from None
         return ()
 
 
-def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (each reader has its own type)
+def _read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (each reader has its own type)
     """Convert a value with `read`.
 
     Raises:
@@ -104,27 +94,20 @@ def variable_of(flag: str) -> str:
     return f"FASTINSTALL_{setting_of(flag).upper()}"
 
 
-def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:
-    """Read the first settings file that exists.
-
-    Args:
-        candidates: paths of settings files.
-        known: returns the keys that a file may have; called only if a file exists.
+def load_settings(path: Path, known: Collection[str]) -> dict[str, object]:
+    """Read a settings file, which may have the keys `known`.
 
     Raises:
         DocumentError: the file is not TOML, or has an unknown key.
     """
-    path = next((each for each in candidates if each.exists()), None)
-    if path is None:
-        return Settings(values={})
     try:
         values = foreign.read_toml(path)
     except DocumentError as error:
         raise error.hinting(_RECOVER) from None
-    if unknown := next((key for key in values if key not in known()), None):
-        sentence = f"unknown key; known here: {', '.join(sorted(known()))}"
+    if unknown := next((key for key in values if key not in known), None):
+        sentence = f"unknown key; known here: {', '.join(sorted(known))}"
         raise DocumentError(path, unknown, sentence, hint=_RECOVER)
-    return Settings(file=path, values=values)
+    return values
 
 
 _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -393,6 +376,6 @@ def format_flags(request: Request) -> tuple[str, ...]:
 def _read_given_value(option: Option, arguments: argparse.Namespace, sources: Sources) -> tuple[Any, ...]:
     flag = getattr(arguments, f"request_{option.field}", None)
     if flag is None:
-        return sources.find(option.field, option.variable, option.read, negated=option.negated)
-    value = read_from(flag, option.flag, option.read)
+        return sources.find(option.field, option.flag, option.read, negated=option.negated)
+    value = _read_from(flag, option.flag, option.read)
     return (not value if option.negated else value,)

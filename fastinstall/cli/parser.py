@@ -85,18 +85,18 @@ def parse(
         UsageError: a flag or verb is unknown, or a value is invalid.
         DocumentError: the settings file is malformed.
     """
-    wanted = () if _HELP & set(words) else candidates
-    settings = load_settings(wanted, _list_keys)
-    if settings.file is not None:
-        refuse_planted(settings.file, variables, "run from another directory, or remove that file")
+    file, settings = next((each for each in candidates if each.exists()), None), {}
+    if file is not None and not _HELP & set(words):
+        settings = load_settings(file, _list_keys())
+        refuse_planted(file, variables, "run from another directory, or remove that file")
     flags = frozenset(word.partition("=")[0] for word in words if word.startswith("--"))
     # Variables and settings of these keys are ignored, because a flag names another target or level.
     overruled = frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
-    sources = Sources(variables=variables, settings=settings, overruled=overruled)
+    sources = Sources(variables=variables, settings=settings, file=file, overruled=overruled)
     parser = build_parser(words[0] if words and words[0] in VERBS else None, program)
     for verb in verbs_of(parser):
         for flag, action in _list_settable_flags(verb):
-            for value in sources.find(options.setting_of(flag), options.variable_of(flag), _choose_reader(action)):
+            for value in sources.find(options.setting_of(flag), flag, _choose_reader(action)):
                 action.default, action.required = value, False
     found, rest = parser.parse_known_args(words)
     if rest:
@@ -217,12 +217,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     _add(parser, "--format", "how to print the plan", choices=("text", "json"))
     hosts = "for many machines: DIR with their `inspect --json`; the plan names the few wheels that serve them all"
     _add(parser, "--hosts DIR", hosts)
-    _add(
-        parser,
-        "--max-age DAYS",
-        "with --hosts: ignore facts older than this; any: ignore none (default: 30)",
-        type=_parse_days,
-    )
+    _add_max_age(parser, "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
 
 
 def _apply(parser: argparse.ArgumentParser) -> None:
@@ -246,12 +241,7 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
     _add(parser, "--allow RISK,...", allow, dest="request_allow")
     _add(parser, "--collect DIR", "sum up many machines: DIR with their `doctor --json`")
-    _add(
-        parser,
-        "--max-age DAYS",
-        "with --collect: ignore older reports; any: ignore none (default: 7)",
-        type=_parse_days,
-    )
+    _add_max_age(parser, "with --collect: ignore older reports; any: ignore none (default: 7)")
     _add_consent_flags(parser)
 
 
@@ -295,12 +285,7 @@ def _build(parser: argparse.ArgumentParser) -> None:
     emulated = "a Python of --machine that this machine can start, for the proof; once for each version"
     _add(parser, "--emulated-python EXE", emulated, action="append", default=[])
     _add(parser, "--unproven", "for another machine: build without comparing with the official wheel")
-    _add(
-        parser,
-        "--max-age DAYS",
-        "with --hosts: ignore facts older than this; any: ignore none (default: 30)",
-        type=_parse_days,
-    )
+    _add_max_age(parser, "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
     _add(parser, "--with-tool", "put fastinstall into DIR/tool, for offline machines")
     _add(parser, "--tool-only", "put fastinstall into DIR/tool, and build nothing")
 
@@ -363,6 +348,10 @@ def _add_consent_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
     group = parser.add_argument_group("consent")
     _add(group, "-y --yes", "accept the plan, but no risk")
     return group
+
+
+def _add_max_age(parser: argparse.ArgumentParser, summary: str) -> None:
+    _add(parser, "--max-age DAYS", summary, type=_parse_days)
 
 
 def _add(group: argparse._ActionsContainer, spelling: str, summary: str, **kind: Any) -> None:  # noqa: ANN401

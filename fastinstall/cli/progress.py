@@ -59,7 +59,11 @@ class ProgressLines:
         """Show an event."""
         with self._lock:
             self._state = advance_state(self._state, event, time.monotonic())
-            self._show(event)
+            if not isinstance(event, Started) or not self._state.stage or self._console.verbose:
+                self._tell_lasting(event)
+            elif self._state.title != self._told:  # one line for each phase is enough
+                self._told = self._state.title
+                self._tell(self._told)
         if self._thread is None and self._state.stage:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
@@ -74,15 +78,6 @@ class ProgressLines:
         self._news.set()
         if self._thread is not None:
             self._thread.join()
-
-    def _show(self, event: Event) -> None:
-        if not isinstance(event, Started):
-            self._tell_lasting(event)
-        elif self._console.verbose or not self._state.stage:
-            self._tell(event.message)
-        elif (title := _TITLES.get(event.stage, event.message)) != self._told:  # one line for each phase is enough
-            self._told = title
-            self._tell(title)
 
     def _tell_lasting(self, event: Event) -> None:
         """Print an event if it should remain readable after the work: a warning, note or, with --verbose, a stage."""
@@ -143,12 +138,10 @@ class ProgressLine(ProgressLines):
         from rich.console import Console as RichConsole  # noqa: PLC0415 (only for a live line)
         from rich.live import Live  # noqa: PLC0415
 
-        page = self._console.err
         # No width is given, so that rich asks the terminal for it again after a resize.
-        terminal = RichConsole(stderr=True, no_color=not page.colour, highlight=False)
         self._live = Live(
             get_renderable=self._render_line,
-            console=terminal,
+            console=RichConsole(stderr=True, no_color=not self._console.err.colour, highlight=False),
             transient=True,
             refresh_per_second=_FRAMES,
             redirect_stdout=False,  # rich would wrap results to the width of the terminal

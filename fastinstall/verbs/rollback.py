@@ -1,6 +1,6 @@
 """Undo setups, newest first; refuse if another stack has replaced ours, or with `force` move that stack aside."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
@@ -68,7 +68,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         if locked.sentences and (to is None or not is_transaction(store, to)):
             again = f"to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
             return (*locked.sentences, *((f"nothing else was undone; {again}",) if store.readable() else ()))
-        receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
+        receipt, chosen = receipt_if_readable(store), _choose_ids_to_undo(store, to)
         with signals.defer_signals():  # undo all of the transactions, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         with suppress(OSError, RefusedError):  # the rollback is done, even if the cache cannot be cleaned
@@ -102,7 +102,7 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
         return locked.sentences or (f"nothing was interrupted in {environment.prefix}",)
 
 
-def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:
+def _choose_ids_to_undo(store: JournalStore, to: str | None) -> tuple[str, ...]:
     """Return the IDs of transactions to undo, newest first: back to `to`; if that is None, back to an intact stack."""
     infos = list_undoable_transactions(store)
     if to is not None:
@@ -135,9 +135,10 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
     store = JournalStore(Path(environment.prefix))
     try:
         infos = list_undoable_transactions(store)
-        chosen = _choose_transactions(store, to)
-        own = len(chosen) if to is not None else _count_transactions_of_setup(store, infos)
-        known = tuple(info.id for info in infos)
+        chosen = _choose_ids_to_undo(store, to)
+        known, receipt = tuple(info.id for info in infos), receipt_if_readable(store)
+        current = known.index(receipt.id) + 1 if receipt is not None and receipt.id in known else 0
+        own = len(chosen) if to is not None else current  # the current setup and the transactions after it
         intact = extend_to_intact_stack(store, known[:own], known[own:]) if own else ()
     except FastinstallError:
         if not store.readable() and not store.unreadable() and not describe_interruptions(environment):
@@ -146,12 +147,6 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
     if len(intact) > own:
         repair, repaired = infos[own - 1], infos[len(intact) - 1]
         yield _describe_repair(store.prefix, repair, repaired, is_named=to is not None)
-
-
-def _count_transactions_of_setup(store: JournalStore, infos: Sequence[TransactionInfo]) -> int:
-    """Count the current setup and the transactions after it; 0 if no readable receipt names one of `infos`."""
-    receipt = receipt_if_readable(store)
-    return next((place for place, info in enumerate(infos, 1) if receipt is not None and info.id == receipt.id), 0)
 
 
 def _describe_repair(prefix: Path, repair: TransactionInfo, repaired: TransactionInfo, *, is_named: bool) -> str:
@@ -239,7 +234,12 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
     logs = [store.journal(info.id).read() for info in store.readable()]
     directories = (directory.path for log in logs if log.begun is not None for directory in log.begun.directories)
     sites = dict.fromkeys(path for path in directories if PurePath(path).name in _SITES)
-    found = tuple(path for site in sites for path in _list_distributions(store.prefix, site, names))
+    found: list[str] = []
+    for site in sites:
+        installed = observe_distributions(store.prefix / site)
+        wanted = tuple(map(normalise_distribution_name, names))
+        owners = observe_owners(store.prefix / site, wanted, installed, thorough=False)
+        found += (f"{site}/{owner.distribution.metadata}" for owner in owners)
     if receipt is None:
         moves = (move for log in logs for entry in log.entries if isinstance(entry, Moving) for move in entry.moves)
         brought = {move.live for move in moves if move.kind is not MoveKind.OUT}
@@ -262,9 +262,3 @@ def _list_provided_names(session: Session, receipt: Receipt | None) -> set[str]:
     except FastinstallError:
         recipe = recipe_named(session, Request().recipe)
     return {*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel}
-
-
-def _list_distributions(prefix: Path, site: str, names: set[str]) -> Iterator[str]:
-    there, wanted = observe_distributions(prefix / site), tuple(map(normalise_distribution_name, names))
-    owners = observe_owners(prefix / site, wanted, there, thorough=False)
-    yield from (f"{site}/{owner.distribution.metadata}" for owner in owners)

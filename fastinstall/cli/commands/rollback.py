@@ -43,25 +43,25 @@ def run(arguments: Namespace, context: Context) -> int:
         return ExitCode.OK
     session = session_of(context)
     environment = find_environment(session, target_of(arguments))
+    prefix, before = environment.prefix, identify_state(environment.prefix)
     if arguments.forget:
         return _forget(session, environment, arguments, context)
-    before = identify_state(environment.prefix)
     force = Risk.FORCE_REMOVE in read_allowed(arguments, context.sources)
     if arguments.interrupted:
-        agree("End what was interrupted there?", arguments, context.console, recover_command(environment.prefix))
+        agree("End what was interrupted there?", arguments, context.console, recover_command(prefix))
         ended = Done(done=end_interrupted_run(session, environment, force=force))
-        tell(context, "rollback", ended, _join, measure_effect(before, environment.prefix, context))
+        tell(context, "rollback", ended, _join, measure_effect(before, prefix, context))
         return ExitCode.OK
     back = f"--to {arguments.to} " if arguments.to else ""
-    command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
+    command = f"fastinstall rollback {back}--yes --prefix {quote(prefix)}"
     for notice in list_rollback_notices(environment, arguments.to):
         context.console.complain(f"warning: {notice}")
-    question = f"Put {environment.prefix} back as it was before {arguments.to or 'the last setup'}?"
-    agree(question, arguments, context.console, command)
+    agree(
+        f"Put {prefix} back as it was before {arguments.to or 'the last setup'}?", arguments, context.console, command
+    )
     lines = roll_back(session, environment, to=arguments.to, force=force)
-    with report_interruption_after_completion(environment.prefix, "rollback"):
-        effect = measure_effect(before, environment.prefix, context)
-        tell(context, "rollback", Done(done=lines), _join, effect)
+    with report_interruption_after_completion(prefix, "rollback"):
+        tell(context, "rollback", Done(done=lines), _join, measure_effect(before, prefix, context))
     return ExitCode.OK
 
 
@@ -72,25 +72,20 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
     recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
     coming = list_forgettable_history(environment, identifier)
     if coming.transactions:
-        context.console.talk("\n".join(_announce_rollback(coming)))
+        newest = coming.transactions[0].id
+        lines = [f"to be forgotten: {each.id}  {each.held}  {each.title}" for each in coming.transactions]
+        freed = f"{format_bytes(coming.held_bytes)} are freed, and the environment stays as it is"
+        lines.append(f"{freed}; no way leads back any more to before {newest}")
+        if coming.transactions[0].state is Phase.DAMAGED:
+            lines = [f"{newest} cannot be read: it is put away, nothing is deleted, and it can be undone no longer"]
+        context.console.talk("\n".join(lines))
         named = f" {identifier}" if identifier else ""
         command = f"fastinstall rollback --forget{named} --yes --prefix {quote(environment.prefix)}"
         agree("Give that up?", arguments, context.console, command)
-    lines = forget_in(session, environment, identifier)
+    done = Done(done=forget_in(session, environment, identifier))
     with report_interruption_after_completion(environment.prefix, "forgetting"):
-        effect = measure_effect(before, environment.prefix, context)
-        tell(context, "forgotten", Done(done=lines), _join, effect)
+        tell(context, "forgotten", done, _join, measure_effect(before, environment.prefix, context))
     return ExitCode.OK
-
-
-def _announce_rollback(coming: Transactions) -> list[str]:
-    newest, freed = coming.transactions[0].id, format_bytes(coming.held_bytes)
-    if coming.transactions[0].state is Phase.DAMAGED:
-        return [f"{newest} cannot be read: it is put away, nothing is deleted, and it can be undone no longer"]
-    return [
-        *(f"to be forgotten: {each.id}  {each.held}  {each.title}" for each in coming.transactions),
-        f"{freed} are freed, and the environment stays as it is; no way leads back any more to before {newest}",
-    ]
 
 
 def _join(done: Done, _page: Page) -> str:

@@ -1,16 +1,15 @@
 """Format the facts about environment, machine and installed PIL as text; `--json` has all of them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from fastinstall.cli.console import SHOWN, Page, join_lines
 from fastinstall.core.architecture import architecture_of
 from fastinstall.elf.cpu import Cpu, select_level_features
-from fastinstall.elf.description import BuildTraces, Confidence, ImagingCore, LoadedLibrary
-from fastinstall.model.conda import CondaClash
+from fastinstall.elf.description import BuildTraces, Confidence, LoadedLibrary
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import FrameworkBuild, Gpu
+from fastinstall.model.machine import Gpu
 
 _DETAIL = re.compile(
     "libc|pip|channels|headers|gpu driver|built for|core|core for|SIMD symbols|compiled by|loads with|packaged as|"
@@ -57,20 +56,15 @@ def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
     for claim in conda.claims:
         if claim.missing or claim.altered:
             yield "not as recorded", f"{claim.dist}: {_shorten_items((*claim.missing, *claim.altered), page)}"
-    for parties, paths in _group_clashes(conda.clashes).items():
+    clashes: dict[str, list[str]] = {}
+    for clash in conda.clashes:
+        holder = f"content of {clash.holder}" if clash.holder else "content of neither"
+        clashes.setdefault(f"by {' and '.join(clash.claimants)}; {holder}", []).append(clash.path)
+    for parties, paths in clashes.items():
         yield "claimed twice", f"{_shorten_items(paths, page)} {parties}"
     yield from (("unreadable", f"{name}: {reason}") for name, reason in sorted(conda.unreadable.items()))
     lists = {"pinned": conda.pins, "channels": conda.channels, "stale": conda.stale, "left over": conda.debris}
     yield from ((name, _shorten_items(items, page)) for name, items in lists.items() if items)
-
-
-def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
-    """Return the paths of files that several packages claim, by a phrase that names the claimants and the holder."""
-    found: dict[str, list[str]] = {}
-    for clash in clashes:
-        holder = f"content of {clash.holder}" if clash.holder else "content of neither"
-        found.setdefault(f"by {' and '.join(clash.claimants)}; {holder}", []).append(clash.path)
-    return found
 
 
 def _shorten_items(items: Sequence[str], page: Page) -> str:
@@ -105,13 +99,9 @@ def _compare_cpuid(cpu: Cpu, executed: Sequence[str]) -> str:
     shown = select_level_features(architecture_of(cpu.architecture), cpu.flags)
     hidden = [flag for flag in executed if flag not in shown]
     lacking = [flag for flag in shown if flag not in executed]
-    differences = []
-    if hidden:
-        differences.append(
-            f"the CPU also has {', '.join(hidden)}, hidden by the kernel (clearcpuid=, noxsave) or a sandbox"
-        )
-    if lacking:
-        differences.append(f"the CPU lacks {', '.join(lacking)}, which the kernel shows: it is emulated")
+    also = f"the CPU also has {', '.join(hidden)}, hidden by the kernel (clearcpuid=, noxsave) or a sandbox"
+    less = f"the CPU lacks {', '.join(lacking)}, which the kernel shows: it is emulated"
+    differences = [text for names, text in ((hidden, also), (lacking, less)) if names]
     return "; ".join(differences) or f"the same {len(executed)} features of CPU levels as the kernel shows"
 
 
@@ -130,13 +120,10 @@ def _list_gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
     if gpu.problem:
         yield "not known", gpu.problem
     for build in gpu.frameworks:
-        yield "built for", f"{build.name} {build.version}: {_describe_build_target(build)}"
-
-
-def _describe_build_target(build: FrameworkBuild) -> str:
-    kinds = {"CUDA": build.cuda, "ROCm": build.rocm, "XPU": build.xpu}
-    made = [f"{name} {version}" for name, version in kinds.items() if version]
-    return ", ".join(made) or ("the CPU" if build.known else "it does not say")
+        kinds = {"CUDA": build.cuda, "ROCm": build.rocm, "XPU": build.xpu}
+        platforms = ", ".join(f"{name} {version}" for name, version in kinds.items() if version)
+        usual = "the CPU" if build.known else "it does not say"
+        yield "built for", f"{build.name} {build.version}: {platforms or usual}"
 
 
 def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -146,11 +133,23 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield from (("not used", shadow.sentence) for shadow in facts.shadows)
     if stack.core is not None:
         yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
-        yield from _list_core_copies(stack.core)
+        for number, copy in enumerate(stack.core.levels):
+            state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")
+            kernels = "" if copy.problem else f", {len(copy.simd_symbols)} SIMD symbols"
+            baseline = " as baseline" if number == 0 and copy.level != "baseline" else ""
+            yield "core for", f"{copy.level}{baseline}: {state}{kernels}, {copy.path}"
         yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
-        yield from _list_compiler_rows(stack.core.build_traces)
-        yield from _list_codec_rows(facts, stack.core)
-        yield from _list_cpu_demands(facts)
+        if stack.core.build_traces is not None:
+            yield from _list_compiler_rows(stack.core.build_traces)
+        if facts.linkage is None:
+            libraries = (library for library in stack.core.libraries if library.implementation)
+            yield from (("jpeg", _format_library(library)) for library in libraries)
+        for codec in facts.linkage.codecs if facts.linkage is not None else ():
+            yield codec.kind, f"{_format_library(codec.library)}{' (linked in)' if codec.inside else ''}"
+        for scan in facts.isa:  # the files whose code requires CPU features
+            sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
+            if scan.requires:
+                yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
     if facts.runtime is not None:
         yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
         if facts.runtime.core:
@@ -158,42 +157,14 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "guard", "installed" if facts.guard.installed else "not installed"
 
 
-def _list_codec_rows(facts: Facts, core: ImagingCore) -> Iterator[tuple[str, str]]:
-    """Yield a row for the library of each codec; if those were not observed, only for the core's libjpeg."""
-    if facts.linkage is None:
-        yield from (("jpeg", _format_library(library)) for library in core.libraries if library.implementation)
-        return
-    for codec in facts.linkage.codecs:
-        yield codec.kind, f"{_format_library(codec.library)}{' (linked in)' if codec.inside else ''}"
-
-
 def _format_library(library: LoadedLibrary) -> str:
     simd = {True: ", SIMD", False: ", no SIMD", None: ""}[library.simd]
     return f"{library.implementation} {library.version}".strip() + f"{simd}, {library.path}"
 
 
-def _list_cpu_demands(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield a row for each file whose code requires CPU features."""
-    for scan in facts.isa:
-        if scan.requires:
-            sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
-            yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
-
-
-def _list_compiler_rows(traces: BuildTraces | None) -> Iterator[tuple[str, str]]:
-    if traces is None:
-        return
+def _list_compiler_rows(traces: BuildTraces) -> Iterator[tuple[str, str]]:
     yield "compiled by", ", ".join(traces.compilers) or "untold"
     names = "stripped of names" if traces.stripped else "with names of its functions"
     yield "loads with", f"glibc {traces.glibc} or later, {names}" if traces.glibc else names
     if traces.package:
         yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(traces.package.items()))
-
-
-def _list_core_copies(core: ImagingCore) -> Iterator[tuple[str, str]]:
-    """Yield a row for each copy of a core that has one copy per CPU level."""
-    for number, copy in enumerate(core.levels):
-        state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")
-        kernels = "" if copy.problem else f", {len(copy.simd_symbols)} SIMD symbols"
-        baseline = " as baseline" if number == 0 and copy.level != "baseline" else ""
-        yield "core for", f"{copy.level}{baseline}: {state}{kernels}, {copy.path}"

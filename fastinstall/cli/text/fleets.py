@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.cli.console import Page, join_lines
+from fastinstall.cli.text.reports import status_lines
 from fastinstall.core.messages import listing
 from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact
 from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
@@ -119,11 +120,8 @@ def render_collected(collected: Collected, page: Page) -> str:
 
 
 def _render_finding(finding: SharedFinding, page: Page) -> Iterator[str]:
-    before = f"  {finding.status:<8} "
     told = f"{finding.check}: {finding.message}"
-    first, *others = page.lines(told, first=before, rest=_COLLECTED_BELOW)
-    yield f"  {page.paint(before[2:-1], finding.status)} {first.removeprefix(before)}"
-    yield from others
+    yield from status_lines(finding.status, told, page, rest=_COLLECTED_BELOW)
     hosts = f"{format_quantity(len(finding.hosts), 'host')}: {first_names(finding.hosts, page)}"
     yield from page.lines(hosts, first=_COLLECTED_BELOW, rest=_COLLECTED_BELOW + "  ")
     if finding.remedy is not None:

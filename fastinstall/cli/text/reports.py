@@ -133,11 +133,8 @@ def finding_lines(finding: Finding, width: int, page: Page, *, with_fix: bool = 
         page: width, colours and verbosity of the stream.
         with_fix: whether to print a command with `--fix`.
     """
-    before = f"  {finding.status:<8} "
-    margin = " " * (len(before) + width + 2)
-    first, *others = page.lines(finding.message, first=f"{before}{finding.check:<{width}}  ", rest=margin)
-    yield f"  {page.paint(before[2:-1], finding.status)} {first.removeprefix(before)}"
-    yield from others
+    check = f"{finding.check:<{width}}  "
+    yield from status_lines(finding.status, finding.message, page, first=check, rest=_DETAIL + " " * len(check))
     if finding.status.gravity == 0:
         return
     if page.verbose:
@@ -147,6 +144,14 @@ def finding_lines(finding: Finding, width: int, page: Page, *, with_fix: bool = 
         command = _command_of(finding)
         if command and (with_fix or "--fix" not in command):
             yield f"{_DETAIL}      {command}"
+
+
+def status_lines(status: Status, text: str, page: Page, *, first: str = "", rest: str) -> Iterator[str]:
+    """Yield text below a coloured status; `first` precedes the text, and `rest` the lines after the first."""
+    before = f"  {status:<8} "
+    beginning, *others = page.lines(text, first=before + first, rest=rest)
+    yield f"  {page.paint(before[2:-1], status)} {beginning.removeprefix(before)}"
+    yield from others
 
 
 def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 from fastinstall.cli.commands import bench
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import parse
 from fastinstall.cli.run_log import RunLog
 from fastinstall.core.errors import UsageError
@@ -18,7 +18,7 @@ from fastinstall.core.errors import UsageError
 def _run(tmp_path: Path, *words: str) -> int:
     variables = {"HOME": str(tmp_path)}
     context = Context(
-        sources=Sources(variables=variables, settings=Settings(values={})),
+        sources=Sources(variables=variables),
         console=Console(json="--json" in words),
         log=RunLog(None, None, "/nowhere"),
         closing=ExitStack(),

@@ -12,7 +12,7 @@ from support.values.sessions import a_session
 from fastinstall.cli.commands import build
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import parse
 from fastinstall.cli.run_log import RunLog
 from fastinstall.core.errors import ExitCode
@@ -27,7 +27,7 @@ def _run(home: Path, *words: str) -> int:
     arguments, _ = parse(("build", "--set", "--offline", "-o", str(home / "set"), *words), {}, [])
     variables = {"HOME": str(home), "PATH": "", "FASTINSTALL_CACHE_DIR": str(home / "cache")}
     context = Context(
-        sources=Sources(variables=variables, settings=Settings(values={})),
+        sources=Sources(variables=variables),
         console=Console(json=True),
         log=RunLog(None, None, "/nowhere"),
         closing=ExitStack(),

@@ -11,7 +11,7 @@ from support.values.builders import environment
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
 from fastinstall.cli.console import Console, Page
 from fastinstall.cli.main import Context, main
-from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.options import Sources
 from fastinstall.cli.run_log import RunLog
 from fastinstall.cli.text.reports import error_text
 from fastinstall.core.errors import ExitCode, RefusedError
@@ -62,7 +62,7 @@ def test_what_a_risk_brings_is_listed_once_for_all_risks(capsys: pytest.CaptureF
     again = "CVE-2026-1000 (affects <13): something is read out of bounds."
     plan = _plan(replace(DOWNGRADE, items=(item,)), replace(VULNERABLE, items=(again, "another thing")))
     context = Context(
-        sources=Sources(variables={}, settings=Settings(values={})),
+        sources=Sources(variables={}),
         console=console,
         log=RunLog(None, None, "/nowhere"),
         closing=ExitStack(),

@@ -8,7 +8,7 @@ import pytest
 from fastinstall.cli.commands import doctor
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import parse
 from fastinstall.cli.run_log import RunLog
 from fastinstall.core.errors import UsageError
@@ -16,7 +16,7 @@ from fastinstall.core.errors import UsageError
 
 def _run(*words: str) -> None:
     context = Context(
-        sources=Sources(variables={}, settings=Settings(values={})),
+        sources=Sources(variables={}),
         console=Console(),
         log=RunLog(None, None, "/nowhere"),
         closing=ExitStack(),

@@ -7,14 +7,14 @@ import pytest
 from fastinstall.cli.commands import doctor
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.options import Sources
 from fastinstall.cli.run_log import RunLog
 from fastinstall.doctor.registry import check_names
 
 
 def _list(*, as_json: bool) -> None:
     context = Context(
-        sources=Sources(variables={}, settings=Settings(values={})),
+        sources=Sources(variables={}),
         console=Console(json=as_json),
         log=RunLog(None, None, "/nowhere"),
         closing=ExitStack(),

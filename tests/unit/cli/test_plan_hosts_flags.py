@@ -11,7 +11,7 @@ from fastinstall.cli.commands import build, doctor, plan
 from fastinstall.cli.common import read_max_age
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import parse
 from fastinstall.cli.run_log import RunLog
 from fastinstall.core.errors import ExitCode, UsageError
@@ -22,7 +22,7 @@ _COMMANDS = {"plan": plan, "build": build, "doctor": doctor}
 def _run(*words: str) -> int:
     arguments, _ = parse(words, {}, [])
     context = Context(
-        sources=Sources(variables={}, settings=Settings(values={})),
+        sources=Sources(variables={}),
         console=Console(),
         log=RunLog(None, None, "/nowhere"),
         closing=ExitStack(),
