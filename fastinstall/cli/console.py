@@ -11,16 +11,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from io import StringIO
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import Literal, TextIO
 
 from fastinstall.core.messages import PROGRAM, spell_commands
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _ESCAPED = "fastinstall.escaped"
 """Error handler that writes unencodable characters as JSON escapes ("\\u00e9"), so that JSON output stays valid."""
@@ -151,10 +148,10 @@ class Page:
             style: style of each line, without its prefix.
         """
         # Foreign text must not be able to start a new line.
-        broken = [spell_commands(text, self.program).replace("\n", "\\n")]
+        lines = [spell_commands(text, self.program).replace("\n", "\\n")]
         if self.width is not None:
-            broken = _wrap_text(broken[0], max(self.width - len(first), 20), max(self.width - len(rest), 20))
-        for number, line in enumerate(broken):
+            lines = _wrap_text(lines[0], max(self.width - len(first), 20), max(self.width - len(rest), 20))
+        for number, line in enumerate(lines):
             yield (rest if number else first) + self.paint(line, style)
 
     def advice(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
@@ -182,7 +179,8 @@ class Page:
             right: indexes of the columns with numbers, which are aligned right.
             margin: width of the empty left margin, in characters.
         """
-        from rich.table import Table  # noqa: PLC0415 (only for tables)
+        from rich.console import Console as RichConsole  # noqa: PLC0415 (only for tables)
+        from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -191,20 +189,13 @@ class Page:
             table.add_column(name, justify="right" if figures else "left", no_wrap=figures, overflow="fold")
         for row in rows:
             table.add_row(*map(Text, row))
-        inner = replace(self, width=self.width - margin) if self.width is not None else self
-        yield from (f"{' ' * margin}{line}" for line in inner.render(table))
-
-    def render(self, shown: "RenderableType") -> Iterator[str]:
-        """Yield the lines of an object that rich can render."""
-        from rich.console import Console as RichConsole  # noqa: PLC0415 (only for tables)
-
         written = StringIO()
+        width = _ENDLESS if self.width is None else self.width - margin
         colours: Literal["standard"] | None = "standard" if self.colour else None
-        width = self.width or _ENDLESS
         console = RichConsole(file=written, width=width, color_system=colours, force_terminal=self.colour)
         console.height = _ENDLESS  # without a height, rich ignores `width` and takes 80 columns for TERM=dumb
-        console.print(shown, highlight=False)
-        yield from (line.rstrip() for line in written.getvalue().splitlines())
+        console.print(table, highlight=False)
+        yield from (f"{' ' * margin}{line.rstrip()}" for line in written.getvalue().splitlines())
 
     def shortened(self, items: Sequence[str]) -> tuple[str, ...]:
         """Return the first few items and a line with the number of the others; with --verbose, all items."""

@@ -129,7 +129,11 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
         case KeyboardInterrupt():
             return _report_interruption(console, context)
         case UnwrittenError():
-            return _report_unwritten_result(outcome, arguments, console)
+            console.complain(f"error: {outcome}")
+            changes = arguments.verb in _CHANGING or getattr(arguments, "fix", False)
+            if changes:
+                console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
+            return ExitCode.FAILED_CHANGED if changes else ExitCode.FAILED_UNCHANGED  # scripts read this code
         case _:
             return _report_unexpected(outcome, arguments, context)
 
@@ -140,23 +144,32 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
         told = f"other settings come from {context.sources.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
-        known = _list_known(context) if context.words[0] == "doctor" and not error.nearby else []
-        details = (f"known environments: {listing(known, most=6)}",) if known else ()
-        hint = _name_environment(error.nearby or known, context.words)
-        hint += f"; or examine all of them: {_repeat_command(('doctor', '--all'))}" if known else ""
-        error = RefusedError(error.message, hint=hint, details=details)
+        error = _explain_no_environment(error, context)
     is_failure = error.exit_code in (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
     if error.hint is None and is_failure and context.log.path is not None:
         error.hint = f"read the log of this run: less {quote(context.log.path)}"
     return _mention_changes(error, context)
 
 
-def _list_known(context: Context) -> list[str]:
-    """List known environments that have a Pillow; fastinstall has set them up, or another tool has registered them."""
-    from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (rarely needed)
+def _explain_no_environment(error: NoEnvironmentError, context: Context) -> RefusedError:
+    """Return the error with the same command line as a hint, and a flag that names an environment.
 
-    known = list_known_environments(context.sources.variables, user_directories(context.sources.variables).state)
-    return [str(prefix) for prefix in known if has_pillow(prefix)]
+    For doctor, the error lists known environments that have a Pillow.
+    """
+    variables, words, command = context.sources.variables, context.words, _repeat_command(context.words)
+    if error.nearby:
+        return RefusedError(error.message, hint=f"name it: {command} --prefix {quote(error.nearby[0])}")
+    if words[0] in ("setup", "plan"):
+        return RefusedError(error.message, hint=f"make one: {command} --new-env ./fast-env")
+    if words[0] == "doctor":
+        from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (only here)
+
+        prefixes = list_known_environments(variables, user_directories(variables).state)
+        if known := [str(prefix) for prefix in prefixes if has_pillow(prefix)]:
+            hint = f"name it: {command} --prefix {quote(known[0])}; or examine all of them: fastinstall doctor --all"
+            details = (f"known environments: {listing(known, most=6)}",)
+            return RefusedError(error.message, hint=hint, details=details)
+    return RefusedError(error.message, hint=f"name one: {command} --prefix DIR")
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
@@ -173,16 +186,6 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
     if verb not in ("doctor", "inspect"):
         return explained
     return UndeterminedError(explained.message, hint=explained.hint)
-
-
-def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
-    """Return a hint with the same command line, and a flag that names an environment."""
-    command = _repeat_command(words)
-    if nearby:
-        return f"name it: {command} --prefix {quote(nearby[0])}"
-    if words[0] in ("setup", "plan"):
-        return f"make one: {command} --new-env ./fast-env"
-    return f"name one: {command} --prefix DIR"
 
 
 def _repeat_command(words: Sequence[str]) -> str:
@@ -248,15 +251,6 @@ def _report_interruption(console: Console, context: Context | None = None) -> in
     return ExitCode.INTERRUPTED
 
 
-def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, console: Console) -> int:
-    """Report that a result could not be written; the exit code tells scripts whether the target was changed."""
-    console.complain(f"error: {error}")
-    if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
-        console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
-        return ExitCode.FAILED_CHANGED
-    return ExitCode.FAILED_UNCHANGED
-
-
 def _report_unexpected(error: BaseException, arguments: Namespace, context: Context) -> int:
     """Report an unexpected exception: a failure of the system, or a bug in fastinstall."""
     import traceback  # noqa: PLC0415 (for our own bugs)
@@ -264,12 +258,10 @@ def _report_unexpected(error: BaseException, arguments: Namespace, context: Cont
     console, log = context.console, context.log
     trace = "".join(traceback.format_exception(error))
     log.write(trace)
-    if (
-        isinstance(error, OSError)
-        and arguments.verb not in _CHANGING
-        and (told := _explain_system_error(error, arguments.verb, context))
-    ):
-        return _explain(told, console)
+    if isinstance(error, OSError) and arguments.verb not in _CHANGING:
+        explained = _explain_system_error(error, arguments.verb, context)
+        if explained is not None:
+            return _explain(explained, console)
     console.complain(trace if console.verbose or log.path is None else f"error: {type(error).__name__}: {error}")
     where = f"The log is {log.path}" if log.path is not None else "No log could be written"
     console.complain(f"  This is a bug in fastinstall. {where}")

@@ -34,7 +34,6 @@ class Asker(Protocol):
 
     def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
-        ...
 
     def choose(self, question: str, answers: Texts, *, default: str | None = None, meanings: Texts = NO_TEXTS) -> str:
         """Ask for one of several answers.
@@ -45,11 +44,9 @@ class Asker(Protocol):
             default: the value that is selected initially; None for the first.
             meanings: value to a sentence about it, for values that need one.
         """
-        ...
 
     def ask_text(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
-        ...
 
 
 def asker_for(console: Console) -> Asker:

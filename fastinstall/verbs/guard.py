@@ -73,21 +73,19 @@ def guards_of(
     """
     receipt = read_receipt(environment.prefix)
     facts = recorded_facts(session, environment, receipt)
-    state, package = facts.guard, _find_package(facts)
-    guards = Guards(
+    state, package, prefix = facts.guard, _find_package(facts), Path(environment.prefix)
+    is_pinned = any(pin.kind == PinKind.PIP for pin in facts.pins)
+    hidden = find_pin_hidden_by_shell(session, prefix) if measured and is_pinned else ()
+    return Guards(
         installed=state.installed,
         version=state.version,
-        problems=state.problems,
+        problems=(*state.problems, *hidden),
         installed_by=f"fastinstall {receipt.tool_version}" if receipt is not None else "",
         installed_at=receipt.created_at if receipt is not None else "",
         package=package.dist if package is not None else "",
-        pins=(*facts.pins, *find_named_project_pins(Path(environment.prefix), project, facts.pins)),
+        pins=(*facts.pins, *find_named_project_pins(prefix, project, facts.pins)),
+        events=read_events(prefix) if measured else (),
     )
-    if not measured:
-        return guards
-    prefix, is_pinned = Path(facts.environment.prefix), any(pin.kind == PinKind.PIP for pin in facts.pins)
-    hidden = find_pin_hidden_by_shell(session, prefix) if is_pinned else ()
-    return replace(guards, events=read_events(prefix), problems=(*guards.problems, *hidden))
 
 
 def install_guard(session: Session, environment: Environment, *, pin: bool = False) -> Guards:
@@ -125,7 +123,9 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
                 _bring_package(session, missing, facts, receipt, transaction)
             if add_pin is not None:
                 add_pin(transaction)
-            transaction.commit(_record_requested_pin(receipt, pin=pin or receipt.request.pin))
+            # doctor reports a missing pin only if the request asks for one
+            requested = replace(receipt.request, pin=pin or receipt.request.pin)
+            transaction.commit(replace(receipt, request=requested))
     return guards_of(session, environment)
 
 
@@ -151,7 +151,7 @@ def remove_guard(session: Session, environment: Environment) -> Guards:
             return guards_of(session, environment)
         with _begin_transaction(store, facts, verb) as transaction:
             _take_out(session, facts, transaction)
-            transaction.commit(_record_requested_pin(receipt, pin=False))
+            transaction.commit(replace(receipt, request=replace(receipt.request, pin=False)))
     return guards_of(session, environment)
 
 
@@ -202,11 +202,6 @@ def _describe_replacement(session: Session, facts: Facts, receipt: Receipt) -> s
     recipe = recipe_named(session, receipt.recipe)
     (finding,) = judge_facts(session, facts, receipt, recipe, ("swapped",)).findings
     return finding.message if finding.status is Status.ERROR else None
-
-
-def _record_requested_pin(receipt: Receipt, *, pin: bool) -> Receipt:
-    """Return the receipt with `pin` in its request: doctor reports a missing pin only if the request asks for one."""
-    return replace(receipt, request=replace(receipt.request, pin=pin))
 
 
 def _prepare_guarding(session: Session, environment: Environment, store: JournalStore) -> tuple[Facts, Receipt]:
