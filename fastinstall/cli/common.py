@@ -1,6 +1,5 @@
 """Functions that verbs share: open session and target, check flags, print results and progress."""
 
-import math
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -173,20 +172,6 @@ def refuse_without(arguments: Namespace, needed: str, flags: Iterable[str]) -> N
     for flag in flags:
         if flag in arguments.given:
             raise UsageError(f"{flag} does nothing without {needed}", hint=f"give {needed} too, or leave {flag} out")
-
-
-def read_max_age(arguments: Namespace, usual: float) -> float | None:
-    """Return the greatest age at which a document is still used.
-
-    Args:
-        arguments: the parsed arguments, with --max-age.
-        usual: the age in days if --max-age was not given.
-
-    Returns:
-        Days; None for any age.
-    """
-    days = usual if arguments.max_age is None else arguments.max_age
-    return days if days < math.inf else None
 
 
 def parse_path(text: str | None) -> Path | None:

@@ -27,73 +27,54 @@ SCREENS: Mapping[str, frozenset[str]] = {
 """Verb to the flags, in their long form, that its help screen shows; other verbs show all flags."""
 
 
+_EXAMPLES = {
+    "fastinstall setup": "the wizard",
+    "fastinstall setup --yes --new-env ./fast-env": "make a new environment",
+    "fastinstall setup --yes --wheelhouse DIR --offline": "install what build made",
+    "fastinstall plan -o plan.json": "save it for: apply plan.json",
+    "fastinstall plan --hosts FACTS": "which wheels serve all these machines?",
+    "fastinstall apply plan.json": "show the plan and ask",
+    "fastinstall apply --yes plan.json": "no questions",
+    "fastinstall doctor": "run every check",
+    "fastinstall doctor swapped simd-active": "run two checks",
+    "fastinstall doctor --quick --quiet --all": "a line per broken environment",
+    "fastinstall doctor --fix": "repair what it finds, after asking",
+    "fastinstall rollback --list": "list what can be undone",
+    "fastinstall rollback": "undo the last setup",
+    "fastinstall rollback --to ID --yes": "undo every setup from ID on",
+    "fastinstall guard install --pin": "keep other tools from replacing it",
+    "fastinstall guard pin | git apply": "the same in a uv, Poetry or PDM project",
+    "fastinstall guard check uv.lock": "would this file bring stock Pillow back?",
+    "fastinstall guard accept": "keep what replaced the fast build",
+    "fastinstall build -o wheels": "for: setup --wheelhouse wheels",
+    "fastinstall build -o channel --format conda": "make conda packages",
+    "fastinstall build -o wheels --set": "for pip, without fastinstall",
+    "fastinstall build -o wheels --hosts FACTS": "build what these machines need",
+    "fastinstall bench --quick": "answer within 20 seconds",
+    "fastinstall bench ~/images": "measure your own images",
+    "fastinstall bench --print-code NAME": "print the code of one way to load",
+    "fastinstall inspect": "show what fastinstall sees",
+    "fastinstall inspect --redact": "the same, safe for a bug report",
+    "fastinstall inspect --json > facts.json": "for: plan --hosts",
+    "fastinstall recipes list": "list what can be built",
+    "fastinstall recipes show pillow-fast": "show one, with its advisories",
+    "fastinstall recipes check mine.toml": "check a recipe of your own",
+    "fastinstall cache": "what takes how much of the disk?",
+    "fastinstall cache clear": "remove all of it, after asking",
+    "fastinstall cache clear toolchains": "remove a part of it",
+    "fastinstall completion bash > fastinstall.bash": "then: source fastinstall.bash",
+    "fastinstall completion zsh > _fastinstall": "in a directory of fpath",
+    "fastinstall completion fish > fastinstall.fish": "in ~/.config/fish/completions",
+}
+"""Command to its purpose; the commands of a verb, which is their second word, are in the order of its help."""
+
 EXAMPLES: dict[str, Mapping[str, str]] = {
     "": {
         "fastinstall setup": "show what was found and what will change, and ask",
         "fastinstall doctor": "is it intact, fast, and still installed?",
         "fastinstall rollback": "undo: restores exactly what was there",
     },
-    "setup": {
-        "fastinstall setup": "the wizard",
-        "fastinstall setup --yes --new-env ./fast-env": "make a new environment",
-        "fastinstall setup --yes --wheelhouse DIR --offline": "install what build made",
-    },
-    "plan": {
-        "fastinstall plan -o plan.json": "save it for: apply plan.json",
-        "fastinstall plan --hosts FACTS": "which wheels serve all these machines?",
-    },
-    "apply": {
-        "fastinstall apply plan.json": "show the plan and ask",
-        "fastinstall apply --yes plan.json": "no questions",
-    },
-    "doctor": {
-        "fastinstall doctor": "run every check",
-        "fastinstall doctor swapped simd-active": "run two checks",
-        "fastinstall doctor --quick --quiet --all": "a line per broken environment",
-        "fastinstall doctor --fix": "repair what it finds, after asking",
-    },
-    "rollback": {
-        "fastinstall rollback --list": "list what can be undone",
-        "fastinstall rollback": "undo the last setup",
-        "fastinstall rollback --to ID --yes": "undo every setup from ID on",
-    },
-    "guard": {
-        "fastinstall guard install --pin": "keep other tools from replacing it",
-        "fastinstall guard pin | git apply": "the same in a uv, Poetry or PDM project",
-        "fastinstall guard check uv.lock": "would this file bring stock Pillow back?",
-        "fastinstall guard accept": "keep what replaced the fast build",
-    },
-    "build": {
-        "fastinstall build -o wheels": "for: setup --wheelhouse wheels",
-        "fastinstall build -o channel --format conda": "make conda packages",
-        "fastinstall build -o wheels --set": "for pip, without fastinstall",
-        "fastinstall build -o wheels --hosts FACTS": "build what these machines need",
-    },
-    "bench": {
-        "fastinstall bench --quick": "answer within 20 seconds",
-        "fastinstall bench ~/images": "measure your own images",
-        "fastinstall bench --print-code NAME": "print the code of one way to load",
-    },
-    "inspect": {
-        "fastinstall inspect": "show what fastinstall sees",
-        "fastinstall inspect --redact": "the same, safe for a bug report",
-        "fastinstall inspect --json > facts.json": "for: plan --hosts",
-    },
-    "recipes": {
-        "fastinstall recipes list": "list what can be built",
-        "fastinstall recipes show pillow-fast": "show one, with its advisories",
-        "fastinstall recipes check mine.toml": "check a recipe of your own",
-    },
-    "cache": {
-        "fastinstall cache": "what takes how much of the disk?",
-        "fastinstall cache clear": "remove all of it, after asking",
-        "fastinstall cache clear toolchains": "remove a part of it",
-    },
-    "completion": {
-        "fastinstall completion bash > fastinstall.bash": "then: source fastinstall.bash",
-        "fastinstall completion zsh > _fastinstall": "in a directory of fpath",
-        "fastinstall completion fish > fastinstall.fish": "in ~/.config/fish/completions",
-    },
+    **{verb: {command: use for command, use in _EXAMPLES.items() if command.split()[1] == verb} for verb in VERBS},
 }
 """Verb to its example commands, each with its purpose; the empty name has the examples of the program itself."""
 

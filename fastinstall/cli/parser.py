@@ -217,7 +217,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     _add(parser, "--format", "how to print the plan", choices=("text", "json"))
     hosts = "for many machines: DIR with their `inspect --json`; the plan names the few wheels that serve them all"
     _add(parser, "--hosts DIR", hosts)
-    _add_max_age(parser, "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
+    _add_max_age(parser, "with --hosts: ignore facts older than this", 30)
 
 
 def _apply(parser: argparse.ArgumentParser) -> None:
@@ -241,7 +241,7 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
     _add(parser, "--allow RISK,...", allow, dest="request_allow")
     _add(parser, "--collect DIR", "sum up many machines: DIR with their `doctor --json`")
-    _add_max_age(parser, "with --collect: ignore older reports; any: ignore none (default: 7)")
+    _add_max_age(parser, "with --collect: ignore older reports", 7)
     _add_consent_flags(parser)
 
 
@@ -285,7 +285,7 @@ def _build(parser: argparse.ArgumentParser) -> None:
     emulated = "a Python of --machine that this machine can start, for the proof; once for each version"
     _add(parser, "--emulated-python EXE", emulated, action="append", default=[])
     _add(parser, "--unproven", "for another machine: build without comparing with the official wheel")
-    _add_max_age(parser, "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
+    _add_max_age(parser, "with --hosts: ignore facts older than this", 30)
     _add(parser, "--with-tool", "put fastinstall into DIR/tool, for offline machines")
     _add(parser, "--tool-only", "put fastinstall into DIR/tool, and build nothing")
 
@@ -350,8 +350,8 @@ def _add_consent_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
     return group
 
 
-def _add_max_age(parser: argparse.ArgumentParser, summary: str) -> None:
-    _add(parser, "--max-age DAYS", summary, type=_parse_days)
+def _add_max_age(parser: argparse.ArgumentParser, summary: str, usual: float) -> None:
+    _add(parser, "--max-age DAYS", f"{summary}; any: ignore none (default: {usual})", type=_parse_days, default=usual)
 
 
 def _add(group: argparse._ActionsContainer, spelling: str, summary: str, **kind: Any) -> None:  # noqa: ANN401

@@ -7,6 +7,7 @@ Pillow.
 If a repair replaces a Pillow that the user may have wanted, the plan says so.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,8 +68,7 @@ def plan_repair(session: Session, environment: Environment, request: Request, fa
     """
     receipt = read_receipt(environment.prefix)
     seen = facts or recorded_facts(session, environment, receipt)
-    planned = _plan_repair(session, seen, receipt, request)
-    return replace(_add_reinstalls(planned, seen), verb=_VERB)
+    return _complete_plan(_plan_repair(session, seen, receipt, request), seen)
 
 
 def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, request: Request) -> Plan:
@@ -87,10 +87,7 @@ def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, reques
     followed = _plan_following(session, environment, receipt, intent, request)
     if isinstance(followed, Plan):
         return followed
-    if intent.unmet:
-        raise make_repair_refusal(intent, followed, environment.prefix)
-    restored = _plan_restoring_wheel(session, facts, receipt, recipe)
-    return make_return_plan(restored, intent, followed, request.allow)
+    return _plan_return(session, facts, receipt, intent, followed, request.allow)
 
 
 def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> SetupOutcome:
@@ -121,12 +118,29 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
             raise
         for line in error.details:
             session.emit(Noted(message=line))
-        if intent.unmet:
-            raise make_repair_refusal(intent, (error.message,), facts.environment.prefix) from error
-        recipe = read_recorded_recipe(session, facts.environment, receipt)
-        restored = _plan_restoring_wheel(session, facts, receipt, recipe)
-        back = _add_reinstalls(make_return_plan(restored, intent, (error.message,), request.allow), facts)
-        return carry_out(session, agree(replace(back, verb=_VERB)))
+        back = _plan_return(session, facts, receipt, intent, (error.message,), request.allow)
+        return carry_out(session, agree(_complete_plan(back, facts)))
+
+
+def _plan_return(
+    session: Session, facts: Facts, receipt: Receipt, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]
+) -> Plan:
+    """Plan to return to the earlier version of the receipt, because the installed one cannot be built for `reasons`.
+
+    Raises:
+        RefusedError: a package requires the installed version.
+    """
+    if intent.unmet:
+        raise make_repair_refusal(intent, reasons, facts.environment.prefix)
+    recipe = read_recorded_recipe(session, facts.environment, receipt)
+    return make_return_plan(_plan_restoring_wheel(session, facts, receipt, recipe), intent, reasons, allowed)
+
+
+def _complete_plan(plan: Plan, facts: Facts) -> Plan:
+    """Add the verb, and the reinstallation of conda packages whose files were overwritten."""
+    if facts.conda is not None and plan.steps:
+        plan = add_reinstallations(plan, facts.conda)
+    return replace(plan, verb=_VERB)
 
 
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, recipe: Recipe) -> Plan:
@@ -142,13 +156,8 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, reci
     cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     runs_here = choose_restored_levels(recipe, facts.cpu, receipt) == receipt.levels
     if cached is not None and runs_here and is_installable(cached.name, facts.interpreter):
-        wheel = Artefact(
-            name=receipt.distribution,
-            version=receipt.version,
-            filename=cached.name,
-            url=cached.as_uri(),
-            sha256=receipt.wheel_sha256,
-        )
+        name, version, sha256 = receipt.distribution, receipt.version, receipt.wheel_sha256
+        wheel = Artefact(name=name, version=version, filename=cached.name, url=cached.as_uri(), sha256=sha256)
         releases = Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
     else:
         settings = defer_pip_settings(session, Path(facts.interpreter.executable))
@@ -165,11 +174,6 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, reci
         project=find_project(facts),
     )
     return decide_plan(session, situation)
-
-
-def _add_reinstalls(planned: Plan, facts: Facts) -> Plan:
-    """Add to a plan the reinstallation of conda packages whose files were overwritten."""
-    return add_reinstallations(planned, facts.conda) if facts.conda is not None and planned.steps else planned
 
 
 def _plan_following(

@@ -8,7 +8,6 @@ from fastinstall.cli.common import (
     identify_state,
     measure_effect,
     progress_for,
-    read_max_age,
     refuse_together,
     refuse_without,
     session_of,
@@ -56,8 +55,7 @@ def _collect(arguments: Namespace, context: Context) -> int:
     refuse_together(arguments, "--collect", ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags"))
     if arguments.checks:
         raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
-    place, max_age = expand_home(arguments.collect), read_max_age(arguments, usual=7)
-    collected = collect(session_of(context), place, max_age)
+    collected = collect(session_of(context), expand_home(arguments.collect), arguments.max_age)
     brief = f"{collected.status}: {collected.summary}"
     tell(context, "collected", collected, (lambda *_: brief) if context.console.quiet else render_collected)
     return choose_exit_code(collected.status, arguments.fail_on) if collected.hosts else ExitCode.UNDETERMINED

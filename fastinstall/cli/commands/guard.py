@@ -57,12 +57,12 @@ def run(arguments: Namespace, context: Context) -> int:
         "install": _install,
         "pin": _pin,
         "remove": _remove,
-        "status": _show_status,
+        "status": _status,
     }
     return int(actions[action](arguments, context))
 
 
-def _show_status(arguments: Namespace, context: Context) -> int:
+def _status(arguments: Namespace, context: Context) -> int:
     session, environment = open_target_to_read(arguments, context)
     guards = guards_of(session, environment, measured=True, project=parse_path(arguments.project))
     tell(context, "guard", guards, guards_text)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from fastinstall.cli.common import (
     open_working_session,
-    read_max_age,
     refuse_together,
     refuse_without,
     session_of,
@@ -94,7 +93,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
     from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
 
     place, python = expand_home(arguments.hosts), target_of(arguments).python
-    return plan_hosts(session, place, request, python, read_max_age(arguments, usual=30))
+    return plan_hosts(session, place, request, python, arguments.max_age)
 
 
 def code_of(fleet: "Fleet") -> int:

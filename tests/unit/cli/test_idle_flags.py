@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from fastinstall.cli.common import read_max_age, refuse_without
+from fastinstall.cli.common import refuse_without
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.parser import parse
@@ -37,7 +37,7 @@ def test_an_idle_flag_is_refused_by_name(words: str, idle: str) -> None:
 def test_a_variable_may_say_it_for_other_runs() -> None:
     arguments, _ = parse(("doctor",), {"FASTINSTALL_MAX_AGE": "3"}, [])
     refuse_without(arguments, "--collect", ("--max-age",))
-    assert read_max_age(arguments, usual=7) == 3
+    assert arguments.max_age == 3
 
 
 def _run(line: str) -> int:

@@ -8,7 +8,6 @@ from support.suite.golden import Golden
 from support.values.fleet_cases import facts_document
 
 from fastinstall.cli.commands import build, doctor, plan
-from fastinstall.cli.common import read_max_age
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import Sources
@@ -65,10 +64,10 @@ def test_an_age_that_is_none_is_refused(verb: tuple[str, ...], age: str) -> None
         parse((*verb, f"--max-age={age}"), {}, [])
 
 
-@pytest.mark.parametrize(("age", "days"), [("any", None), ("0.5", 0.5), ("90", 90.0)])
-def test_an_age_is_a_number_of_days_or_any(age: str, days: float | None) -> None:
-    assert read_max_age(parse(("plan", "--hosts", "DIR", "--max-age", age), {}, [])[0], usual=30) == days
-    assert read_max_age(parse(("plan",), {}, [])[0], usual=30) == 30
+@pytest.mark.parametrize(("age", "days"), [("any", float("inf")), ("0.5", 0.5), ("90", 90.0)])
+def test_an_age_is_a_number_of_days_or_any(age: str, days: float) -> None:
+    assert parse(("plan", "--hosts", "DIR", "--max-age", age), {}, [])[0].max_age == days
+    assert parse(("plan",), {}, [])[0].max_age == 30
 
 
 def test_a_directory_without_facts_is_refused(tmp_path: Path) -> None:
