@@ -76,7 +76,8 @@ def plan_set(session: Session, python: Path | None, request: Request, machine: s
     pythons = {each for each in PYTHONS if contains(recipe.source.pythons, each.rstrip("t"))}
     if python is not None:
         pythons.add(_name_python(python))
-    by_abi = {f"cp{each.replace('.', '')}": each.rstrip("t") for each in sorted(pythons, key=_sort_key)}
+    ordered = sorted(pythons, key=lambda each: ([int(part) for part in each.rstrip("t").split(".")], each))
+    by_abi = {f"cp{each.replace('.', '')}": each.rstrip("t") for each in ordered}
     artefacts = [
         FleetArtefact(
             id=name_artefact(abi, levels),
@@ -114,10 +115,6 @@ def _name_python(python: Path) -> str:
             hint="name another one, or leave --python out",
         )
     return ".".join(found.version.split(".")[:2]) + ("t" if found.free_threaded else "")
-
-
-def _sort_key(python: str) -> tuple[list[int], str]:
-    return [int(part) for part in python.rstrip("t").split(".")], python
 
 
 def _find_recipe(session: Session, request: Request, machine: str, why: str) -> Recipe:

@@ -14,8 +14,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck import verdict
 from fastinstall.lockcheck.lock_files import read_lock
-from fastinstall.lockcheck.lock_kinds import EXPORT, KNOWN, LockKind, lock_kind_of
-from fastinstall.lockcheck.locked_names import archive, bears_our_label
+from fastinstall.lockcheck.lock_names import EXPORT, KNOWN, LockKind, archive, bears_our_label, lock_kind_of
 from fastinstall.lockcheck.requirement_files import RequirementsFile, is_afar
 from fastinstall.model.finding import Status
 

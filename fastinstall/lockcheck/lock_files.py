@@ -12,8 +12,7 @@ from typing import Any
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import parse_toml
 from fastinstall.core.version_numbers import normalise_distribution_name
-from fastinstall.lockcheck.lock_kinds import LockKind
-from fastinstall.lockcheck.locked_names import file_name
+from fastinstall.lockcheck.lock_names import LockKind, file_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
 from fastinstall.lockcheck.verdict import LockEntry
 from fastinstall.model.recipe import PROVIDERS

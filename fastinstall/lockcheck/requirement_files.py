@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import normalise_distribution_name
-from fastinstall.lockcheck.locked_names import archive, file_name
+from fastinstall.lockcheck.lock_names import archive, file_name
 from fastinstall.lockcheck.verdict import LockEntry, LockFinding
 from fastinstall.model.finding import Remedy, Status
 from fastinstall.model.recipe import PROVIDERS

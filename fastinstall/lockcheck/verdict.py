@@ -10,8 +10,7 @@ from pathlib import PurePath
 
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.lockcheck.lock_kinds import LockKind
-from fastinstall.lockcheck.locked_names import archive, bears_our_label, is_our_build, is_same_release
+from fastinstall.lockcheck.lock_names import LockKind, archive, bears_our_label, is_our_build, is_same_release
 from fastinstall.model.finding import Remedy, Status
 
 

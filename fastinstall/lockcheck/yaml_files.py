@@ -18,7 +18,7 @@ import yaml
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.version_numbers import normalise_distribution_name
-from fastinstall.lockcheck.locked_names import archive, conda_archive, file_name
+from fastinstall.lockcheck.lock_names import archive, conda_archive, file_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
 from fastinstall.lockcheck.verdict import LockEntry
 from fastinstall.model.dependants import bounds_of, name_of_spec

@@ -29,11 +29,12 @@ from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.journal.path_rules import refuse_outside
+from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.model.guards import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins.manifests import merge_lines
-from fastinstall.pins.tools import TOOLS, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
+from fastinstall.pins.tools import TOOLS, PinnedBuild, PinTool, parse_pinned_build
 
 _WHEEL = 1 << 30
 """The largest file of a build that is read, in bytes."""
@@ -88,15 +89,17 @@ def make_pin(
         # relative if the build is inside the project, so that the project can be moved
         named, root = kept.resolve(), place.resolve()
         named = named.relative_to(root) if named.is_relative_to(root) else named
-        pinned: PinnedBuild | PinnedPackage = (
-            PinnedPackage(package=receipt.conda.package, directory=named)
+        pinned: PinnedBuild | CondaPackage = (
+            receipt.conda.package
             if tool.takes_packages and receipt.conda is not None
-            else parse_pinned_build(wheel.name, named)
+            else parse_pinned_build(wheel.name)
         )
-        lines = tool.format_lines(text, pinned)
+        lines = tool.format_lines(text, pinned, named)
         after = {name: merge_lines(text, lines, file=project.manifest).encode("utf-8")}
         if tool.lock_words and isinstance(pinned, PinnedBuild):
-            trial = LockTrial(project=project, tool=tool, prefix=prefix, variables=variables, build=pinned, lines=lines)
+            trial = LockTrial(
+                project=project, tool=tool, prefix=prefix, variables=variables, build=pinned, kept=named, lines=lines
+            )
             after[tool.lock] = trial.make_lock(before, after[name])
     diff = "".join(format_diff(each, before[each], after[each]) for each in names)
     return ProjectChange(
@@ -104,21 +107,21 @@ def make_pin(
         manager=tool.name,
         requirement=f"{receipt.distribution}=={receipt.version}",
         diff=diff,
-        notes=tuple(_describe_costs(project, receipt, tool, pinned)) if diff else (),
+        notes=tuple(_describe_costs(project, receipt, tool, pinned, named)) if diff else (),
     )
 
 
 def _describe_costs(
-    project: Project, receipt: Receipt, tool: PinTool[Any], pinned: PinnedBuild | PinnedPackage
+    project: Project, receipt: Receipt, tool: PinTool[Any], pinned: PinnedBuild | CondaPackage, kept: PurePath
 ) -> Iterator[str]:
     directory = Path(project.directory)
     yield (
         f"the pin holds back every other Pillow, security updates included: `{project.sync}` keeps "
         f"{receipt.distribution} {receipt.version} until you change it"
     )
-    if pinned.directory.is_absolute():
+    if kept.is_absolute():
         yield (
-            f"{project.manifest.name} will name {pinned.directory}, which other machines do not have; "
+            f"{project.manifest.name} will name {kept}, which other machines do not have; "
             f"to share it, keep the build in the project: add --wheels {quote(directory / 'wheels')}"
         )
     if caution := tool.describe_caution(directory, pinned):
@@ -217,6 +220,7 @@ class LockTrial:
         prefix: prefix of the environment that the lock is for.
         variables: environment variables for the tool.
         build: the fastinstall wheel that the lock must contain.
+        kept: directory of that wheel, as written in the manifest: relative to the project, or absolute.
         lines: lines of the pin for the manifest, shown in errors so that the user can add them by hand.
     """
 
@@ -225,6 +229,7 @@ class LockTrial:
     prefix: Path
     variables: Mapping[str, str]
     build: PinnedBuild
+    kept: PurePath
     lines: str
 
     def make_lock(self, before: Mapping[str, bytes | None], manifest: bytes) -> bytes:
@@ -295,10 +300,10 @@ class LockTrial:
 
         Tools write paths relative to the mirror: to targets of its links (poetry), and to the build (uv, poetry).
         """
-        lock, directory, build = content.decode("utf-8"), Path(self.project.directory).resolve(), self.build.directory
+        lock, directory = content.decode("utf-8"), Path(self.project.directory).resolve()
         places = [(directory, "/", ""), (directory.parent, "/", "../")]
-        if build.is_absolute():  # first, as it may be below the others
-            places.insert(0, (Path(build), "", os.path.relpath(build, directory)))
+        if self.kept.is_absolute():  # first, as it may be below the others
+            places.insert(0, (Path(self.kept), "", os.path.relpath(self.kept, directory)))
         for place, end, name in places:
             lock = lock.replace(f"{os.path.relpath(place, mirror.resolve())}{end}", name)
         return lock.encode("utf-8")

@@ -21,7 +21,6 @@ from fastinstall.model.conda import CondaPackage
 from fastinstall.model.dependants import pin_line
 from fastinstall.pins.manifests import BY, MARK, format_array, quote_toml
 
-_HERE = PurePath()
 _WHEEL = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)-cp3(?P<minor>\d+)-(?P<abi>[^-]+)-(?P<platforms>[^-]+)\.whl")
 
 
@@ -35,7 +34,6 @@ class PinnedBuild:
         version: version of the distribution, with its local label ("13.0.0+simd.v3").
         python: the minor version of Python that it runs on ("3.11").
         machine: the `platform_machine` that it runs on ("x86_64").
-        directory: the wheel's directory, as written in the manifest: relative to the project, or absolute.
     """
 
     wheel: str
@@ -43,7 +41,6 @@ class PinnedBuild:
     version: str
     python: str
     machine: str
-    directory: PurePath
 
     @property
     def here(self) -> str:
@@ -77,25 +74,8 @@ _AND = "sys_platform == 'linux' and platform_machine == '{machine}' and platform
 _OR = "sys_platform != 'linux' or platform_machine != '{machine}' or platform_python_implementation != 'CPython'"
 
 
-@immutable
-class PinnedPackage:
-    """A conda package that fastinstall built, and its channel.
-
-    Attributes:
-        package: the package of the stack, as its channel lists it.
-        directory: directory of the channel, as written in the manifest: relative to the project, or absolute.
-    """
-
-    package: CondaPackage
-    directory: PurePath
-
-
-def parse_pinned_build(wheel: str, directory: PurePath = _HERE) -> PinnedBuild:
+def parse_pinned_build(wheel: str) -> PinnedBuild:
     """Parse the file name of a wheel (PEP 427).
-
-    Args:
-        wheel: the file name.
-        directory: the wheel's directory, as written in the manifest.
 
     Raises:
         ValueError: it is not the name of a wheel for CPython on Linux.
@@ -110,11 +90,10 @@ def parse_pinned_build(wheel: str, directory: PurePath = _HERE) -> PinnedBuild:
         version=found["version"],
         python=f"3.{found['minor']}",
         machine=machine["machine"],
-        directory=directory,
     )
 
 
-Pinned = TypeVar("Pinned", PinnedBuild, PinnedPackage)
+Pinned = TypeVar("Pinned", PinnedBuild, CondaPackage)
 
 
 class PinTool(ABC, Generic[Pinned]):
@@ -160,8 +139,15 @@ class PinTool(ABC, Generic[Pinned]):
         return 3 if self.lock in there else 2 * (self.name in tables)
 
     @abstractmethod
-    def format_lines(self, text: str, pinned: Pinned) -> str:
-        """Return the TOML to merge into a manifest with this text to pin the build."""
+    def format_lines(self, text: str, pinned: Pinned, place: PurePath) -> str:
+        """Return the TOML to merge into a manifest to pin the build.
+
+        Args:
+            text: content of the manifest.
+            pinned: the wheel, or the conda package of the stack as its channel lists it.
+            place: directory of the wheel or of the channel, as written in the manifest: relative to the project, or
+                absolute.
+        """
 
     def find_pinned(self, text: str) -> str:
         """Return the build of fastinstall that a manifest pins ("13.0.0+simd.v3"); empty if it pins none."""
@@ -191,9 +177,9 @@ class Hatch(PinTool[PinnedBuild]):
         hatch = tables.get(self.name)
         return int(self.manifests[0] in there or (isinstance(hatch, dict) and "envs" in hatch))
 
-    def format_lines(self, text: str, pinned: PinnedBuild) -> str:
+    def format_lines(self, text: str, pinned: PinnedBuild, place: PurePath) -> str:
         """Return the dependency, and the variables that give pip and uv the wheel's directory."""
-        content, place = toml_data(text), pinned.directory
+        content = toml_data(text)
         if "envs" not in content and "tool" not in content:
             raise RefusedError(
                 "hatch.toml has no [envs], and adding it would hide the one in pyproject.toml",
@@ -232,9 +218,8 @@ class Pdm(PinTool[PinnedBuild]):
     variables = (("PDM_CHECK_UPDATE", "false"), ("PDM_IGNORE_SAVED_PYTHON", "1"))
     drops = ("PDM_PROJECT", "PDM_LOCKFILE", "PDM_RESOLUTION_OVERRIDES")
 
-    def format_lines(self, text: str, pinned: PinnedBuild) -> str:
+    def format_lines(self, text: str, pinned: PinnedBuild, place: PurePath) -> str:
         """Return a group that requires the build, and a source for the wheel's directory."""
-        place = pinned.directory
         # `${PROJECT_ROOT}`: pdm's placeholder for the project's directory
         url = file_url(place) if place.is_absolute() else f"file:///${{PROJECT_ROOT}}/{place}"
         requirement = format_array((f'"{pinned.name}=={pinned.version}"',))
@@ -249,7 +234,7 @@ class Pdm(PinTool[PinnedBuild]):
         return f"pdm locks one Pillow for all platforms: {directory} now installs on {where} only"
 
 
-class Pixi(PinTool[PinnedPackage]):
+class Pixi(PinTool[CondaPackage]):
     """Pin a pixi workspace: add a channel before the others, and a dependency on the build in it.
 
     The dependency is in the table of the build's platform, so that other platforms of the workspace, and a
@@ -263,22 +248,21 @@ class Pixi(PinTool[PinnedPackage]):
     takes_packages = True
     pinned = re.compile(r"""build\s*=\s*["']([a-z]+_\*)["']""")
 
-    def format_lines(self, text: str, pinned: PinnedPackage) -> str:
+    def format_lines(self, text: str, pinned: CondaPackage, place: PurePath) -> str:
         """Return the channel, and a dependency on the build for its platform."""
         content = toml_data(text)
         of_pixi = content.get("tool", {}).get(self.name)
         root, tables = ("tool.pixi.", of_pixi) if of_pixi is not None else ("", content)
         workspace = "project" if "channels" in tables.get("project", {}) else "workspace"  # the older name of the table
-        name, version, build = pin_line(pinned.package).split()
-        place = pinned.directory
+        name, version, build = pin_line(pinned).split()
         return (
             f"[{root}{workspace}]\n"
             f"channels = [{quote_toml(file_url(place) if place.is_absolute() else f'./{place}')}]  {BY}\n\n"
-            f"[{root}target.{pinned.package.subdir}.dependencies]\n"
+            f"[{root}target.{pinned.subdir}.dependencies]\n"
             f'{name} = {{ version = "{version}", build = "{build}" }}  {MARK}\n'
         )
 
-    def describe_caution(self, directory: PurePath, pinned: PinnedPackage) -> str:
+    def describe_caution(self, directory: PurePath, pinned: CondaPackage) -> str:
         """Return a warning that the pin was not tried."""
         return f"the pin was not tried with pixi: check the output of `pixi lock` in {directory}"
 
@@ -299,9 +283,9 @@ class Poetry(PinTool[PinnedBuild]):
     variables = (("POETRY_VIRTUALENVS_CREATE", "false"),)
     drops = ("POETRY_PROJECT",)
 
-    def format_lines(self, text: str, pinned: PinnedBuild) -> str:
+    def format_lines(self, text: str, pinned: PinnedBuild, place: PurePath) -> str:
         """Return a group that requires the wheel where it runs, and excludes its version elsewhere."""
-        path = quote_toml(str(pinned.directory / pinned.wheel))
+        path = quote_toml(str(place / pinned.wheel))
         elsewhere = (f'{{ version = "!={pinned.version}", markers = "{marker}" }}' for marker in pinned.elsewhere)
         sources = format_array((f'{{ path = {path}, markers = "{pinned.here}" }}', *elsewhere))
         return f"[tool.poetry.group.fastinstall.dependencies]\n{pinned.name} = {sources}"
@@ -327,11 +311,11 @@ class Uv(PinTool[PinnedBuild]):
     variables = (("UV_PYTHON_DOWNLOADS", "never"),)
     drops = ("UV_FROZEN", "UV_LOCKED", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY")
 
-    def format_lines(self, text: str, pinned: PinnedBuild) -> str:
+    def format_lines(self, text: str, pinned: PinnedBuild, place: PurePath) -> str:
         """Return constraints (the wheel where it runs, no such version elsewhere), and the wheel's directory."""
         excluded = (f'"{pinned.name}!={pinned.version} ; {marker}"' for marker in pinned.elsewhere)
         constraints = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"', *excluded))
-        links = quote_toml(str(pinned.directory))
+        links = quote_toml(str(place))
         return f"[tool.uv]\nfind-links = [{links}]  {BY}\nconstraint-dependencies = {constraints}"
 
 

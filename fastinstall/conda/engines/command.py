@@ -62,7 +62,6 @@ class CondaCommand:
         Fastinstall's packages do not exist yet. A channel that consists only of an index offers them to the solver.
         """
         prefix = Path(request.prefix)
-        failures.refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
         channels = (write_offered_channel(request.ours, self._cache), *request.channels)
         named = (word for channel in channels for word in ("-c", channel))

@@ -88,23 +88,14 @@ _KINDS = (
 )
 
 
-def refuse_frozen(prefix: Path) -> None:
-    """Refuse to change a frozen environment, even if the engine would change it. Source: CEP 22.
-
-    Raises:
-        RefusedError: the environment is frozen.
-    """
-    if (prefix / "conda-meta" / "frozen").exists():
-        raise RefusedError(f"{prefix} is frozen", hint=_FROZEN_HINT)
-
-
 def refuse_protected(prefix: Path) -> None:
-    """Refuse to change an environment that is frozen or not writable.
+    """Refuse to change an environment that is frozen (CEP 22) or not writable, even if the engine would change it.
 
     Raises:
         RefusedError: the environment is frozen, or this user may not write to it.
     """
-    refuse_frozen(prefix)
+    if (prefix / "conda-meta" / "frozen").exists():
+        raise RefusedError(f"{prefix} is frozen", hint=_FROZEN_HINT)
     if not os.access(prefix / "conda-meta", os.W_OK | os.X_OK):
         told = f"{prefix / 'conda-meta'} is not writable by this user"
         raise make_failure("EnvironmentNotWritableError", told, "fastinstall", prefix)

@@ -70,7 +70,6 @@ class Rattler:
     def preview(self, request: CondaRequest) -> CondaChange:
         """Return the changes that the request needs, with as few changes to other packages as possible."""
         prefix = Path(request.prefix)
-        failures.refuse_frozen(prefix)
         ours = {each.dist: each for each in request.ours}
         answer = self._ask_worker(
             "preview",

@@ -11,7 +11,7 @@ from published_schemas import SCHEMAS
 
 from fastinstall.core.codec import document, encode
 from fastinstall.lockcheck.files import check_locks
-from fastinstall.lockcheck.lock_kinds import LockKind, lock_kind_of
+from fastinstall.lockcheck.lock_names import LockKind, lock_kind_of
 
 CASES = Path(__file__).parents[2] / "cases" / "locks"
 EXPECTATIONS = sorted(CASES.glob("*/expected.json"))

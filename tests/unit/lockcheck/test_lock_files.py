@@ -8,8 +8,17 @@ import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.files import check_locks
-from fastinstall.lockcheck.lock_kinds import FILES, KNOWN, LockKind, lock_kind_of
-from fastinstall.lockcheck.locked_names import archive, bears_our_label, conda_archive, is_our_build, is_same_release
+from fastinstall.lockcheck.lock_names import (
+    FILES,
+    KNOWN,
+    LockKind,
+    archive,
+    bears_our_label,
+    conda_archive,
+    is_our_build,
+    is_same_release,
+    lock_kind_of,
+)
 from fastinstall.lockcheck.verdict import LockFinding
 
 BOMB = "dependencies: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

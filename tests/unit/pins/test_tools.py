@@ -11,12 +11,14 @@ from packaging.markers import Marker
 from support.values.builders import conda_stack
 
 from fastinstall.core.errors import RefusedError
+from fastinstall.model.conda import CondaPackage
 from fastinstall.pins.manifests import merge_lines
-from fastinstall.pins.tools import TOOLS, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
+from fastinstall.pins.tools import TOOLS, PinnedBuild, PinTool, parse_pinned_build
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 HOUSE = PurePosixPath("wheels")
-PACKAGE = PinnedPackage(package=conda_stack().package, directory=PurePosixPath("channel"))
+CHANNEL = PurePosixPath("channel")
+PACKAGE = conda_stack().package
 WORKSPACE = '[workspace]\nchannels = ["conda-forge"] # ours\nplatforms = ["linux-64"]\n[dependencies]\npillow = "*"\n'
 
 
@@ -27,16 +29,17 @@ def known(name: str) -> PinTool[Any]:
     return TOOLS[name]
 
 
-def pin(manager: str, text: str, pinned: PinnedBuild | PinnedPackage) -> str:
+def pin(manager: str, text: str, pinned: PinnedBuild | CondaPackage, place: PurePosixPath | None = None) -> str:
     """Return the manifest with the pin."""
+    place = place or (CHANNEL if manager == "pixi" else HOUSE)
     return merge_lines(
-        text, known(manager).format_lines(text, pinned), file=PurePosixPath("/srv/project/pyproject.toml")
+        text, known(manager).format_lines(text, pinned, place), file=PurePosixPath("/srv/project/pyproject.toml")
     )
 
 
 @pytest.fixture
 def build() -> PinnedBuild:
-    return parse_pinned_build(WHEEL, HOUSE)
+    return parse_pinned_build(WHEEL)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,7 @@ def test_a_setting_in_the_way_is_shown(build: PinnedBuild, manager: str, text: s
 
 def test_environments_in_pyproject_are_not_hidden_by_hatch_toml(build: PinnedBuild) -> None:
     with pytest.raises(RefusedError, match=r"no \[envs\]"):
-        known("hatch").format_lines("[version]\n", build)
+        known("hatch").format_lines("[version]\n", build, HOUSE)
 
 
 def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
@@ -189,6 +192,6 @@ def test_an_existing_pixi_platform_entry_for_pillow_is_refused() -> None:
 )
 def test_a_directory_elsewhere_is_named_as_each_tool_reads_it(manager: str, said: str) -> None:
     place = PurePosixPath("/srv/our wheels")
-    pinned = replace(PACKAGE, directory=place) if manager == "pixi" else parse_pinned_build(WHEEL, place)
+    pinned = PACKAGE if manager == "pixi" else parse_pinned_build(WHEEL)
     text = WORKSPACE + ENVIRONMENTS.get(manager, "")
-    assert said in pin(manager, text, pinned)
+    assert said in pin(manager, text, pinned, place)

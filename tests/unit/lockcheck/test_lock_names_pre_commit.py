@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from fastinstall.cli.parser import parse
-from fastinstall.lockcheck.lock_kinds import FILES
+from fastinstall.lockcheck.lock_names import FILES
 
 MANIFEST = Path(__file__).parents[3] / ".pre-commit-hooks.yaml"
 REQUIRED = {"id", "name", "entry", "language"}
