@@ -32,8 +32,6 @@ _OFF = "FASTINSTALL_GUARD"
 _NAME, _PREFIX = ("-n", "--name"), ("-p", "--prefix")
 
 _foreseen: set[str] = set()
-_unsolved: list[StackStatus] = []
-"""The state of the stack while a solver runs, if the stack has the guard package; else empty."""
 
 
 def run_conda_command(words: Sequence[str]) -> int:
@@ -60,23 +58,14 @@ def run_conda_command(words: Sequence[str]) -> int:
 def await_solution() -> None:
     """Register an explanation for a failing solver, printed when conda exits: conda calls no hook after a failure."""
     status = _observe_stack_status()
-    if status is None or not status.guarded:
-        return
-    if not _unsolved:
-        atexit.register(_explain_failure)
-    _unsolved[:] = [status]
-
-
-def _explain_failure() -> None:
-    for status in _unsolved:
-        _warn(*swaps.explain_failed_solve(status))
+    if status is not None and status.guarded:
+        atexit.unregister(_warn)
+        atexit.register(_warn, *swaps.explain_failed_solve(status))
 
 
 def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> None:
     """Warn if the solver's decision affects the stack."""
-    if _unsolved:
-        _unsolved.clear()
-        atexit.unregister(_explain_failure)
+    atexit.unregister(_warn)
     status = _observe_stack_status()
     if status is None:
         return

@@ -60,7 +60,9 @@ def prepare_pin(
     """
     prefix = facts.environment.prefix
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return None if read_pin(prefix) else partial(_add_conda_pin, prefix, facts)
+        stack = facts.conda.named(NAME) if facts.conda is not None else None
+        line = pin_line(stack) if stack is not None and is_our_package(stack) else PIN
+        return None if read_pin(prefix) else partial(add_conda_pin, prefix, line)
     if any(pin.kind == PinKind.PIP and not pin.problems for pin in facts.pins):
         return None
     pin = PipPin(
@@ -106,14 +108,10 @@ def read_pin(prefix: Path) -> str:
     return told or (pip_pins.DIRECTORY if (prefix / pip_pins.DIRECTORY).is_dir() else "")
 
 
-def _add_conda_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
-    """Add our line to conda's pins, unless that line exists already; undoing the transaction removes only this line."""
-    packages = facts.conda.packages if facts.conda is not None else ()
-    stack = next((package for package in packages if is_our_package(package) and package.name == NAME), None)
+def add_conda_pin(prefix: Path, line: str, transaction: Transaction) -> None:
+    """Add our line to conda's pins; undoing the transaction removes only this line."""
     existing = foreign.text_if_there(prefix / PINS)
-    added = add_pin_line(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
-    if added:
-        transaction.add(PINS, added)
+    transaction.add(PINS, add_pin_line(existing, line).removeprefix(existing))
 
 
 def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:

@@ -104,14 +104,12 @@ _OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
 
 
 def add_pin_line(existing: str, line: str = PIN) -> str:
-    """Return the text of the file `PINS` with a pin added at the end, or unchanged if it already has fastinstall's pin.
+    """Return the text of the file `PINS` with a pin added at the end.
 
     Args:
         existing: the file's text; empty if the file does not exist.
         line: the pin, as returned by `dependants.pin_line`.
     """
-    if pin_in(existing):
-        return existing
     kept = existing if existing.endswith("\n") or not existing else f"{existing}\n"
     return f"{kept}{line}\n"
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from fastinstall.core import foreign
 from fastinstall.core.values import immutable, tagged
-from fastinstall.guard.pinning import PipPin, refuse_harmful_pin, write_pip_pin
+from fastinstall.guard.pinning import PipPin, add_conda_pin, refuse_harmful_pin, write_pip_pin
 from fastinstall.index.run import Run
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
@@ -36,9 +35,7 @@ class Pin(ExplainedStep):
 
     def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Add the line to the file of pins."""
-        existing = foreign.text_if_there(prefix / self.file)
-        start = "\n" if existing and not existing.endswith("\n") else ""
-        transaction.add(self.file, f"{start}{self.line}\n")
+        add_conda_pin(prefix, self.line, transaction)
 
 
 @tagged("pin-for-pip")

@@ -37,7 +37,6 @@ def test_a_pin_comes_and_goes_to_the_byte(existing: str) -> None:
     assert pin_in(pinned)
     assert not pin_in(existing)
     assert remove_pin_line(pinned) == existing
-    assert add_pin_line(pinned) == pinned
 
 
 def test_a_line_without_its_end_is_not_joined_with_ours() -> None:
