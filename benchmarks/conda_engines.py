@@ -60,9 +60,8 @@ class Bench:
         channel = root / "channel"
         others(channel)
         self.ours = packages(root / "ours", wheel)
-        open_rattler(self.variables, root / "cache").create(
-            self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True
-        )
+        rattler = open_rattler(self.variables, root / "cache", offline=True)
+        rattler.create(self.prefix, ["python", "pillow"], [channel.as_uri()])
 
     def measured(self, runs: int) -> dict[str, list[float]]:
         """Return the seconds of every run of each operation, in turn; the first run fills caches and does not count."""

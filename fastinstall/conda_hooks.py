@@ -55,7 +55,7 @@ def run_conda_command(words: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
-def await_solution() -> None:
+def await_solution(_added: Iterable[object], _removed: Iterable[object]) -> None:
     """Register an explanation for a failing solver, printed when conda exits: conda calls no hook after a failure."""
     status = _observe_stack_status()
     if status is not None and status.guarded:
@@ -63,7 +63,7 @@ def await_solution() -> None:
         atexit.register(_warn, *swaps.explain_failed_solve(status))
 
 
-def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> None:
+def warn_of_solution(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
     """Warn if the solver's decision affects the stack."""
     atexit.unregister(_warn)
     status = _observe_stack_status()

@@ -12,6 +12,7 @@ import importlib
 import logging
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import ModuleType
 from typing import TypeVar
 
@@ -48,19 +49,19 @@ def conda_health_checks() -> Iterable[object]:
 @hookimpl
 def conda_pre_solves() -> Iterable[object]:
     """Return the hook that prepares to explain a failing solve: the solver would not name the guard package."""
-    return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": _await_solution})
+    return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": partial(_run_quietly, "await_solution")})
 
 
 @hookimpl
 def conda_post_solves() -> Iterable[object]:
     """Return the hook that warns before the stack is replaced."""
-    return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": _foresee_solve})
+    return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": partial(_run_quietly, "warn_of_solution")})
 
 
 @hookimpl
 def conda_post_commands() -> Iterable[object]:
     """Return the hook that warns after the stack was replaced."""
-    fields = {"name": "fastinstall", "action": _look_back_at_command, "run_for": set(_CHANGING)}
+    fields = {"name": "fastinstall", "action": partial(_run_quietly, "look_back"), "run_for": set(_CHANGING)}
     return _make_plugin("CondaPostCommand", fields)
 
 
@@ -100,18 +101,6 @@ def _run_health_check(prefix: str, verbose: object) -> None:
 def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
     # conda catches errors of a repair; `confirm` raises one if the user declines.
     return int(_import_hooks().fix(prefix, confirm))
-
-
-def _await_solution(_added: Iterable[object], _removed: Iterable[object]) -> None:
-    _run_quietly("await_solution")
-
-
-def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
-    _run_quietly("warn_of_solution", unlinked, linked)
-
-
-def _look_back_at_command(command: str) -> None:
-    _run_quietly("look_back", command)
 
 
 def _run_quietly(hook: str, *arguments: object) -> None:

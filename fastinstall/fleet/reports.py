@@ -195,7 +195,7 @@ def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> Sh
     prefix, remedy = str(report.environment.prefix), finding.remedy
     if remedy is not None:
         command = remedy.command and _generalize(remedy.command, prefix)
-        remedy = Remedy(text=_generalize(remedy.text, prefix), command=command, risk=remedy.risk)
+        remedy = replace(remedy, text=_generalize(remedy.text, prefix), command=command)
     message = _generalize(finding.message, prefix)
     return SharedFinding(
         check=finding.check, status=finding.status, message=message, hosts=(host,), remedy=remedy, link=finding.link

@@ -187,14 +187,12 @@ class CondaRequest:
         ours: fastinstall's own packages to install; their files need not exist yet.
         specs: match specs of other packages to install ("libjpeg-turbo").
         channels: sources of other packages; if empty, only installed packages and `ours` are used.
-        offline: use only cached data of the channels.
     """
 
     prefix: PurePath
     ours: tuple[CondaPackage, ...]
     specs: tuple[str, ...] = ()
     channels: tuple[str, ...] = ()
-    offline: bool = False
 
 
 @immutable

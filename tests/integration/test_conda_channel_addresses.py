@@ -155,7 +155,7 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
         variables = _variables(sandbox, proxy, condarc.format(url=server.url))
         engine = open_rattler(variables, sandbox.root / "cache")
         prefix = sandbox.root / "made"
-        engine.create(prefix, ("private-tool",), (name.format(url=server.url),), offline=False)
+        engine.create(prefix, ("private-tool",), (name.format(url=server.url),))
         assert (prefix / "etc/private-tool").read_bytes() == b"private\n"
         assert afar == []
         assert {each.rpartition("/")[0].rpartition("/")[0] for each in server.asked} == {f"/{path}"}
@@ -178,7 +178,7 @@ def test_a_forbidden_channel_or_bad_condarc_is_refused_by_name(
         variables = _variables(sandbox, proxy, condarc.format(url="http://127.0.0.1:9"))
         engine = open_rattler(variables, sandbox.root / "cache")
         with pytest.raises(error, match=words):
-            engine.create(sandbox.root / "made", ("private-tool",), ("team",), offline=False)
+            engine.create(sandbox.root / "made", ("private-tool",), ("team",))
         assert afar == []
 
 

@@ -386,15 +386,15 @@ def test_contents_are_what_linking_brings(
 
 
 def test_a_private_environment_is_made_or_not_there(conda: RealConda, sandbox: Sandbox, channel: CondaChannel) -> None:
-    engine = open_rattler(conda.variables, sandbox.root / "cache")
+    engine = open_rattler(conda.variables, sandbox.root / "cache", offline=True)
     prefix = sandbox.root / "private"
-    engine.create(prefix, ["jpeg=9e"], [channel.url], offline=True)
+    engine.create(prefix, ["jpeg=9e"], [channel.url])
     assert list(builds(prefix)) == ["jpeg"]
     with pytest.raises(FailedError):
-        engine.create(sandbox.root / "other", ["no-such-package"], [channel.url], offline=True)
+        engine.create(sandbox.root / "other", ["no-such-package"], [channel.url])
     assert not (sandbox.root / "other").exists()
     with pytest.raises(FailedError, match="already exists"):
-        engine.create(prefix, ["jpeg=9e"], [channel.url], offline=True)
+        engine.create(prefix, ["jpeg=9e"], [channel.url])
     assert list(builds(prefix)) == ["jpeg"]
     assert not _listed(prefix, conda)
 

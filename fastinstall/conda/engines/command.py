@@ -28,8 +28,6 @@ _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel
 _LINKING = 300.0  # seconds
 _CHANGING = 1800.0  # seconds; includes the download of packages
 
-_UNLISTED = {"CONDA_REGISTER_ENVS": "false"}
-"""Setting that stops conda from adding a prefix to the user's list of environments."""
 _RECORD = "info/repodata_record.json"
 
 Document = dict[str, Any]
@@ -66,8 +64,7 @@ class CondaCommand:
         channels = (write_offered_channel(request.ours, self._cache), *request.channels)
         named = (word for channel in channels for word in ("-c", channel))
         words = ("--dry-run", "--freeze-installed", "--override-channels", *named, *specs)
-        argv = self._compose("install", prefix, words, offline=request.offline)
-        actions = parse_actions(self._invoke(argv, prefix, seconds=_SOLVING))
+        actions = parse_actions(self._invoke("install", prefix, words, seconds=_SOLVING))
         ours = {each.dist: each for each in request.ours}
         present = {
             name: package_from_record(document) for name, document in linked_records.read_linked_records(prefix).items()
@@ -84,16 +81,15 @@ class CondaCommand:
         could confuse them with packages that have the same name but were made for another environment.
         """
         with _list_in_file(packages) as listing, temporary_directory("packages", within=scratch.parent) as cache:
-            words = ("--no-default-packages", "--file", str(listing))
-            argv = self._compose("create", scratch, words, offline=True)
+            words = ("--offline", "--no-default-packages", "--file", str(listing))
             # Linking needs neither a solver nor the network, so plugins are disabled.
             settings = {
-                **_UNLISTED,
+                "CONDA_REGISTER_ENVS": "false",
                 "CONDA_NO_PLUGINS": "true",
                 "CONDA_PKGS_DIRS": str(cache),
                 "CONDA_TARGET_PREFIX_OVERRIDE": str(prefix),
             }
-            self._invoke(argv, prefix, seconds=_LINKING, **settings)
+            self._invoke("create", scratch, words, seconds=_LINKING, prefix=prefix, **settings)
         linked_records.finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
@@ -110,11 +106,10 @@ class CondaCommand:
             if each.name in before and coming.get(each.name, each.dist) == each.dist
         ]
         if leaving:
-            self._invoke(self._compose("remove", prefix, ("--force", *leaving)), prefix, seconds=_LINKING)
+            self._invoke("remove", prefix, ("--force", *leaving), seconds=_LINKING)
         if change.linked:
             with _list_in_file(change.linked) as listing:
-                argv = self._compose("install", prefix, ("--file", str(listing)))
-                self._invoke(argv, prefix, seconds=_CHANGING)
+                self._invoke("install", prefix, ("--file", str(listing)), seconds=_CHANGING)
         linked_records.finalize_changed_records(prefix, change, before)
         now = foreign.text_or_empty(history, "surrogateescape")
         text = remove_history_requests(said, now, (each.name for each in change.linked))
@@ -126,19 +121,19 @@ class CondaCommand:
         paths, link = (foreign.text_or_empty(directory / "info" / name) for name in ("paths.json", "link.json"))
         return linked_records.resolve_linked_paths(paths, link, python)
 
-    def _compose(self, verb: str, prefix: Path, words: Iterable[str], *, offline: bool = False) -> tuple[str, ...]:
-        """Return a conda command that names its prefix, prints JSON and never prompts."""
-        network = ("--offline",) if offline or self._offline else ()
-        return (*self._tool.command, verb, "--json", "-q", "-y", "-p", str(prefix), *network, *words)
-
-    def _invoke(self, argv: tuple[str, ...], prefix: Path, *, seconds: float, **settings: str) -> tuple[Document, ...]:
-        """Run a conda command and wait until it ends.
+    def _invoke(
+        self, verb: str, place: Path, words: Iterable[str], *, seconds: float, prefix: Path | None = None, **more: str
+    ) -> tuple[Document, ...]:
+        """Run a conda command, which names its prefix, prints JSON and never prompts, and wait until it ends.
 
         Args:
-            argv: the command.
-            prefix: the environment whose settings apply, as if it were active.
+            verb: the command: "install".
+            place: the prefix that the command names.
+            words: further words of the command.
             seconds: the time limit in seconds, after which the command is killed.
-            settings: environment variables for conda, added to the user's variables.
+            prefix: the environment whose settings apply, as if it were active; None for `place`.
+            more: environment variables for conda, added to the user's variables; CONDA_REGISTER_ENVS stops conda from
+                adding a prefix to the user's list of environments.
 
         Returns:
             The JSON objects that the command printed.
@@ -148,7 +143,10 @@ class CondaCommand:
             FailedError: the command fails; the error has conda's message.
             RefusedError: the environment is frozen, locked, or not writable.
         """
-        variables = make_conda_variables(self._variables, CONDA_PREFIX=str(prefix), **settings)
+        prefix = prefix or place
+        network = ("--offline",) if self._offline else ()
+        argv = (*self._tool.command, verb, "--json", "-q", "-y", "-p", str(place), *network, *words)
+        variables = make_conda_variables(self._variables, CONDA_PREFIX=str(prefix), **more)
         completed = run(argv, environment=variables, check=False, timeout=seconds)
         documents = parse_documents(completed.stdout)
         error = find_error(documents)
@@ -195,7 +193,7 @@ class CondaCommand:
             nothing = listing.parent / "nothing"
             words = ("--no-default-packages", "--download-only", "--file", str(listing))
             try:
-                self._invoke(self._compose("create", nothing, words), nothing, seconds=_CHANGING, **_UNLISTED)
+                self._invoke("create", nothing, words, seconds=_CHANGING, CONDA_REGISTER_ENVS="false")
             except FastinstallError as error:
                 problem = error  # some versions of conda fail after the download because the environment has no Python
         directory = self._find_extracted(package)

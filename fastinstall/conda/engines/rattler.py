@@ -78,7 +78,6 @@ class Rattler:
             offered=[write_offered_channel(request.ours, self._cache)],
             specs=[*(f"{each.name} =={each.version} {each.build}" for each in request.ours), *request.specs],
             replaced=[each.name for each in request.ours],
-            offline=request.offline or self._offline,
         )
         linked = [package_from_record(each) for each in answer["linked"]]
         return CondaChange(
@@ -119,7 +118,7 @@ class Rattler:
         answer = self._ask_worker("contents", Path(), packages=self._list_packages(Path(), [package]))
         return linked_records.resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
-    def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
+    def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str]) -> None:
         """Create an environment from specs; after a failure, remove it again.
 
         Raises:
@@ -129,7 +128,7 @@ class Rattler:
             raise FailedError(f"{prefix}: already exists", hint=f"ls -la {quote(prefix)}")
         asked = self._list_channels(prefix, channels)
         try:
-            self._ask_worker("create", prefix, specs=list(specs), **asked, offline=offline or self._offline)
+            self._ask_worker("create", prefix, specs=list(specs), **asked)
             linked_records.hide_credentials(prefix)
         except BaseException:
             discard(prefix)

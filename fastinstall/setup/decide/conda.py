@@ -170,7 +170,6 @@ def make_conda_request(situation: Situation, build: Build) -> CondaRequest | Non
         ours=tuple(package for package in ours if package is not None),
         specs=specs,
         channels=conda_advice.choose_library_channels(facts, conda, request) if specs else (),
-        offline=request.offline,
     )
 
 

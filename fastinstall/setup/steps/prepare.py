@@ -218,7 +218,7 @@ class CondaToolchain(PreparingStep):
             run.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(self.packages)}"))
             files.discard(prefix)
             try:
-                engine.create(prefix, self.packages, self.channels, offline=offline)
+                engine.create(prefix, self.packages, self.channels)
             except FailedError as error:
                 hint = "; or ".join(filter(None, (error.hint, self._explain_system_packages(run))))
                 raise FailedError(error.message, hint=hint, details=error.details) from error
