@@ -91,11 +91,10 @@ def fetch_tool(
     left_out = {minor: (*error.details, error.message)[0] for minor, error in failures.items()}
     for minor, reason in left_out.items():
         session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
-    parsed = parse_filename(wheel.name)
     tool = ToolWheels(
         directory=directory,
         wheel=wheel.name,
-        version=str(parsed.version) if parsed is not None else "",
+        version=wheel.name.split("-")[1],
         pythons=tuple(minor for minor in wanted if minor not in left_out),
         files={name: files.sha256(path) for name, path in sorted(gathered.items())},
         left_out=left_out,

@@ -24,7 +24,7 @@ from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.wheel import NO_EMULATION, Emulation, build_wheel_into
-from fastinstall.wheelbuild.output_directory import make_unwritable_error, refuse_links
+from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links
 from fastinstall.wheelbuild.package_index import SUMS, require_wheelhouse
 
 _MADE = ".dist-info/fastinstall.json"
@@ -101,7 +101,10 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emu
         parsed = {identifier: parse_filename(Path(wheel).name) for identifier, wheel in wheels.items()}
         needed = {each: find_oldest_glibc(tag.platform for tag in name.tags) for each, name in parsed.items() if name}
         built = select_reachable_hosts(replace(fleet, artefacts=artefacts), needed)
-        _write(wheelhouse / FLEET_FILE, built)
+        file, text = wheelhouse / FLEET_FILE, dump(document("fleet", built))
+        with explain_write_errors(file):
+            if foreign.bytes_or_empty(file) != text.encode():
+                files.write_text(file, text)
     return built
 
 
@@ -173,23 +176,10 @@ def _add_wheel(artefact: FleetArtefact, name: str, sha256: str) -> FleetArtefact
 @contextmanager
 def _lock_wheelhouse(wheelhouse: Path) -> Iterator[None]:
     """Hold the lock of a wheelhouse, so that one run at a time writes to it."""
-    try:
+    with explain_write_errors(wheelhouse):
         wheelhouse.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise make_unwritable_error(wheelhouse, error) from error
     try:
         with lock_environment(wheelhouse):
             yield
     except RefusedError as error:
         raise RefusedError(error.message.replace("this environment", "this wheelhouse"), hint=error.hint) from error
-
-
-def _write(file: Path, fleet: Fleet) -> None:
-    text = dump(document("fleet", fleet))
-    try:
-        if not file.is_file() or foreign.read_text(file) != text:
-            files.write_text(file, text)
-    except OSError as error:
-        raise make_unwritable_error(file, error) from error
-    except ValueError as error:
-        raise FailedError(f"{file}: cannot be read: {error}", hint="name another directory with -o") from error
