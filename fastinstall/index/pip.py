@@ -22,7 +22,7 @@ from fastinstall.core.version_numbers import normalise_distribution_name
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.pip_settings import list_pip_settings
 
-_TOOL_PIP = (sys.executable, "-P", "-m", "pip")
+TOOL_PIP = (sys.executable, "-P", "-m", "pip")
 _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
@@ -59,7 +59,7 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
         RefusedError: the target is too old for fastinstall's pip, and has no pip of its own.
     """
     if _is_supported(interpreter.version):
-        return (*_TOOL_PIP, "--python", str(interpreter.executable))
+        return (*TOOL_PIP, "--python", str(interpreter.executable))
     if interpreter.pip_version is None:
         python = interpreter.executable
         raise RefusedError(

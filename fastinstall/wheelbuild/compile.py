@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from fastinstall.core import files
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
+from fastinstall.core.events import Finished, Noted, Progressed, Started
 from fastinstall.core.process import ProcessGroup, run
 from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
@@ -169,14 +170,21 @@ def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]])
     request, started = context.request, time.monotonic()
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
+    jobs = request.step.jobs  # for each level, so that the slowest one gets the CPUs of those that have finished
     if not has_semaphores():
+        jobs = 1
         message = "no shared memory: /dev/shm is not writable, so each level compiles one file at a time"
         request.emit(Noted(message=message, warning=True))
     targets = request.step.targets
-    progress = _Progress(request.emit, len(targets) * _count_files(context.source))
-    compiled = tuple(
-        run_together([partial(_compile_level, context, each, places[each.level], progress) for each in targets])
-    )
+    total, numbers, lock = len(targets) * _count_files(context.source), count(1), threading.Lock()
+
+    def count_file() -> None:
+        with lock:
+            done = next(numbers)
+            request.emit(Progressed(stage=STAGE, done=done, total=max(total, done)))
+
+    works = [partial(_compile_level, context, each, places[each.level], jobs, count_file) for each in targets]
+    compiled = tuple(run_together(works))
     logs = [context.log_of(each) for each in targets]
     files.write_text(context.log, "".join(log.read_text("utf-8") for log in logs))
     for log in logs:
@@ -206,27 +214,12 @@ def _count_files(source: Path) -> int:
     return sum(1 for path in found if path.name not in included)
 
 
-class _Progress:
-    """Counts the compiled files of all levels, which are compiled in parallel, and emits the progress."""
-
-    def __init__(self, emit: Emit, total: int) -> None:
-        self._emit = emit
-        self._total = total
-        self._done = 0
-        self._lock = threading.Lock()
-
-    def count(self) -> None:
-        """Add one compiled file, and emit the progress."""
-        with self._lock:
-            self._done += 1
-            self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
-
-
 def _compile_level(
     context: BuildContext,
     target: LevelTarget,
     place: tuple[str, ...],
-    progress: _Progress,
+    jobs: int,
+    count_file: Callable[[], None],
     process_group: ProcessGroup,
 ) -> CompiledLevel:
     request, headers, space = context.request, context.headers, context.space / target.level
@@ -239,8 +232,7 @@ def _compile_level(
         request,
         target,
         find_archiver(request.compiler, request.variables),
-        # Every level may use all jobs, so that the slowest one gets the CPUs of those that have finished.
-        jobs=request.step.jobs if has_semaphores() else 1,
+        jobs=jobs,
         preprocessor=(*include_flags(headers.directories), *prefix, *path_flags(space, request.cache)),
         linker=(*context.library_flags, *place, *objects),
     )
@@ -249,7 +241,7 @@ def _compile_level(
     def hear(line: str) -> None:
         lines.append(line)
         if parse_compiled_file(line) is not None:
-            progress.count()
+            count_file()
 
     def run_process(argv: Sequence[str], directory: Path, more: Mapping[str, str]) -> None:
         environment = {**variables, "TMPDIR": str(space / "tmp"), **more}
@@ -279,19 +271,15 @@ def _compile_level(
     if problems:
         raise FailedError(f"the build ignored its flags: {problems[0]}; log: {log}", details=problems)
     features = parse_setup_summary("".join(output))
-    _require_features(request, features, log)
+    wanted = {name: library.feature for name, library in request.enabled().items() if library.feature}
+    missing = [name for name, feature in wanted.items() if features.get(feature) is None]
+    if missing:
+        raise FailedError(f"the build left out {', '.join(missing)}; log: {log}")
     wheels = sorted((space / "built").glob("*.whl"))
     if len(wheels) != 1:
         raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {log}")
     unpack_wheel(wheels[0], space / "tree")
     return CompiledLevel(target=target, source=source, wheel=wheels[0], tree=space / "tree", features=features)
-
-
-def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:
-    wanted = {name: library.feature for name, library in request.enabled().items() if library.feature}
-    missing = [name for name, feature in wanted.items() if features.get(feature) is None]
-    if missing:
-        raise FailedError(f"the build left out {', '.join(missing)}; log: {log}")
 
 
 FIXED_VARIABLES = {

@@ -94,11 +94,17 @@ def probe_headers(request: BuildRequest) -> Headers:
         FailedError: Python.h or a library's header is missing, and the hint names packages that have it; or fetched
             headers are for another build of Python.
     """
-    directories = include_directories(request)
+    environment = (request.library_prefix / "include",) if request.library_prefix is not None else ()
+    directories = (*request.include_directories, *environment)
     text = preprocess(request, directories, _write_header_program(request, directories))
     missing = tuple(re.findall(rf"^{_MISSING} (\S+)$", text, re.MULTILINE))
     if missing:
-        raise _explain_missing_headers(request, missing)
+        if "Python" in missing:
+            raise missing_python_headers(request)
+        libraries = {name: request.recipe.libraries[name] for name in missing}
+        listed = ", ".join(f"{library.header} ({name})" for name, library in libraries.items())
+        hint = explain_packages(request, BuildNeeds(libraries=tuple(libraries.values())))
+        raise FailedError(f"C headers are missing: {listed}", hint=hint)
     if not request.interpreter.has_headers:
         _refuse_other_python(request, text)
     return Headers(
@@ -109,12 +115,6 @@ def probe_headers(request: BuildRequest) -> Headers:
         gcc=bool(macro("__GNUC__", text)) and not macro("__clang__", text),
         clang=bool(macro("__clang__", text)),
     )
-
-
-def include_directories(request: BuildRequest) -> tuple[Path, ...]:
-    """Return the header directories to search before the system's: private ones, then the linked environment's."""
-    prefix = (request.library_prefix / "include",) if request.library_prefix is not None else ()
-    return (*request.include_directories, *prefix)
 
 
 def include_flags(directories: Iterable[Path]) -> tuple[str, ...]:
@@ -149,23 +149,16 @@ def _list_header_directories(request: BuildRequest, directories: Iterable[Path])
 
 
 def _write_header_program(request: BuildRequest, directories: tuple[Path, ...]) -> str:
-    lines = ["#include <stddef.h>", "#include <stdio.h>", *_write_include("Python", "<Python.h>")]
-    for name, library in _observe_libraries(request).items():
-        lines += _write_include(name, _spell_library(library, directories))
+    libraries = {name: _spell_library(each, directories) for name, each in _observe_libraries(request).items()}
+    lines = ["#include <stddef.h>", "#include <stdio.h>"]
+    for name, header in {"Python": "<Python.h>", **libraries}.items():
+        lines += (f"#if __has_include({header})", f"#include {header}", "#else", f"{_MISSING} {name}", "#endif")
     return "\n".join(lines) + "\n"
 
 
 def _observe_libraries(request: BuildRequest) -> dict[str, NativeRequirement]:
     """Return the enabled libraries whose headers must be found, which excludes those built from their own sdists."""
     return {name: library for name, library in request.enabled().items() if name not in request.statics}
-
-
-def _write_include(name: str, header: str) -> Iterator[str]:
-    yield f"#if __has_include({header})"
-    yield f"#include {header}"
-    yield "#else"
-    yield f"{_MISSING} {name}"
-    yield "#endif"
 
 
 def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) -> str:
@@ -210,15 +203,6 @@ def _refuse_other_python(request: BuildRequest, text: str) -> None:
             f"the C headers that fastinstall fetches are not for {executable}: {listing(differences)}",
             hint="install this Python's own C headers, or use another Python",
         )
-
-
-def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> FailedError:
-    if "Python" in names:
-        return missing_python_headers(request)
-    libraries = {name: request.recipe.libraries[name] for name in names}
-    listed = ", ".join(f"{library.header} ({name})" for name, library in libraries.items())
-    needs = BuildNeeds(libraries=tuple(libraries.values()))
-    return FailedError(f"C headers are missing: {listed}", hint=explain_packages(request, needs))
 
 
 def missing_python_headers(request: BuildRequest) -> FailedError:

@@ -41,7 +41,13 @@ def library_flags(
         return own
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         library = request.library_prefix / "lib"
-        _require_inside(library, enabled)
+        missing = sorted(name for name, each in enabled.items() if not (library / f"lib{each.link}.so").exists())
+        if missing:
+            conda = " ".join(package for name in missing for package in enabled[name].conda)
+            raise FailedError(
+                f"{library}: it lacks libraries: {', '.join(missing)}",
+                hint=f"conda install -p {quote(library.parent)} {conda}, or pass --link bundle",
+            )
         return (*own, f"-L{plain_path(library, directory / 'env')}")
     return own if archives else ()
 
@@ -69,10 +75,13 @@ def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
 
 def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
     """Return the library files that a build without an official wheel links, for the cache key."""
-    places = (request.library_prefix / "lib",) if request.library_prefix is not None else ()
-    linked = (library for name, library in request.enabled().items() if name not in request.statics)
-    found = (_find_development_library(request, library, places) for library in linked)
-    return tuple(path.resolve() for path in found if path is not None)
+    prefix = request.library_prefix
+    found: list[Path] = []
+    for file in (f"lib{each.link}.so" for name, each in request.enabled().items() if name not in request.statics):
+        inside = prefix / "lib" / file if prefix is not None else None
+        path = inside if inside is not None and inside.exists() else _ask_compiler_for_library(request, file)
+        found += [path.resolve()] if path is not None else []
+    return tuple(found)
 
 
 def _link_bundled(
@@ -119,24 +128,6 @@ def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library:
         return base_wheel.libraries / bundled
     host = next((name for name in base_wheel.host if name.startswith(f"lib{library.link}.so")), None)
     return _ask_compiler_for_library(request, host) if host is not None else None
-
-
-def _require_inside(library: Path, enabled: dict[str, NativeRequirement]) -> None:
-    missing = sorted(name for name, each in enabled.items() if not (library / f"lib{each.link}.so").exists())
-    if missing:
-        conda = " ".join(package for name in missing for package in enabled[name].conda)
-        raise FailedError(
-            f"{library}: it lacks libraries: {', '.join(missing)}",
-            hint=f"conda install -p {quote(library.parent)} {conda}, or pass --link bundle",
-        )
-
-
-def _find_development_library(
-    request: BuildRequest, library: NativeRequirement, places: tuple[Path, ...]
-) -> Path | None:
-    name = f"lib{library.link}.so"
-    inside = next((place / name for place in places if (place / name).exists()), None)
-    return inside or _ask_compiler_for_library(request, name)
 
 
 def _ask_compiler_for_library(request: BuildRequest, name: str) -> Path | None:

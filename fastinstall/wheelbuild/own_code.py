@@ -47,13 +47,8 @@ _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for l
 
 def mark_text(level: str, switches: str) -> str:
     """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; "" adds no mark."""
-    return "".join(
-        (
-            _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else "",
-            _SWITCHES_MARK.format(switches=switches) if switches else "",
-            _MARKS_END,
-        )
-    )
+    mark = _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else ""
+    return mark + (_SWITCHES_MARK.format(switches=switches) if switches else "") + _MARKS_END
 
 
 def compile_own_code(
@@ -64,34 +59,31 @@ def compile_own_code(
     Args:
         space: the directory of the level, with a subdirectory `tmp`.
     """
-    objects: list[str] = []
 
-    def compile_object(name: str, *words: str) -> None:
+    def compile_object(name: str, *words: str) -> str:
         argv = (*request.compiler.command, *words, "-o", str(space / name))
         run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
-        objects.append(str(space / name))
+        return str(space / name)
 
     # Marks that the compiler or the linker adds by itself are left out.
     wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
     level = target.level if wanted and not target.ldflags else ""
     switches = "" if RECORD_SWITCHES in target.cflags else f"{request.compiler.version} {' '.join(target.cflags)}"
+    objects: list[str] = []
     if level or switches:
         files.write_text(space / "marks.s", mark_text(level, switches))
-        compile_object("marks.o", "-c", str(space / "marks.s"))
+        objects.append(compile_object("marks.o", "-c", str(space / "marks.s")))
     memory = find_memory_source(request.recipe)
-    if memory is None:
-        return tuple(objects)
-    compile_object("memory.o", *target.cflags, "-fPIC", *path_flags(memory.parent), "-c", str(memory))
-    return (*objects, *(f"-Wl,--wrap={name}" for name in _WRAPPED))
+    if memory is not None:
+        words = (*target.cflags, "-fPIC", *path_flags(memory.parent), "-c", str(memory))
+        objects += [compile_object("memory.o", *words), *(f"-Wl,--wrap={name}" for name in _WRAPPED)]
+    return tuple(objects)
 
 
 _PREFIX_NAME = "fastinstall_prefix.h"
 
 
 _CPU_FLAG = re.compile(r"""["']-m[a-z]""")
-
-
-_CLEAN = (3, 10)
 
 
 _PYTHON = """\
@@ -143,15 +135,11 @@ def precompile_prefix_header(
         return ()
     precompiled = "gch" if headers.gcc else "pch"
     header = source / _PREFIX_NAME
-    files.write_text(header, _make_prefix_header(request.interpreter.version))
+    minor = tuple(int(part) for part in request.interpreter.version.split(".")[:2])
+    python = _PYTHON if minor >= (3, 10) else _OLDER_PYTHON
+    files.write_text(header, f"/* fastinstall includes this before every file. */\n{python}{_INTRINSICS}")
     include = include_flags((*headers.directories, request.interpreter.include))
     flags = ("-pthread", *target.cflags, "-fPIC", *include)
     argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.{precompiled}")
     run(argv, environment=request.variables, check=False, process_group=process_group)
     return "-include", _PREFIX_NAME
-
-
-def _make_prefix_header(python: str) -> str:
-    version = tuple(int(part) for part in python.split(".")[:2])
-    first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
-    return f"/* fastinstall includes this before every file. */\n{first}{_INTRINSICS}"

@@ -106,10 +106,17 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
     with lock_directory(session, directory), explain_write_errors(directory):
         _refuse_linked_pages(directory)
         wheels = _read_wheels(directory)
-        _refuse_another(target, sha256)
+        if target.is_file() and files.sha256(target) != sha256:  # somebody may install the existing one by its hash
+            raise FailedError(
+                f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
+                hint="build into another directory; or, if nobody installs the old one by its hash: "
+                f"rm {quote(target)}",
+            )
         with replace_files(directory) as staged:
             wheels[target.name] = _read_wheel(staged.write(target.name, wheel.read_bytes()), sha256)
-            sums = {**_list_remaining_sums(directory, wheels), target.name: sha256}
+            known = read_sums(directory / SUMS)
+            gone = {name for name in known if name.endswith(".whl") and "/" not in name and name not in wheels}
+            sums = {**{name: known[name] for name in known if name not in gone}, target.name: sha256}
             staged.write(SUMS, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode())
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
@@ -119,22 +126,6 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
     return target
-
-
-def _refuse_another(target: Path, sha256: str) -> None:
-    """Raise if a different wheel has the same name: somebody may install the existing one by its hash."""
-    if target.is_file() and files.sha256(target) != sha256:
-        raise FailedError(
-            f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
-            hint=f"build into another directory; or, if nobody installs the old one by its hash: rm {quote(target)}",
-        )
-
-
-def _list_remaining_sums(directory: Path, wheels: Mapping[str, IndexedFile]) -> dict[str, str]:
-    """Return the checksums in SHA256SUMS, except those of wheels that are gone."""
-    known = read_sums(directory / SUMS)
-    missing = {name for name in known if name.endswith(".whl") and "/" not in name and name not in wheels}
-    return {name: sha256 for name, sha256 in known.items() if name not in missing}
 
 
 def _list_needless(directory: Path, wheels: Mapping[str, IndexedFile], pages: Mapping[str, str]) -> Iterator[Path]:

@@ -20,6 +20,7 @@ from fastinstall.core.concurrency import run_together
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.process import ProcessGroup
 from fastinstall.elf.libraries import JPEG, identify
+from fastinstall.index.selection import list_supported_tags, parse_filename
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -121,7 +122,11 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     Raises:
         FailedError: a header is missing, the build failed, or its result fails the audit.
     """
-    request = _tidy_request(request)
+    variables, dropped = remove_stray_variables(request.variables)
+    if dropped:
+        message = f"{', '.join(dropped)} in the environment are ignored: the plan sets the flags of a build"
+        request.emit(Noted(message=message))
+    request = replace(request, variables=variables)
     headers = probe_headers(request)
     inputs = inputs_of(request, headers)
     key = wheel_cache.key_of(inputs)
@@ -172,17 +177,6 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     }
 
 
-def _tidy_request(request: BuildRequest) -> BuildRequest:
-    variables, dropped = remove_stray_variables(request.variables)
-    if dropped:
-        message = f"{', '.join(dropped)} in the environment are ignored: the plan sets the flags of a build"
-        request.emit(Noted(message=message))
-    return replace(request, variables=variables)
-
-
-_OF_THIS_CPU = "-march=native"
-
-
 def find_ready(
     directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter, wheelhouse: Path | None = None
 ) -> Iterator[wheel_cache.CachedWheel]:
@@ -195,13 +189,13 @@ def find_ready(
         wheelhouse: wheelhouse of this run; a wheel that was built with a wheelhouse matches only if this wheelhouse has
             the same content.
     """
-    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
-
     hashes = read_planned_hashes(step)
-    if hashes is None or not _is_portable(step):
+    if hashes is None or not hashes["source"] or not hashes["base_wheel"] or step.link is not LinkMode.BUNDLE:
+        return
+    if any("-march=native" in target.cflags for target in step.targets):
         return
     known = list_known_inputs(recipe, step, interpreter, hashes)
-    tags = set(selection.list_supported_tags(interpreter))
+    tags = set(list_supported_tags(interpreter))
     given = describe_given_wheels(wheelhouse)
     sdists = {name: sdist.sha256 for name, sdist in step.statics.items()}
     for entry in wheel_cache.entries(directory):
@@ -210,7 +204,7 @@ def find_ready(
         statics = make_statics_digest(recipe, step, sdists, entry.inputs.get("compiler", ""))
         if not same or entry.inputs.get("statics") != statics:
             continue
-        name = selection.parse_filename(entry.wheel)
+        name = parse_filename(entry.wheel)
         if name is not None and name.tags & tags and wheel_cache.is_wheel_intact(directory, entry):
             yield entry
 
@@ -253,17 +247,8 @@ def make_statics_digest(recipe: Recipe, step: WheelOrder, sdists: Mapping[str, s
         sdists: SHA-256 of the libraries' sdists, by the recipe's names.
         compiler: `Compiler.text` of the compiler.
     """
-    sources = {name: recipe.libraries[name].static for name in sdists}
+    sources = ((name, sdist, recipe.libraries[name].static) for name, sdist in sdists.items())
     cflags = step.targets[0].cflags
     return codec.digest(
-        {
-            name: make_static_key(source, sdists[name], cflags, compiler)
-            for name, source in sources.items()
-            if source is not None
-        }
+        {name: make_static_key(source, sdist, cflags, compiler) for name, sdist, source in sources if source}
     )
-
-
-def _is_portable(step: WheelOrder) -> bool:
-    native = any(_OF_THIS_CPU in target.cflags for target in step.targets)
-    return step.source is not None and step.base_wheel is not None and step.link is LinkMode.BUNDLE and not native

@@ -44,12 +44,12 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
             or a second top directory.
         OSError: a file cannot be read or written.
     """
-    return unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
 
+    def is_wanted(name: str) -> bool:
+        below = PurePosixPath(name).parts[1:2]
+        return not below or (below[0] not in but and (not only or below[0] in only))
 
-def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:
-    below = path.parts[1:2]
-    return not below or (below[0] not in but and (not only or below[0] in only))
+    return unpack_tar(sdist, directory, is_wanted)
 
 
 _FUNCTION = (
@@ -72,7 +72,11 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple
     if not headers.gcc and not headers.clang:
         return ()
     used = tuple(_add_kernels(request, headers, tree))
-    _tune(request, headers, tree)
+    for rule in request.recipe.tuning:
+        if rule.options and not headers.gcc:
+            continue
+        if not _rewrite(tree / rule.file, partial(apply_tuning_rule, rule=rule)):
+            request.emit(Noted(message=f"a tuning rule is not used: {rule.file} lacks its function"))
     return used
 
 
@@ -123,14 +127,6 @@ def _add_kernels(request: BuildRequest, headers: Headers, tree: Path) -> Iterato
         yield kernel.name
 
 
-def _tune(request: BuildRequest, headers: Headers, tree: Path) -> None:
-    for rule in request.recipe.tuning:
-        if rule.options and not headers.gcc:
-            continue
-        if not _rewrite(tree / rule.file, partial(apply_tuning_rule, rule=rule)):
-            request.emit(Noted(message=f"a tuning rule is not used: {rule.file} lacks its function"))
-
-
 def _rewrite(path: Path, change: Callable[[str], str | None]) -> bool:
     """Rewrite a C file with `change`; return False if the file is missing or `change` returns None."""
     text = change(path.read_text(encoding="utf-8", errors="surrogateescape")) if path.is_file() else None
@@ -172,12 +168,14 @@ def add_kernel(source: str, kernel: Kernel) -> str | None:
     found = _find_functions(source, [f"_*{name}" for name in kernel.functions])
     if found is None:
         return None
-    names = dict(zip(kernel.functions, (each["name"] for each in found), strict=True))
+    names = zip(kernel.functions, (each["name"] for each in found), strict=True)
+    renamed = [(name, own) for name, own in names if name != own]
+    lines = [f"#define {name}{end} {own}{end}\n" for name, own in renamed for end in ("", SOURCE_SUFFIX)]
     added = {
         each: (f"#define {each['name']} {each['name']}{SOURCE_SUFFIX}\n", f"#undef {each['name']}\n") for each in found
     }
     last = max(added, key=lambda each: each.end())
-    added[last] = (added[last][0], added[last][1] + _include_kernel(kernel, names))
+    added[last] = (added[last][0], "".join((added[last][1], *lines, f'#include "{kernel.name}.h"\n')))
     return _surround(source, added)
 
 
@@ -193,12 +191,6 @@ def _surround(source: str, added: Mapping[re.Match[str], tuple[str, str]]) -> st
         before, after = added[each]
         source = f"{source[: each.start()]}{before}{each[0]}{after}{source[each.end() :]}"
     return source
-
-
-def _include_kernel(kernel: Kernel, names: Mapping[str, str]) -> str:
-    renamed = [(name, there) for name, there in names.items() if name != there]
-    lines = [f"#define {name}{end} {there}{end}\n" for name, there in renamed for end in ("", SOURCE_SUFFIX)]
-    return "".join((*lines, f'#include "{kernel.name}.h"\n'))
 
 
 def _optimize(options: Sequence[str]) -> str:

@@ -10,9 +10,8 @@ file, into `<cache>/tool/needs/<key>/`. pip would evaluate the lock file's marke
 module evaluates them.
 """
 
-import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from packaging.markers import default_environment
@@ -27,7 +26,7 @@ from fastinstall.core.parsing import toml_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.downloads import private_space
-from fastinstall.index.pip import pip_environment
+from fastinstall.index.pip import TOOL_PIP, pip_environment
 from fastinstall.index.selection import list_libc_platforms
 from fastinstall.model.facts import Interpreter
 from fastinstall.wheelbuild.build_inputs import BuildRequest
@@ -72,10 +71,16 @@ def fetch_requirements(
         FailedError: the wheels are neither in the cache nor in the wheelhouse, and the index is unreachable, not
             allowed, or has no wheel for this interpreter.
     """
-    required = read_build_system(source).requires
+    required, interpreter = read_build_system(source).requires, request.interpreter
     if not required:
         return ()
-    within = Path("requirements", codec.digest(_list_key_inputs(request, required)))
+    inputs = {
+        "requires": "\n".join(sorted(required)),
+        "python": f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}",
+        "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
+        "indexes": "\n".join(request.indexes),
+    }
+    within = Path("requirements", codec.digest(inputs))
     place = request.cache / within
     latest, recent = _read_latest(place, request.cache)
     known = _locate_wheels(place, latest) if latest is not None else ()
@@ -183,26 +188,13 @@ def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
     return {"wheelhouse": codec.digest({path.name: files.sha256(path) for path in paths})}
 
 
-def _list_key_inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[str, str]:
-    interpreter = request.interpreter
-    return {
-        "requires": "\n".join(sorted(required)),
-        "python": f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}",
-        "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
-        "indexes": "\n".join(request.indexes),
-    }
-
-
 def _fetch_requirements(
     request: BuildRequest, required: tuple[str, ...], place: Path, process_group: ProcessGroup | None
 ) -> FetchedWheels:
     with temporary_directories.temporary_directory("requirements", within=request.cache / "tmp") as space:
-        fresh = space / "wheels"
-        fresh.mkdir()
-        argv = (*request.pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off")
-        words = (*_make_index_words(request), "--dest", str(fresh), *required)
-        environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
-        run((*argv, *words), environment=environment, timeout=_SECONDS, while_working=True, process_group=process_group)
+        links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
+        index = ("--no-index", *links) if request.offline else links
+        fresh = _download(request.pip, (*index, *required), space, request.variables, process_group)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         record = FetchedWheels(directory=codec.digest(digests)[:16], files=digests)
         target, aside = place / record.directory, space / "aside"
@@ -214,24 +206,32 @@ def _fetch_requirements(
         return record
 
 
-def _make_index_words(request: BuildRequest) -> tuple[str, ...]:
-    links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
-    return ("--no-index", *links) if request.offline else links
+def _download(
+    pip: Sequence[str],
+    words: Sequence[str],
+    space: Path,
+    variables: Mapping[str, str],
+    process_group: ProcessGroup | None = None,
+) -> Path:
+    """Run `pip download` in a temporary directory; return the directory of the wheels."""
+    wheels = space / "wheels"
+    wheels.mkdir()
+    argv = (*pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off", "--dest", str(wheels))
+    environment = {**pip_environment(variables), "TMPDIR": str(space)}
+    run((*argv, *words), environment=environment, timeout=_SECONDS, while_working=True, process_group=process_group)
+    return wheels
 
 
 def _explain_missing_requirements(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:
     wanted = " ".join(map(quote, required))
     directory = quote(request.wheelhouse or "WHEELHOUSE")
-    where = (
-        f"not in {request.wheelhouse}, and not in the cache" if request.wheelhouse is not None else "not in the cache"
-    )
-    reason = f"{where}, and this run is offline" if request.offline else "cannot be fetched"
+    wheelhouse = f"not in {request.wheelhouse}, and " if request.wheelhouse is not None else ""
+    reason = f"{wheelhouse}not in the cache, and this run is offline" if request.offline else "cannot be fetched"
     download = f"{quote(request.interpreter.executable)} -m pip download --only-binary :all: -d {directory} {wanted}"
     hint = f"on a machine with a network, run: {download}; then pass --wheelhouse {directory}"
     return FailedError(f"the build requires {', '.join(required)}: {reason}", hint=hint, details=error.details)
 
 
-_PIP = (sys.executable, "-P", "-m", "pip")
 _BASE_GLIBC = (2, 28)
 """The oldest glibc that official wheels support."""
 
@@ -262,20 +262,16 @@ def fetch_dependencies(
                 hint="run the same command once without --offline",
             )
         with temporary_directories.temporary_directory("tool", within=cache / "tmp") as space:
-            fresh = space / "wheels"
-            fresh.mkdir()
             requirements = space / "requirements.txt"
             files.write_text(requirements, "".join(f"{pin}\n" for pin in pins), durable=False)
             words = (
-                *("download", "--quiet", "--progress-bar", "off", "--no-deps", "--only-binary", ":all:"),
-                *("--require-hashes", "--requirement", str(requirements), "--dest", str(fresh)),
+                *("--no-deps", "--require-hashes", "--requirement", str(requirements)),
                 *("--implementation=cp", f"--python-version={minor}"),
                 *(f"--abi={abi}" for abi in (f"cp{minor.replace('.', '')}", "abi3", "none")),
                 *(f"--platform={platform}" for platform in platforms),
             )
-            environment = {**pip_environment(variables), "TMPDIR": str(space)}
             try:
-                run((*_PIP, *words), environment=environment, timeout=_SECONDS, while_working=True)
+                fresh = _download(TOOL_PIP, words, space, variables)
             except CommandError as error:
                 message = f"cannot fetch fastinstall's own dependencies for Python {minor}"
                 hint = "run `python -m pip config list` to see which index is used"

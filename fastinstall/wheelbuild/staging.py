@@ -25,9 +25,6 @@ from fastinstall.wheelbuild.wheel_files import PROVENANCE_FILE
 INSTALLER = b"fastinstall\n"
 
 
-_STRIPS_PATHS = (3, 9)
-
-
 _WORTH_A_POOL, _MOST_WORKERS = 3, 8
 """The least number of CPUs for which bytecode is compiled in parallel, and the greatest number of processes."""
 
@@ -93,18 +90,13 @@ def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
 
 def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
     """Compile bytecode that contains the paths of the target's site-packages, not those of the stage."""
-    compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(_choose_worker_count()))
-    minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
-    paths = (
-        ("-s", stage, "-p", interpreter.site_packages) if minor >= _STRIPS_PATHS else ("-d", interpreter.site_packages)
-    )
-    process.run((*compiler, *map(str, paths), str(stage)), timeout=120, while_working=True)
-
-
-def _choose_worker_count() -> int:
-    """Return how many processes compile bytecode: on one or two CPUs, a pool costs more time than it saves (0.15 s)."""
     granted = len(os.sched_getaffinity(0))
-    return min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1
+    # On one or two CPUs, a pool costs more time than it saves (0.15 s).
+    workers = min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1
+    compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(workers))
+    minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
+    paths = ("-s", stage, "-p", interpreter.site_packages) if minor >= (3, 9) else ("-d", interpreter.site_packages)
+    process.run((*compiler, *map(str, paths), str(stage)), timeout=120, while_working=True)
 
 
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:

@@ -186,7 +186,9 @@ def build_static(request: BuildRequest, name: str, process_group: ProcessGroup |
 
     sealed_trees.make_once(place, make, cache=cache)
     archive, include = place / Path(source.archive).name, place / _INCLUDE
-    return StaticLibrary(name=name, archive=archive, include=include, version=_read_version(include))
+    text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in sorted(include.iterdir()))
+    version = match[1] if (match := _VERSION.search(text)) else ""
+    return StaticLibrary(name=name, archive=archive, include=include, version=version)
 
 
 def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
@@ -244,7 +246,10 @@ class _LibraryBuild:
         steps = compile_steps(tree, archive)
         self._compile(steps)
         (entry / _INCLUDE).mkdir(parents=True)
-        self._archive_objects(steps, entry / archive)
+        # The modifier D omits times, owners and permissions (ar(1)).
+        program = find_archiver(self._request.compiler, self._request.variables)
+        argv = (program, "rcsD", str(entry / archive), *(str(step.output) for step in steps))
+        self._run(argv, entry, f"archiving {self._source.pypi} failed")
         for header in self._source.headers:
             try:
                 files.write_bytes(entry / _INCLUDE / Path(header).name, (tree / header).read_bytes())
@@ -255,18 +260,13 @@ class _LibraryBuild:
         if not (tree / "configure").is_file():
             raise FailedError(f"{self._sdist.name}: no configure in {self._source.directory}")
         flags = (*self._request.step.targets[0].cflags, *_FLAGS, *path_flags(self._space))
-        variables = {"CC": self._find_plain_compiler(), "CFLAGS": shlex.join(flags), "TMPDIR": str(self._space)}
+        compiler = shlex.join(self._request.compiler.command)
+        if "'" in compiler:  # `configure` cannot quote
+            files.write_text(self._space / "cc", f'#!/bin/sh\nexec {compiler} "$@"\n', mode=0o755)
+            compiler = str(self._space / "cc")
+        variables = {"CC": compiler, "CFLAGS": shlex.join(flags), "TMPDIR": str(self._space)}
         argv = ("/bin/sh", "./configure", *self._source.configure)
         self._run(argv, tree, f"configuring {self._source.pypi} failed", **variables)
-
-    def _find_plain_compiler(self) -> str:
-        """Return the compiler's command, or a wrapper script if it needs quoting, which `configure` cannot do."""
-        words = shlex.join(self._request.compiler.command)
-        if "'" not in words:
-            return words
-        front = self._space / "cc"
-        files.write_text(front, f'#!/bin/sh\nexec {words} "$@"\n', mode=0o755)
-        return str(front)
 
     def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
         with ThreadPoolExecutor(max_workers=max(self._request.step.jobs, 1)) as pool:
@@ -284,12 +284,6 @@ class _LibraryBuild:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
-        """Write the objects into an archive; the modifier D omits times, owners and permissions (ar(1))."""
-        program = find_archiver(self._request.compiler, self._request.variables)
-        argv = (program, "rcsD", str(target), *(str(step.output) for step in steps))
-        self._run(argv, target.parent, f"archiving {self._source.pypi} failed")
-
     def _run(self, argv: tuple[str, ...], directory: Path, failure: str, **variables: str) -> None:
         harmless = remove_secret_variables(self._request.variables)
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
@@ -306,9 +300,3 @@ class _LibraryBuild:
         except CommandError as error:
             reason = f"{failure}: {error.message.rpartition(': ')[2]}"
             raise FailedError(reason, hint=_HINT, details=error.details) from error
-
-
-def _read_version(include: Path) -> str:
-    text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in sorted(include.iterdir()))
-    match = _VERSION.search(text)
-    return match[1] if match else ""

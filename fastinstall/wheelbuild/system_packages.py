@@ -22,7 +22,6 @@ _PATIENT = {
 _QUIET = ("env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
 _SECONDS = 1800.0
 _LISTS = Path("/var/lib/apt/lists")
-_REPAIR = "apt-get update; dpkg --configure -a"
 
 
 def install_command(manager: str, packages: tuple[str, ...], variables: Mapping[str, str]) -> str:
@@ -36,8 +35,12 @@ def install_command(manager: str, packages: tuple[str, ...], variables: Mapping[
     Raises:
         RefusedError: the manager is neither "apt" nor "dnf".
     """
-    words = (*_INSTALL[_require_known_manager(manager, packages)], *packages)
-    return find_root_prefix(variables) + shlex.join(words)
+    if manager not in _INSTALL:
+        raise RefusedError(
+            f"unknown package manager ({manager!r})",
+            hint=f"install these with your package manager: {' '.join(map(quote, packages))}",
+        )
+    return find_root_prefix(variables) + shlex.join((*_INSTALL[manager], *packages))
 
 
 def may_install() -> bool:
@@ -67,7 +70,7 @@ def install_packages(manager: str, packages: tuple[str, ...], variables: Mapping
     except CommandError as error:
         raise FailedError(
             f"{manager} could not install {', '.join(packages)}: {error.message}",
-            hint=f"{_REPAIR}; {command}" if manager == "apt" else command,
+            hint=f"apt-get update; dpkg --configure -a; {command}" if manager == "apt" else command,
             details=error.details,
         ) from error
 
@@ -88,12 +91,3 @@ def _install(manager: str, packages: tuple[str, ...]) -> None:
 
 def _update() -> None:
     run((*_QUIET, "apt-get", "update", *_PATIENT["apt"]), timeout=_SECONDS)
-
-
-def _require_known_manager(manager: str, packages: tuple[str, ...]) -> str:
-    if manager not in _INSTALL:
-        raise RefusedError(
-            f"unknown package manager ({manager!r})",
-            hint=f"install these with your package manager: {' '.join(map(quote, packages))}",
-        )
-    return manager
