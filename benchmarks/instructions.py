@@ -78,7 +78,7 @@ def count_here(names: list[str]) -> None:
     from fastinstall.proof.operations import HEIGHT, WIDTH, operations  # noqa: PLC0415 (only in the emulated Python)
 
     mark = ctypes.CDLL(None).syscall
-    calls = operations(photo(Image, None, (WIDTH, HEIGHT)))
+    calls = operations(photo(Image, (WIDTH, HEIGHT)))
     for name in names:
         if name not in calls:
             continue

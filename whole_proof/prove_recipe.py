@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import files, foreign, temporary_directories
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.codec import digest, document, dump
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
@@ -17,7 +18,6 @@ from fastinstall.setup.look import look_for_wheel
 from fastinstall.setup.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
 from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 from whole_proof.run import WholeProof, run_whole_proof
 
 
@@ -65,7 +65,7 @@ def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpret
         return proof
     with temporary_directories.temporary_directory("whole-proof", within=run.cache / "tmp") as space:
         tree = space / "tree"
-        unpack_wheel(built.wheel, tree)
+        unpack_zip(built.wheel, tree)
         trial = prepare_trial(subject, tree, proof_context, run)
         proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "build_tree"))
     files.write_text(kept, dump(document("proof", proof)))

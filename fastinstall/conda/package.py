@@ -23,6 +23,7 @@ from fastinstall import __version__
 from fastinstall.conda.extra import make_missing_extra_error
 from fastinstall.core import files, foreign, process, temporary_directories
 from fastinstall.core.architecture import architecture_of_subdir
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
@@ -237,7 +238,7 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     site = root / "lib" / f"python{minor}" / "site-packages"
     site.mkdir(parents=True)
     require_stack_alone(wheel)
-    wheel_files.unpack_wheel(wheel, site)
+    unpack_zip(wheel, site)
     metadata = wheel_files.metadata_directory(site)
     _require_relative(site, root)
     for path in site.rglob("*.py"):

@@ -111,7 +111,12 @@ class Web:
         _require_success(url, response)
         offered = _parse(url, response)
         if page_of and _is_login(response, page_of, offered):
-            raise _make_login_error(url, response)
+            asked, told = remove_credentials(url), remove_credentials(str(response.url.copy_with(query=None)))
+            place = "" if told == asked else f", led on to {told}"
+            raise FailedError(
+                f"{asked}: not an index page but another one, such as the login of a network{place}",
+                hint=f"log in with a browser; look at what answers: curl -L {quote(asked)}; {OFFLINE_HINT}",
+            )
         return offered
 
     def download(self, url: str, path: Path, report: Callable[[int, int], None], size: int = 0) -> None:
@@ -322,15 +327,6 @@ def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFil
     return is_elsewhere or _ASKS.search(response.content) is not None
 
 
-def _make_login_error(url: str, response: httpx2.Response) -> FailedError:
-    asked, told = remove_credentials(url), remove_credentials(str(response.url.copy_with(query=None)))
-    place = "" if told == asked else f", led on to {told}"
-    return FailedError(
-        f"{asked}: not an index page but another one, such as the login of a network{place}",
-        hint=f"log in with a browser; look at what answers: curl -L {quote(asked)}; {OFFLINE_HINT}",
-    )
-
-
 def _format_status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
@@ -374,19 +370,14 @@ def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[s
     ]
     answers = zip(pages, _run_concurrently(calls, settings.timeout), strict=True)
     offers = ((place, offer) for (place, _page, _absent), page in answers for offer in page)
-    remote = [
+    found = [
         _describe(offer, place) for place, offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)
     ]
-    return (*remote, *_list_linked_files(settings.find_links, wanted))
-
-
-def _list_linked_files(places: Iterable[str], wanted: Callable[[str], bool]) -> Iterator[Artefact]:
-    """Yield the wanted files in those `find-links` that are local directories."""
-    for place in places:
+    for place in settings.find_links:
         directory = local_path(place)
         if directory is not None and directory.is_dir():
-            for artefact in read_wheelhouse(directory, wanted):
-                yield replace(artefact, index=name_place(place))
+            found += (replace(each, index=name_place(place)) for each in read_wheelhouse(directory, wanted))
+    return tuple(found)
 
 
 def _locate_page(index: str, name: str) -> str:
@@ -439,11 +430,18 @@ def _run_concurrently(calls: Iterable[tuple[str, Callable[[], T]]], timeout: flo
         calls: pairs of a URL, which messages show, and a function.
         timeout: seconds that one call waits for an answer.
     """
+
+    def look_up(future: Future[T], call: Callable[[], T]) -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 (it is raised where the result is asked for)
+            future.set_exception(error)
+
     futures: dict[Future[T], str] = {}
     for url, call in calls:
         future: Future[T] = Future()
         futures[future] = url
-        threading.Thread(target=_finalize_lookup, args=(future, call), daemon=True).start()
+        threading.Thread(target=look_up, args=(future, call), daemon=True).start()
     patience = _compute_patience(timeout) + (ATTEMPTS - 1) * _LONGEST_PAUSE
     ended = wait_for_futures(tuple(futures), patience)
     pending = [remove_credentials(url) for future, url in futures.items() if future not in ended]
@@ -460,10 +458,3 @@ def _compute_patience(timeout: float) -> float:
     Each attempt may wait for a connection, and then for an answer.
     """
     return 2 * ATTEMPTS * timeout + 1
-
-
-def _finalize_lookup(future: Future[T], call: Callable[[], T]) -> None:
-    try:
-        future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 (it is raised where the result is asked for)
-        future.set_exception(error)

@@ -112,11 +112,6 @@ class StoredFile:
     path: Path
     indexes: tuple[str, ...]
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the file has the hash by which its directory is named."""
-        return files.sha256(self.path) == self.path.parent.name
-
     def find_index(self, places: Collection[str]) -> str:
         """Return the first of `places` that has offered the file; empty if none has."""
         return next((place for place in places if place in self.indexes), "")
@@ -134,9 +129,9 @@ def list_offered_files(
     Returns:
         Path and place of each file. Files whose content has another hash are left out.
     """
-    found = [(each, index) for each in list_stored_files(cache, wanted) if (index := each.find_index(places))]
-    ranks = {place: rank for rank, place in enumerate(places)}
-    return tuple((each.path, index) for each, index in sorted(found, key=lambda pair: ranks[pair[1]]) if each.is_whole)
+    stored = list_stored_files(cache, wanted)
+    found = [(each.path, place) for place in places for each in stored if each.find_index(places) == place]
+    return tuple((path, place) for path, place in found if files.sha256(path) == path.parent.name)
 
 
 def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[StoredFile, ...]:
@@ -197,17 +192,13 @@ def _locate_index_note(path: Path) -> Path:
     return path.with_name(f"{path.name}.index.json")
 
 
-def is_downloaded(cache: Path, sha256: str) -> bool:
-    """Return whether a cache has a directory for a file with this hash; no file is opened."""
-    return _directory(cache, sha256).is_dir()
+def is_downloaded(cache: Path, artefact: Artefact) -> bool:
+    """Return whether a cache has a directory for a file with an artefact's hash; no file is opened."""
+    return _place(cache, artefact, artefact.sha256).parent.is_dir()
 
 
 def _place(cache: Path, artefact: Artefact, digest: str) -> Path:
-    return _directory(cache, digest) / artefact.filename
-
-
-def _directory(cache: Path, digest: str) -> Path:
-    return cache / "downloads" / digest[:2] / digest
+    return cache / "downloads" / digest[:2] / digest / artefact.filename
 
 
 @contextmanager

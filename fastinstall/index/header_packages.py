@@ -49,22 +49,22 @@ class HeaderPackages:
 
     def artefacts(self) -> dict[str, Artefact]:
         """Return each package as a file to fetch, by its key in `packages`."""
-        return {key: self._describe(package) for key, package in self.packages.items()}
-
-    def _describe(self, package: HeaderPackage) -> Artefact:
-        filename = PurePosixPath(package.path).name
-        name, version, _ = filename.split("_")
-        path = quote(package.path, safe="/+")  # archives do not escape these in file names
-        url, *mirrors = (f"{archive}{path}" for archive in self.archives[package.archive])
-        return Artefact(
-            name=name,
-            version=version,
-            filename=filename,
-            url=url,
-            sha256=package.sha256,
-            size=package.size,
-            mirrors=tuple(mirrors),
-        )
+        found = {}
+        for key, package in self.packages.items():
+            filename = PurePosixPath(package.path).name
+            name, version, _ = filename.split("_")
+            path = quote(package.path, safe="/+")  # archives do not escape these in file names
+            url, *mirrors = (f"{archive}{path}" for archive in self.archives[package.archive])
+            found[key] = Artefact(
+                name=name,
+                version=version,
+                filename=filename,
+                url=url,
+                sha256=package.sha256,
+                size=package.size,
+                mirrors=tuple(mirrors),
+            )
+        return found
 
 
 def read_header_packages() -> HeaderPackages:

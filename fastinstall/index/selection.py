@@ -197,18 +197,20 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
     return Releases(
         sources=_select_sdists(official, recipe.source.pypi),
         wheels=_select_best_of_each_version((pair for pair in official if pair[1].name == base_wheel), portable),
-        statics=_select_statics(official, recipe),
+        statics={
+            name: _select_sdists(official, library.static.pypi, library.static.versions)
+            for name, library in recipe.libraries.items()
+            if library.static
+        },
         compilers=_sort_newest_first(
-            (artefact, parsed) for artefact, parsed in official if _is_tested_compiler(parsed)
+            pair
+            for pair in official
+            if (compiler := list_wheel_compilers().get(pair[1].name)) is not None
+            and pair[1].version in SpecifierSet(compiler.versions)
         ),
         prebuilt=_sort_newest_first(pair for pair in ours if not pair[1].tags.isdisjoint(tags)),
         origin=origin,
     )
-
-
-def _is_tested_compiler(name: FileName) -> bool:
-    compiler = list_wheel_compilers().get(name.name)
-    return compiler is not None and name.version in SpecifierSet(compiler.versions)
 
 
 _Pair = tuple[Artefact, FileName]
@@ -228,11 +230,6 @@ def _select_sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tup
     return _sort_newest_first(
         pair for pair in pairs if pair[1].name == wanted and not pair[1].is_wheel and pair[1].version in known
     )
-
-
-def _select_statics(pairs: Sequence[_Pair], recipe: Recipe) -> dict[str, tuple[Artefact, ...]]:
-    linked = {name: library.static for name, library in recipe.libraries.items() if library.static}
-    return {name: _select_sdists(pairs, static.pypi, static.versions) for name, static in linked.items()}
 
 
 def _sort_newest_first(pairs: Iterable[_Pair]) -> tuple[Artefact, ...]:

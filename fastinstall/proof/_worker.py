@@ -1,6 +1,6 @@
 """Time operations of one PIL on request; runs inside a target, on Python 3.8 or later.
 
-    python -I _worker.py [--stage DIR] [--photo FILE]
+    python -I _worker.py [--stage DIR]
 
 The first line on stdout describes the imported PIL. Each line on stdin is a request in JSON,
 `{"operation": NAME, "seconds": S}`. The response is one line, `{"operation": NAME, "ms": BEST}` or
@@ -30,16 +30,15 @@ depend on the sizes of the blocks that each PIL has freed before (see `_values.p
 
 def main(arguments: list[str]) -> None:
     """Report the imported PIL, then answer each request on stdin."""
-    options = dict(zip(arguments[::2], arguments[1::2]))
-    if "--stage" in options:
-        sys.path.insert(0, options["--stage"])
+    if arguments[:1] == ["--stage"]:
+        sys.path.insert(0, arguments[1])
     import PIL
     from PIL import Image
 
     print(json.dumps({"version": PIL.__version__, "location": PIL.__file__}), flush=True)
     bytes(LARGE_BLOCK)
     package = operations_package()
-    bench = package.operations(photo(Image, options.get("--photo"), (package.WIDTH, package.HEIGHT)))
+    bench = package.operations(photo(Image, (package.WIDTH, package.HEIGHT)))
     serve(Image, bench, sys.stdin)
 
 
@@ -94,13 +93,8 @@ def best(call: Callable[[], Any], seconds: float) -> float:
     return shortest
 
 
-def photo(Image: Any, path: str | None, size: tuple[int, int]) -> Any:  # noqa: N803 (a module's name)
-    """Return the photo at `path`, resized; without a path, a generated picture with smooth colours and grain.
-
-    The generated picture is the same in every run.
-    """
-    if path:
-        return Image.open(path).convert("RGB").resize(size, 3)
+def photo(Image: Any, size: tuple[int, int]) -> Any:  # noqa: N803 (a module's name)
+    """Return a generated picture with smooth colours and grain, which is the same in every run."""
     numbers = random.Random(20)
     coarse = Image.frombytes("RGB", (32, 18), bytes(numbers.getrandbits(8) for _ in range(32 * 18 * 3)))
     grain = Image.frombytes("RGB", (480, 270), bytes(numbers.getrandbits(8) for _ in range(480 * 270 * 3)))

@@ -22,25 +22,8 @@ PILLOW_13: Members = MappingProxyType(
     {
         "VERSION": ("13.0.0",),
         "MODES": (
-            *(
-                "1",
-                "CMYK",
-                "F",
-                "HSV",
-                "I",
-                "I;16",
-                "I;16B",
-                "I;16L",
-                "I;16N",
-                "L",
-                "LA",
-                "La",
-                "LAB",
-                "P",
-                "PA",
-                "RGB",
-            ),
-            *("RGBA", "RGBa", "RGBX", "YCbCr"),
+            *("1", "CMYK", "F", "HSV", "I", "I;16", "I;16B", "I;16L", "I;16N", "L", "LA", "La", "LAB", "P", "PA"),
+            *("RGB", "RGBA", "RGBa", "RGBX", "YCbCr"),
         ),
         "Resampling": ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos", "mks2013", "mks2021"),
         "Transpose": (
@@ -121,19 +104,13 @@ def matrix_cases(
         for text in _list_single_picture_cases(mode, width, height, members)
     )
     large = product(modes, (_LARGE,), _OF_LARGE)
-    refused = product(
-        (mode for mode in modes if mode in _REFUSED_MODES), (_REFUSED_SIZE,), _list_refused_arguments(members)
-    )
+    storages = (mode for mode in modes if mode in _REFUSED_MODES)
+    refused = product(storages, (_REFUSED_SIZE,), _list_refused_arguments(members))
     return tuple(
         f"{operation}/{mode}/{size}/{parameters}"
         for mode, size, text in (*cases, *large, *refused)
         for operation, _, parameters in (text.partition("/"),)
     )
-
-
-def list_member_cases() -> dict[str, str]:
-    """Return for each key of a `Members` mapping the name of the case that reports the key's value."""
-    return {name: f"members/L/1x1/{name}" for name in PILLOW_13}
 
 
 def _list_single_picture_cases(mode: str, width: int, height: int, members: Members) -> Iterator[str]:

@@ -22,7 +22,7 @@ from fastinstall.core.values import immutable
 from fastinstall.proof import runs
 from fastinstall.proof.cases import CaseDifference, Proof, ProofCheck, ProofSubject, check_of, skip_proof_check
 from fastinstall.proof.judge import exclude_known, exclude_undetermined, judge_results
-from fastinstall.proof.matrix_cases import FEW_SIZES, Members, list_member_cases, matrix_cases
+from fastinstall.proof.matrix_cases import FEW_SIZES, PILLOW_13, Members, matrix_cases
 
 
 def read_members(stack: runs.ProofStack) -> Members:
@@ -31,7 +31,7 @@ def read_members(stack: runs.ProofStack) -> Members:
     Raises:
         FailedError: PIL cannot be imported, or lacks one of the enumerations.
     """
-    cases = list_member_cases()
+    cases = {name: f"members/L/1x1/{name}" for name in PILLOW_13}
     reported = runs.sample_cases(stack, runs.Work(cases=tuple(cases.values())))
     try:
         return {name: tuple(reported[case][0].content.decode().split()) for name, case in cases.items()}
@@ -208,7 +208,10 @@ def _run_checks(
         yield from _check_matrix(trial, reference, work, results)
     if len(levels) > 1:
         same = f"{count} results are bit-identical on {' and '.join(level.label for level in levels)}"
-        yield _time_check("levels", same, lambda: _compare_levels(trial, work, results))
+        begun, (first, *others) = time.monotonic(), levels
+        differing = [each for level in others for each in judge_results(level, first, work, results, exact=True)]
+        found = exclude_undetermined(differing, reference, work)
+        yield check_of("levels", same, found, time.monotonic() - begun)
     for level in levels:
         find = partial(prove_heap, level, reference, work, results)
         yield _time_check(f"heap {level.label}", f"{count} results do not depend on uninitialised memory", find)
@@ -233,13 +236,6 @@ def _check_matrix(
             judged.append((outcomes, found))
         passed = f"{len(work.cases)} results match {reference.label} {allowance}"
         yield check_of(f"matrix {level.label}", passed, found, time.monotonic() - begun)
-
-
-def _compare_levels(trial: QuickProof, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
-    """Return the cases in which the results of a CPU level are not bit-identical to those of the first level."""
-    first, *others = trial.levels
-    wrong = [each for level in others for each in judge_results(level, first, work, results, exact=True)]
-    return exclude_undetermined(wrong, trial.reference, work)
 
 
 def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results) -> ProofCheck:

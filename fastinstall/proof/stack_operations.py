@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core import files, sealed_trees, temporary_directories
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.codec import digest
 from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FailedError, RefusedError
@@ -124,9 +125,7 @@ def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
         wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
 
     def unpack(tree: Path) -> None:
-        from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
-
-        unpack_wheel(run.index.fetch(wheel, run.cache, run.emit), tree)
+        unpack_zip(run.index.fetch(wheel, run.cache, run.emit), tree)
 
     return sealed_trees.make_once(run.cache / "unpacked" / wheel.sha256, unpack, cache=run.cache)
 

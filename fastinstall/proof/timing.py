@@ -63,13 +63,11 @@ class TimingEffort:
         operations: names of operations; empty for all.
         rounds: number of rounds in which the stacks take turns; four times as many for the headline operation.
         seconds: seconds per operation, process and round.
-        photo: path of a picture to use; None for a generated one.
     """
 
     operations: tuple[str, ...] = SHORT
     rounds: int = 3
     seconds: float = 0.02
-    photo: Path | None = None
 
 
 @immutable
@@ -105,7 +103,7 @@ def measure(
     """
     with ExitStack() as stack:
         measured = (before, after, before)
-        workers = [stack.enter_context(_open(each, effort.photo, circumstances)) for each in measured]
+        workers = [stack.enter_context(_open(each, circumstances)) for each in measured]
         for worker, contender in zip(workers, measured, strict=True):
             try:
                 worker.listen()
@@ -156,11 +154,8 @@ def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]
     return row, max(before / again, again / before) - 1
 
 
-def _open(
-    contender: MeasuredPil, photo: Path | None, circumstances: MeasurementConditions
-) -> AbstractContextManager[process.Conversation]:
-    options = {"--stage": contender.stage, "--photo": photo}
-    words = (word for option, value in options.items() if value is not None for word in (option, value))
+def _open(contender: MeasuredPil, circumstances: MeasurementConditions) -> AbstractContextManager[process.Conversation]:
+    words = ("--stage", contender.stage) if contender.stage is not None else ()
     variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
     return process.conversation((contender.python, "-I", "-B", _WORKER, *words), environment=variables)
 

@@ -146,7 +146,7 @@ def _is_compiled(plan: Plan) -> bool:
 
 
 def _is_missing(artefact: Artefact, cache: Path) -> bool:
-    return not artefact.url.startswith("file:") and not (artefact.sha256 and is_downloaded(cache, artefact.sha256))
+    return not artefact.url.startswith("file:") and not (artefact.sha256 and is_downloaded(cache, artefact))
 
 
 def _estimate_unpacked(artefact: Artefact) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fastinstall import __version__
 from fastinstall.core import files, foreign, temporary_directories
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.codec import digest, document, dump
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
@@ -219,11 +220,10 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
 
 def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_context: ProofContext, run: Run) -> Proof:
     from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (not where the proof is on record)
-    from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
     run.emit(Started(stage="prove", message=f"comparing {built.wheel.name} with the official wheel"))
     with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as space:
-        unpack_wheel(built.wheel, space / "tree")
+        unpack_zip(built.wheel, space / "tree")
         proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, run))
     run.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
     if not proof.holds:

@@ -21,6 +21,7 @@ from fastinstall.bench.libraries import find_libraries, require_fetchable
 from fastinstall.bench.report import BenchReport, BenchRequest, Candidate, CandidateKind, WorkloadResult
 from fastinstall.bench.workloads import list_workloads
 from fastinstall.core import files, sealed_trees, temporary_directories
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError, FastinstallError, UndeterminedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing, quote
@@ -39,7 +40,6 @@ from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
 from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 # fixed cost of timing the operations, with the extra rounds of the headline operation (see `proof.timing`)
 _START_SECONDS = 1.3
@@ -215,7 +215,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
         session.emit(Started(stage="build", message=message))
         target = NamedTarget(prefix=Path(context.environment.prefix), python=context.python)
         wheel = build_wheel_into(session, target, Request(), context.space / "wheel").wheel
-    unpack = partial(unpack_wheel, wheel)
+    unpack = partial(unpack_zip, wheel)
     stage = sealed_trees.make_once(cache / "unpacked" / files.sha256(wheel), unpack, cache=cache)
     return f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", stage
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.core.architecture import ARCHITECTURES
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.process import CommandError, run
@@ -39,7 +40,6 @@ from fastinstall.wheelbuild.wheel_files import (
     metadata_directory,
     pack_wheel,
     read_wheel_tags,
-    unpack_wheel,
 )
 
 _MOST_UNOPTIMISED = 0.5
@@ -94,7 +94,7 @@ def _bundle_libraries(context: BuildContext, levels: Sequence[CompiledLevel]) ->
     if request.step.link is not LinkMode.BUNDLE:
         return first.tree, read_wheel_tags(first.tree).platforms
     repaired = space / "repaired"
-    unpack_wheel(repair_wheel(request, first.wheel, space / "repair"), repaired)
+    unpack_zip(repair_wheel(request, first.wheel, space / "repair"), repaired)
     return repaired, read_wheel_tags(repaired).platforms
 
 

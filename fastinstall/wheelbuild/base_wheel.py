@@ -17,6 +17,7 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.architecture import ARCHITECTURES
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import run
 from fastinstall.core.values import immutable
@@ -24,7 +25,6 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 CORE = "_imaging"
 VERSION_FILE = "_version.py"
@@ -87,7 +87,7 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
     Raises:
         FailedError: the wheel has no core for this interpreter.
     """
-    unpack_wheel(wheel, directory)
+    unpack_zip(wheel, directory)
     core = directory / package / f"{CORE}{suffix}"
     try:
         needed = read_dynamic(core).needed

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.architecture import architecture_of
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Noted, Progressed, Started
@@ -37,7 +38,6 @@ from fastinstall.wheelbuild.linking import make_standalone_run_path, options
 from fastinstall.wheelbuild.own_code import compile_own_code, precompile_prefix_header
 from fastinstall.wheelbuild.requirements import LIBRARY, PROGRAMS, read_build_system
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, find_archiver
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], None]
 """Runs a backend's process, and raises if it fails.
@@ -278,7 +278,7 @@ def _compile_level(
     wheels = sorted((space / "built").glob("*.whl"))
     if len(wheels) != 1:
         raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {log}")
-    unpack_wheel(wheels[0], space / "tree")
+    unpack_zip(wheels[0], space / "tree")
     return CompiledLevel(target=target, source=source, wheel=wheels[0], tree=space / "tree", features=features)
 
 

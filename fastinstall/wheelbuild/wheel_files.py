@@ -1,4 +1,4 @@
-"""Unpack, label and pack wheels: the same tree gives the same bytes on any machine and date.
+"""Label and pack wheels: the same tree gives the same bytes on any machine and date.
 
 Labelling sets a wheel's name, version and tags, and adds files about its build to the metadata. Source: PEP 427 and the
 binary distribution format of packaging.python.org.
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from fastinstall import __version__
 from fastinstall.core import files
-from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
 from fastinstall.observe.stack import encode_digest
@@ -39,19 +38,6 @@ class Tags:
     python: str
     abi: str
     platforms: tuple[str, ...]
-
-
-def unpack_wheel(wheel: Path, directory: Path) -> None:
-    """Unpack a wheel; executable files stay executable.
-
-    Args:
-        directory: the destination; created if missing.
-
-    Raises:
-        FailedError: the file is not a zip archive, is damaged, or has a member outside the directory.
-        OSError: a file cannot be read or written.
-    """
-    unpack_zip(wheel, directory)
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:

@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel
+from fastinstall.core.archives import unpack_zip
+from fastinstall.wheelbuild.wheel_files import pack_wheel
 
 _MODULES = frozenset(
     {
@@ -32,7 +33,7 @@ def repack(wheel: Path, directory: Path) -> Path:
     """
     directory.mkdir(parents=True, exist_ok=True)
     tree = directory / "tree"
-    unpack_wheel(wheel, tree)
+    unpack_zip(wheel, tree)
     for path in [*_list_needless(tree)]:
         path.unlink()
     pack_wheel(tree, directory / wheel.name)

@@ -18,12 +18,11 @@ from support.index.cached_files import fetched
 from support.machine.needs import require_system
 from support.machine.umask import umask
 
-from fastinstall.core.archives import ArchiveError, list_zip_files, open_zip, unpack_deb
+from fastinstall.core.archives import ArchiveError, list_zip_files, open_zip, unpack_deb, unpack_zip
 from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.prepare import extract_source
 from fastinstall.wheelbuild.staging import stage_wheel
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 MIB = 1 << 20
 OFFICIAL = "pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
@@ -88,7 +87,7 @@ def test_a_wheel_with_more_than_pil_is_not_staged(
 def test_a_wheel_does_not_write_outside_its_directory(name: str, tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path, {name: b"x"})
     with pytest.raises(ArchiveError, match="outside' would be unpacked outside the directory"):
-        unpack_wheel(wheel, tmp_path / "tree")
+        unpack_zip(wheel, tmp_path / "tree")
     assert not list(tmp_path.rglob("outside"))
 
 
@@ -99,7 +98,7 @@ def test_a_damaged_wheel_is_named(at: bytes, tmp_path: Path) -> None:
     content[content.index(at)] ^= 1
     wheel.write_bytes(content)
     with pytest.raises(ArchiveError, match=WHEEL.replace("+", r"\+")):
-        unpack_wheel(wheel, tmp_path / "tree")
+        unpack_zip(wheel, tmp_path / "tree")
 
 
 @pytest.mark.parametrize("compression", ["xz", "zstd"])

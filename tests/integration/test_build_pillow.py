@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed
@@ -32,7 +33,6 @@ from fastinstall.wheelbuild.base_wheel import find_reached_libraries, open_base_
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.compile import STAGE
 from fastinstall.wheelbuild.pipeline import build_wheel
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 LEVEL, NAME = "x86-64-v2", "pillow-simd"
 OPERATIONS = """
@@ -70,7 +70,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def tree(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the directory of the unpacked wheel."""
     directory = tmp_path_factory.mktemp("tree")
-    unpack_wheel(built.result.wheel, directory)
+    unpack_zip(built.result.wheel, directory)
     return directory
 
 
@@ -126,7 +126,7 @@ def test_every_kernel_and_tuning_rule_finds_its_functions(built: Built) -> None:
 
 def test_everything_but_core_and_version_is_the_official_wheel_s(built: Built, tree: Path, tmp_path: Path) -> None:
     assert built.request.base_wheel is not None
-    unpack_wheel(built.request.base_wheel, tmp_path)
+    unpack_zip(built.request.base_wheel, tmp_path)
     official = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
     kept = {path for path in official if ".dist-info" not in path.parts[0]}
     there = {path for path in kept if (tree / path).is_file()}
@@ -167,7 +167,7 @@ def test_each_fork_defect_shows_there_not_in_the_official_wheel(
     built: Built, environment: Path, tmp_path: Path
 ) -> None:
     assert built.request.base_wheel is not None
-    unpack_wheel(built.request.base_wheel, tmp_path)
+    unpack_zip(built.request.base_wheel, tmp_path)
     lines = [each.demonstration for each in load_recipe("pillow-simd", (recipes_directory(),)).advisories]
     for line in filter(None, lines):
         said = [_said(environment, line, PYTHONPATH=path) for path in ("", str(tmp_path))]

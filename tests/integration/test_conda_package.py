@@ -20,9 +20,10 @@ from support.sandbox import NewSandbox, Sandbox, run, tree_hash
 
 from fastinstall.conda.channel import publish_packages
 from fastinstall.conda.package import pack_stack
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
-from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import pack_wheel
 
 pytest_plugins = ("support.conda.fixtures",)
 
@@ -206,7 +207,7 @@ def small_wheel(stack: PackedStack, new_sandbox: NewSandbox) -> Iterator[Path]:
 
 
 def _repacked(wheel: Path, directory: Path, change: Callable[[Path], object]) -> Path:
-    unpack_wheel(wheel, directory / "tree")
+    unpack_zip(wheel, directory / "tree")
     change(directory / "tree")
     pack_wheel(directory / "tree", directory / wheel.name, compress=False)
     return directory / wheel.name

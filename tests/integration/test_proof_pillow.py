@@ -13,11 +13,11 @@ import pytest
 from support.environments.interpreters import running
 from support.sandbox import NewSandbox
 
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.events import Event, Progressed
 from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.quick import QuickProof, prove_matrix, run_quick_proof
 from fastinstall.proof.runs import ProofStack, Results, Work
-from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 DEFECTS = (
     "filter-3x3/I;16/17x13/smooth,,0",
@@ -56,7 +56,7 @@ def stacks(new_sandbox: NewSandbox) -> Iterator[Stacks]:
         pattern = f"downloads/*/*/{name}-{version.partition('+')[0]}-{'-'.join(tags)}-*.whl"
         official = next(sandbox.cache.glob(pattern))
         for source, tree in ((wheel, "simd"), (official, "official")):
-            unpack_wheel(source, sandbox.root / tree)
+            unpack_zip(source, sandbox.root / tree)
         yield Stacks(simd=_stack(sandbox.root / "simd"), official=_stack(sandbox.root / "official"))
 
 

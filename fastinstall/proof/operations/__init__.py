@@ -22,13 +22,13 @@ def operations(image: Any) -> Calls:
     """
     from PIL import Image
 
-    from . import changing, coding, combining, further, resizing
+    from . import changing, coding, further
 
     big = {mode: image.convert(mode) for mode in ("L", "RGB", "RGBA", "CMYK")}
     big["RGBA"].putalpha(Image.radial_gradient("L").resize(image.size))
     small = {mode: picture.resize(SMALL, 3) for mode, picture in big.items()}
     found: Calls = {}
-    for module in (coding, resizing, changing, combining, further):
+    for module in (coding, changing, further):
         for part in module.PARTS:
             found.update(part(big, small))
     return found

@@ -14,6 +14,7 @@ from fastinstall.conda.channel import write_repodata
 from fastinstall.conda.extra import find_microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files
+from fastinstall.core.archives import unpack_zip
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
@@ -21,7 +22,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.setup.steps.build import Build
-from fastinstall.wheelbuild.wheel_files import label_tree, pack_wheel, read_wheel_tags, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import label_tree, pack_wheel, read_wheel_tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def interpreter() -> Interpreter:
 def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -> Path:
     """Return an official wheel whose metadata is that of our wheels."""
     tree = directory / "tree"
-    unpack_wheel(official, tree)
+    unpack_zip(official, tree)
     version = f"{official.name.split('-')[1]}+{label}"
     name = label_tree(
         tree,

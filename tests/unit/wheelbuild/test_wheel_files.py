@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from support.values.build_requests import wheel_tree
 
+from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, read_wheel_tags, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, read_wheel_tags
 
 CORE = "PIL/_imaging.cpython-311-x86_64-linux-gnu.so"
 
@@ -49,7 +50,7 @@ def test_metadata_comes_last_in_the_archive(tmp_path: Path) -> None:
 
 def test_executable_files_stay_so_and_others_do_not_become_so(tmp_path: Path) -> None:
     pack_wheel(wheel_tree(tmp_path / "tree"), tmp_path / "a.whl")
-    unpack_wheel(tmp_path / "a.whl", tmp_path / "back")
+    unpack_zip(tmp_path / "a.whl", tmp_path / "back")
     assert (tmp_path / "back" / CORE).stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "back/PIL/__init__.py").stat().st_mode & 0o777 == 0o644
 
@@ -60,7 +61,7 @@ def test_a_member_leaving_the_directory_is_refused_by_name(tmp_path: Path, name:
         archive.writestr("PIL/__init__.py", "")
         archive.writestr(name, "import os\n")
     with pytest.raises(FailedError, match="outside"):
-        unpack_wheel(tmp_path / "bad.whl", tmp_path / "inner")
+        unpack_zip(tmp_path / "bad.whl", tmp_path / "inner")
     assert not list(tmp_path.rglob("outside.py"))
 
 
@@ -69,7 +70,7 @@ def test_a_truncated_wheel_is_an_error_that_names_it(tmp_path: Path) -> None:
     whole = (tmp_path / "a.whl").read_bytes()
     (tmp_path / "cut.whl").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FailedError, match=r"cut\.whl"):
-        unpack_wheel(tmp_path / "cut.whl", tmp_path / "out")
+        unpack_zip(tmp_path / "cut.whl", tmp_path / "out")
 
 
 def test_all_platform_tags_are_read_in_their_order(tmp_path: Path) -> None:
