@@ -131,7 +131,9 @@ class ClangCompiler(WheelCompiler):
         """Unpack the parts of the wheel that compile C for one architecture, and write the wrapper script."""
         here = architecture_of(os.uname().machine)
         target = architecture or here
-        kept, program = _list_kept(target), _make_wrapper(target, foreign=target != here)
+        family = _FAMILIES.get(target.machine, target.machine)
+        kept = (*_KEPT, *(f"ziglang/{_LIBC}/include/{family}-linux-{name}/" for name in ("gnu", "any")))
+        program = _make_wrapper(target, foreign=target != here)
         key = hashlib.sha256("\n".join((files.sha256(wheel), *kept, program, _AR)).encode()).hexdigest()
         place = cache / TOOLCHAINS / f"clang-{key[:16]}"
 
@@ -145,11 +147,6 @@ class ClangCompiler(WheelCompiler):
 
 
 COMPILER = ClangCompiler()
-
-
-def _list_kept(architecture: Architecture) -> tuple[str, ...]:
-    family = _FAMILIES.get(architecture.machine, architecture.machine)
-    return (*_KEPT, *(f"ziglang/{_LIBC}/include/{family}-linux-{name}/" for name in ("gnu", "any")))
 
 
 def _make_wrapper(architecture: Architecture, *, foreign: bool) -> str:

@@ -62,20 +62,17 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
         OSError: the wheel cannot be read.
     """
     digest = sha256(wheel)
-    if digest not in _FOUND_SOUND:
-        _require_stack_alone(wheel, is_ours=digest == ours)
-        _FOUND_SOUND.add(digest)
-
-
-def _require_stack_alone(wheel: Path, *, is_ours: bool) -> None:
+    if digest in _FOUND_SOUND:
+        return
     with open_zip(wheel) as archive:
         metadata = metadata_of(list_zip_files(archive))
-        if not is_ours:
+        if digest != ours:
             _require_record(wheel, archive)
         _refuse_foreign_members(wheel, list_zip_files(archive), metadata)
         points = f"{metadata}/entry_points.txt"
         if points in list_zip_files(archive) and _SCRIPTS.search(archive.read(points).decode("utf-8", "replace")):
             raise ArchiveError(wheel, "installs programs into the environment's bin directory", points)
+    _FOUND_SOUND.add(digest)
 
 
 _SCRIPTS = re.compile(r"^\s*\[\s*(?:console|gui)_scripts\s*\]", re.MULTILINE)

@@ -59,8 +59,11 @@ def measure_distance(ours: Sequence[runs.ProofPicture], theirs: Sequence[runs.Pr
         return Distance(problem=f"{len(ours)} pictures, expected {len(theirs)}")
     largest = bias = 0.0
     for mine, other in zip(ours, theirs, strict=True):
-        if (mine.mode, mine.size) != (other.mode, other.size) or len(mine.content) != len(other.content):
-            return Distance(problem=f"{_describe_shape(mine)}, expected {_describe_shape(other)}")
+        shape, expected = (
+            f"mode {each.mode}, {each.size[0]}x{each.size[1]}, {len(each.content)} bytes" for each in (mine, other)
+        )
+        if shape != expected:
+            return Distance(problem=f"{shape}, expected {expected}")
         apart = tuple(_find_differences(mine.mode, mine.content, other.content))
         largest = max(largest, *(abs(difference) for _, difference in apart), 0.0)
         bias = max(bias, _measure_bias(mine, apart), key=abs)
@@ -74,10 +77,6 @@ def _measure_bias(sample: runs.ProofPicture, apart: Sequence[tuple[int, float]])
     for position, difference in apart:
         sums[position % bands] += difference
     return max(sums, key=abs) * bands / max(1, len(sample.content))
-
-
-def _describe_shape(sample: runs.ProofPicture) -> str:
-    return f"mode {sample.mode}, {sample.size[0]}x{sample.size[1]}, {len(sample.content)} bytes"
 
 
 def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:

@@ -12,6 +12,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -180,7 +181,7 @@ def build_static(request: BuildRequest, name: str, process_group: ProcessGroup |
         started = time.monotonic()
         request.emit(Started(stage=STAGE, message=f"compiling {source.pypi} for {name}"))
         with plain_directory(cache / "tmp") as workplace:
-            _LibraryBuild(request, name, workplace, process_group or ProcessGroup()).build(entry)
+            _build_library(request, name, workplace, process_group or ProcessGroup(), entry)
         seconds = time.monotonic() - started
         request.emit(Finished(stage=STAGE, message=f"compiled {source.pypi}", seconds=seconds))
 
@@ -228,75 +229,65 @@ def make_static_key(source: StaticSource, sdist: str, cflags: Sequence[str], com
     )
 
 
-class _LibraryBuild:
-    """The build of one library, in its own temporary directory."""
-
-    def __init__(self, request: BuildRequest, name: str, space: Path, process_group: ProcessGroup) -> None:
-        self._request = request
-        self._sdist = request.statics[name]
-        self._source = request.static_sources()[name]
-        self._space = space
-        self._process_group = process_group
-
-    def build(self, entry: Path) -> None:
-        """Compile the library, and write archive and headers into the cache entry."""
-        tree = extract_source(self._sdist, self._space / "source") / self._source.directory
-        self._configure(tree)
-        archive = Path(self._source.archive).name
-        steps = compile_steps(tree, archive)
-        self._compile(steps)
-        (entry / _INCLUDE).mkdir(parents=True)
-        # The modifier D omits times, owners and permissions (ar(1)).
-        program = find_archiver(self._request.compiler, self._request.variables)
-        argv = (program, "rcsD", str(entry / archive), *(str(step.output) for step in steps))
-        self._run(argv, entry, f"archiving {self._source.pypi} failed")
-        for header in self._source.headers:
-            try:
-                files.write_bytes(entry / _INCLUDE / Path(header).name, (tree / header).read_bytes())
-            except OSError as error:
-                raise FailedError(f"{Path(header).name}: configure did not create it: {error.strerror}") from error
-
-    def _configure(self, tree: Path) -> None:
-        if not (tree / "configure").is_file():
-            raise FailedError(f"{self._sdist.name}: no configure in {self._source.directory}")
-        flags = (*self._request.step.targets[0].cflags, *_FLAGS, *path_flags(self._space))
-        compiler = shlex.join(self._request.compiler.command)
-        if "'" in compiler:  # `configure` cannot quote
-            files.write_text(self._space / "cc", f'#!/bin/sh\nexec {compiler} "$@"\n', mode=0o755)
-            compiler = str(self._space / "cc")
-        variables = {"CC": compiler, "CFLAGS": shlex.join(flags), "TMPDIR": str(self._space)}
-        argv = ("/bin/sh", "./configure", *self._source.configure)
-        self._run(argv, tree, f"configuring {self._source.pypi} failed", **variables)
-
-    def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
-        with ThreadPoolExecutor(max_workers=max(self._request.step.jobs, 1)) as pool:
-            failure = f"of {self._source.pypi} failed"
-            work = [
-                pool.submit(self._run, step.argv, step.directory, f"compiling {step.output.name} {failure}")
-                for step in steps
-            ]
-            try:
-                for done, each in enumerate(work, 1):
-                    await_future(each)
-                    self._request.emit(Progressed(stage=STAGE, done=done, total=len(work)))
-            except BaseException:
-                self._process_group.pull()
-                pool.shutdown(cancel_futures=True)
-                raise
-
-    def _run(self, argv: tuple[str, ...], directory: Path, failure: str, **variables: str) -> None:
-        harmless = remove_secret_variables(self._request.variables)
-        kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
-        environment = {**kept, "LC_ALL": "C", **variables}
+def _build_library(request: BuildRequest, name: str, space: Path, process_group: ProcessGroup, entry: Path) -> None:
+    """Compile a library in a temporary directory, and write archive and headers into the cache entry."""
+    source, sdist = request.static_sources()[name], request.statics[name]
+    kept = {key: each for key, each in remove_secret_variables(request.variables).items() if key not in _MISLEADING}
+    execute = partial(_execute, {**kept, "LC_ALL": "C"}, process_group)
+    tree = extract_source(sdist, space / "source") / source.directory
+    if not (tree / "configure").is_file():
+        raise FailedError(f"{sdist.name}: no configure in {source.directory}")
+    compiler = shlex.join(request.compiler.command)
+    if "'" in compiler:  # `configure` cannot quote
+        files.write_text(space / "cc", f'#!/bin/sh\nexec {compiler} "$@"\n', mode=0o755)
+        compiler = str(space / "cc")
+    flags = (*request.step.targets[0].cflags, *_FLAGS, *path_flags(space))
+    variables = {"CC": compiler, "CFLAGS": shlex.join(flags), "TMPDIR": str(space)}
+    configure = ("/bin/sh", "./configure", *source.configure)
+    execute(configure, tree, f"configuring {source.pypi} failed", **variables)
+    archive = Path(source.archive).name
+    steps = compile_steps(tree, archive)
+    with ThreadPoolExecutor(max_workers=max(request.step.jobs, 1)) as pool:
+        failure = f"of {source.pypi} failed"
+        work = [
+            pool.submit(execute, step.argv, step.directory, f"compiling {step.output.name} {failure}") for step in steps
+        ]
         try:
-            run(
-                argv,
-                directory=directory,
-                environment=environment,
-                timeout=_SECONDS,
-                while_working=True,
-                process_group=self._process_group,
-            )
-        except CommandError as error:
-            reason = f"{failure}: {error.message.rpartition(': ')[2]}"
-            raise FailedError(reason, hint=_HINT, details=error.details) from error
+            for done, each in enumerate(work, 1):
+                await_future(each)
+                request.emit(Progressed(stage=STAGE, done=done, total=len(work)))
+        except BaseException:
+            process_group.pull()
+            pool.shutdown(cancel_futures=True)
+            raise
+    (entry / _INCLUDE).mkdir(parents=True)
+    program = find_archiver(request.compiler, request.variables)
+    pack = (program, "rcsD", str(entry / archive))  # the modifier D omits times, owners and permissions (ar(1))
+    execute((*pack, *(str(step.output) for step in steps)), entry, f"archiving {source.pypi} failed")
+    for header in source.headers:
+        try:
+            files.write_bytes(entry / _INCLUDE / Path(header).name, (tree / header).read_bytes())
+        except OSError as error:
+            raise FailedError(f"{Path(header).name}: configure did not create it: {error.strerror}") from error
+
+
+def _execute(
+    environment: Mapping[str, str],
+    process_group: ProcessGroup,
+    argv: tuple[str, ...],
+    directory: Path,
+    failure: str,
+    **variables: str,
+) -> None:
+    try:
+        run(
+            argv,
+            directory=directory,
+            environment={**environment, **variables},
+            timeout=_SECONDS,
+            while_working=True,
+            process_group=process_group,
+        )
+    except CommandError as error:
+        reason = f"{failure}: {error.message.rpartition(': ')[2]}"
+        raise FailedError(reason, hint=_HINT, details=error.details) from error
