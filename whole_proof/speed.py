@@ -10,7 +10,7 @@ from collections.abc import Collection
 from fastinstall.core.events import ignore
 from fastinstall.proof.cases import ProofCheck, skip_proof_check
 from fastinstall.proof.runs import ProofStack
-from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.proof.timing import MeasuredPil, TimingEffort, measure
 from whole_proof.checks import finish_check
 
 BOUND = 1.5
@@ -45,9 +45,8 @@ def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collec
     names = tuple(timed for operation, timed in _SERVED if operation not in not_accelerated)
     if not names:
         return skip_proof_check(name, "all timed kernels were left out")
-    circumstances = MeasurementConditions(cpu="", measured_at="", variables=ours.variables, emit=ignore)
     before, after = (MeasuredPil(label=each.label, python=each.python, stage=each.tree) for each in (reference, ours))
-    table = measure(before, after, TimingEffort(operations=names), circumstances)
+    table = measure(before, after, TimingEffort(operations=names), variables=ours.variables, emit=ignore)
     told = f"{table.geomean:.2f} times as fast as {reference.label} on {len(table.rows)} operations"
     slow = tuple(
         f"{row.operation}: {row.after_ms:.2f} ms, the official wheel {row.before_ms:.2f} ms"

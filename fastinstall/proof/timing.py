@@ -70,25 +70,15 @@ class TimingEffort:
     seconds: float = 0.02
 
 
-@immutable
-class MeasurementConditions:
-    """The circumstances of a measurement.
-
-    Attributes:
-        cpu: name of the CPU, for the table.
-        measured_at: date and time in ISO 8601, for the table.
-        variables: the environment variables of the processes.
-        emit: receives the progress events.
-    """
-
-    cpu: str
-    measured_at: str
-    variables: Mapping[str, str]
-    emit: Emit
-
-
 def measure(
-    before: MeasuredPil, after: MeasuredPil, effort: TimingEffort, circumstances: MeasurementConditions
+    before: MeasuredPil,
+    after: MeasuredPil,
+    effort: TimingEffort,
+    *,
+    variables: Mapping[str, str],
+    emit: Emit,
+    cpu: str = "",
+    measured_at: str = "",
 ) -> SpeedTable:
     """Measure two stacks in turn; the first one runs in two processes, whose difference is the noise.
 
@@ -96,21 +86,24 @@ def measure(
         before: the stack that is replaced.
         after: the stack that replaces it.
         effort: the operations, rounds and seconds.
-        circumstances: CPU and time for the table, environment variables, and listener for progress.
+        variables: the environment variables of the processes.
+        emit: receives the progress events.
+        cpu: name of the CPU, for the table.
+        measured_at: date and time in ISO 8601, for the table.
 
     Raises:
         FailedError: one of the stacks cannot be imported, or no operation runs on both.
     """
     with ExitStack() as stack:
         measured = (before, after, before)
-        workers = [stack.enter_context(_open(each, circumstances)) for each in measured]
+        workers = [stack.enter_context(_open(each, variables)) for each in measured]
         for worker, contender in zip(workers, measured, strict=True):
             try:
                 worker.listen()
             except FailedError as error:
                 message = f"{contender.label} cannot be measured: {error.message}"
                 raise FailedError(message, details=error.details) from error
-        timed = tuple(_time_operations(workers, effort, circumstances.emit))
+        timed = tuple(_time_operations(workers, effort, emit))
     rows = tuple(row for row, _ in timed)
     if not rows:
         raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
@@ -118,8 +111,8 @@ def measure(
     return SpeedTable(
         baseline=before.label,
         candidate=after.label,
-        cpu=circumstances.cpu,
-        measured_at=circumstances.measured_at,
+        cpu=cpu,
+        measured_at=measured_at,
         geomean=round(geomean, 3),
         rows=rows,
         noise=round(max(noise for _, noise in timed), 3),
@@ -154,10 +147,10 @@ def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]
     return row, max(before / again, again / before) - 1
 
 
-def _open(contender: MeasuredPil, circumstances: MeasurementConditions) -> AbstractContextManager[process.Conversation]:
+def _open(contender: MeasuredPil, variables: Mapping[str, str]) -> AbstractContextManager[process.Conversation]:
     words = ("--stage", contender.stage) if contender.stage is not None else ()
-    variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
-    return process.conversation((contender.python, "-I", "-B", _WORKER, *words), environment=variables)
+    environment = {**variables, "FASTINSTALL_GUARD": "0"}
+    return process.conversation((contender.python, "-I", "-B", _WORKER, *words), environment=environment)
 
 
 def _time_operations(

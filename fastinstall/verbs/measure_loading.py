@@ -37,7 +37,7 @@ from fastinstall.observe.observation import ObservationRequest, facts_of, read_e
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.proof.stack_operations import unpack_official_wheel
-from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.proof.timing import SHORT, MeasuredPil, TimingEffort, measure
 from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
 
@@ -160,14 +160,16 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
             context.remark(f"there was time for {len(effort.operations)} of {len(SHORT)} operations only")
     session = context.session
     session.emit(Started(stage="measure", message=f"operations: {before.label} against {after.label}"))
-    conditions = MeasurementConditions(
-        cpu=context.facts.cpu.name,
-        measured_at=session.now().isoformat(timespec="seconds"),
-        variables=session.variables,
-        emit=session.emit,
-    )
     try:
-        return measure(before, after, effort, conditions)
+        return measure(
+            before,
+            after,
+            effort,
+            variables=session.variables,
+            emit=session.emit,
+            cpu=context.facts.cpu.name,
+            measured_at=session.now().isoformat(timespec="seconds"),
+        )
     except FailedError as error:
         context.remark(f"no table of operations: {error.message}")
         return None

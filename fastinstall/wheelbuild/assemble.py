@@ -58,7 +58,7 @@ def assemble(context: BuildContext, compiled_levels: Sequence[CompiledLevel]) ->
     """
     request, started = context.request, time.monotonic()
     request.emit(Started(stage="bundle", message="assembling the wheel"))
-    expected = _list_expected_symbols(context, compiled_levels[0].source)
+    expected = _list_expected_symbols(context)
     hidden = frozenset(name for each in context.statics for name in list_global_symbols(each.archive))
     ldflags = {level.name: level.ldflags for level in request.recipe.levels}
     for level in compiled_levels:
@@ -69,12 +69,12 @@ def assemble(context: BuildContext, compiled_levels: Sequence[CompiledLevel]) ->
     return wheel
 
 
-def _list_expected_symbols(context: BuildContext, source: Path) -> tuple[str, ...]:
+def _list_expected_symbols(context: BuildContext) -> tuple[str, ...]:
     """List the symbols that show the presence of kernels, without those of kernels that were left out."""
     recipe = context.request.recipe
     if len(context.kernels) == len(recipe.kernels):
         return recipe.expect.symbols
-    texts = (path.read_text("utf-8", "replace") for path in (source / "src").rglob("*.[ch]"))
+    texts = (path.read_text("utf-8", "replace") for path in (context.source / "src").rglob("*.[ch]"))
     words = {word for text in texts for word in re.findall(r"\w+", text)}
     return tuple(symbol for symbol in recipe.expect.symbols if symbol in words)
 

@@ -6,7 +6,7 @@ A failure is explained if the output shows its cause: a missing header, no compi
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from errno import ENOSPC
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -36,7 +36,7 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
         completed: the result of the failed command, with both streams in `stdout`.
         log: the file with the complete output.
     """
-    cause = _find_cause(request, completed.stdout, log)
+    cause = next(_find_causes(request, completed.stdout, log), None)
     lines = [line for line in completed.stdout.splitlines() if line.strip()]
     details = (*lines[-_LAST_LINES:], f"log: {log}")
     if cause is not None:
@@ -68,55 +68,38 @@ def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _find_cause(request: BuildRequest, output: str, log: Path) -> tuple[str, str] | None:
-    """Return the cause of a failure and a remedy, or None if the output does not show them."""
-    for pattern, describe in _CAUSES:
-        if match := re.search(pattern, output, re.MULTILINE):
-            return describe(request, match)
+def _find_causes(request: BuildRequest, output: str, log: Path) -> Iterator[tuple[str, str]]:
+    """Yield each cause of a failure that the output shows, with a remedy."""
+    if "No space left on device" in output:
+        full = OSError(ENOSPC, os.strerror(ENOSPC))
+        yield refused_writes.reason(full, request.cache), advise_on_cache(full, request.cache)
+    if match := re.search(r"unrecognized command[- ]line option \W?(-[\w=.+-]+)", output):
+        yield f"the C compiler does not know {match[1]}", _OTHER_COMPILER
+    if match := re.search(r"bad value \S+ for \W?(-m[\w=.+-]+)", output):
+        yield f"the C compiler does not know {match[1]}", _OTHER_COMPILER
+    if re.search(r"Killed signal terminated program cc1|cannot allocate memory|out of memory allocating", output):
+        jobs = max(1, request.step.jobs // 2)
+        yield "the compiler was killed, probably for lack of memory", f"run again with --jobs {jobs}"
+    if re.search(
+        r"error: command '[^']*' failed: No such file or directory|error: \[Errno 2\].*'(?:cc|gcc|clang)", output
+    ):
+        command = " ".join(request.compiler.command)
+        yield f"the C compiler ({command}) cannot run", explain_packages(request, BuildNeeds(compiler=True))
     if re.search(r"fatal error: '?Python\.h'?", output):
         error = missing_python_headers(request)
-        return error.message, error.hint or ""
+        yield error.message, error.hint or ""
     for pattern, message, is_meant in _LIBRARIES:
         if match := re.search(pattern, output):
             name = next(filter(None, match.groups()))
             if libraries := {key: each for key, each in request.recipe.libraries.items() if is_meant(each, name)}:
                 # Packages do not help if fastinstall supplied the library or its headers.
-                if request.header_packages or libraries.keys() & request.statics.keys():
-                    return message.format(name), f"read the log: less {quote(log)}"
+                supplied = request.header_packages or libraries.keys() & request.statics.keys()
                 needs = BuildNeeds(libraries=tuple(libraries.values()))
-                return message.format(name), explain_packages(request, needs)
-    return None
+                hint = f"read the log: less {quote(log)}" if supplied else explain_packages(request, needs)
+                yield message.format(name), hint
 
 
-def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
-    full = OSError(ENOSPC, os.strerror(ENOSPC))
-    return refused_writes.reason(full, request.cache), advise_on_cache(full, request.cache)
-
-
-def _describe_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
-    command = " ".join(request.compiler.command)
-    return f"the C compiler ({command}) cannot run", explain_packages(request, BuildNeeds(compiler=True))
-
-
-def _describe_unknown_flag(_request: BuildRequest, match: re.Match[str]) -> tuple[str, str]:
-    return f"the C compiler does not know {match[1]}", "choose a lower --level, or install a later gcc"
-
-
-def _describe_lack_of_memory(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
-    jobs = max(1, request.step.jobs // 2)
-    return "the compiler was killed, probably for lack of memory", f"run again with --jobs {jobs}"
-
-
-_CAUSES: tuple[tuple[str, Callable[[BuildRequest, re.Match[str]], tuple[str, str]]], ...] = (
-    (r"No space left on device", _describe_full_disk),
-    (r"unrecognized command[- ]line option \W?(-[\w=.+-]+)", _describe_unknown_flag),
-    (r"bad value \S+ for \W?(-m[\w=.+-]+)", _describe_unknown_flag),
-    (r"Killed signal terminated program cc1|cannot allocate memory|out of memory allocating", _describe_lack_of_memory),
-    (
-        r"error: command '[^']*' failed: No such file or directory|error: \[Errno 2\].*'(?:cc|gcc|clang)",
-        _describe_missing_compiler,
-    ),
-)
+_OTHER_COMPILER = "choose a lower --level, or install a later gcc"
 
 _LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...] = (
     (

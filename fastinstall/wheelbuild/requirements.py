@@ -194,7 +194,8 @@ def _fetch_requirements(
     with temporary_directories.temporary_directory("requirements", within=request.cache / "tmp") as space:
         links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
         index = ("--no-index", *links) if request.offline else links
-        fresh = _download(request.pip, (*index, *required), space, request.variables, process_group)
+        fresh = space / "wheels"
+        _download(request.pip, (*index, *required), fresh, request.variables, process_group)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         record = FetchedWheels(directory=codec.digest(digests)[:16], files=digests)
         target, aside = place / record.directory, space / "aside"
@@ -209,17 +210,15 @@ def _fetch_requirements(
 def _download(
     pip: Sequence[str],
     words: Sequence[str],
-    space: Path,
+    wheels: Path,
     variables: Mapping[str, str],
     process_group: ProcessGroup | None = None,
-) -> Path:
-    """Run `pip download` in a temporary directory; return the directory of the wheels."""
-    wheels = space / "wheels"
+) -> None:
+    """Run `pip download` into a new directory, which has to be in a temporary one."""
     wheels.mkdir()
     argv = (*pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off", "--dest", str(wheels))
-    environment = {**pip_environment(variables), "TMPDIR": str(space)}
+    environment = {**pip_environment(variables), "TMPDIR": str(wheels.parent)}
     run((*argv, *words), environment=environment, timeout=_SECONDS, while_working=True, process_group=process_group)
-    return wheels
 
 
 def _explain_missing_requirements(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:
@@ -255,29 +254,29 @@ def fetch_dependencies(
     pins = list(list_pins(lock.read_text(encoding="utf-8"), minor, machine))
     platforms = list(list_libc_platforms("glibc", _BASE_GLIBC, machine))
     place = cache / "tool" / "needs" / codec.digest([minor, *platforms, *pins])[:32]
-    if not sealed_trees.is_intact(place, cache=cache):
+
+    def fetch(wheels: Path) -> None:
         if offline:
             raise FailedError(
                 f"fastinstall's own dependencies for Python {minor} are not in the cache, and this run is offline",
                 hint="run the same command once without --offline",
             )
-        with temporary_directories.temporary_directory("tool", within=cache / "tmp") as space:
-            requirements = space / "requirements.txt"
-            files.write_text(requirements, "".join(f"{pin}\n" for pin in pins), durable=False)
-            words = (
-                *("--no-deps", "--require-hashes", "--requirement", str(requirements)),
-                *("--implementation=cp", f"--python-version={minor}"),
-                *(f"--abi={abi}" for abi in (f"cp{minor.replace('.', '')}", "abi3", "none")),
-                *(f"--platform={platform}" for platform in platforms),
-            )
-            try:
-                fresh = _download(TOOL_PIP, words, space, variables)
-            except CommandError as error:
-                message = f"cannot fetch fastinstall's own dependencies for Python {minor}"
-                hint = "run `python -m pip config list` to see which index is used"
-                raise FailedError(message, hint=hint, details=error.details) from error
-            sealed_trees.publish_sealed(fresh, place, space / "aside", cache=cache)
-    return tuple(place.glob("*.whl"))
+        requirements = wheels.with_name("requirements.txt")
+        files.write_text(requirements, "".join(f"{pin}\n" for pin in pins), durable=False)
+        words = (
+            *("--no-deps", "--require-hashes", "--requirement", str(requirements)),
+            *("--implementation=cp", f"--python-version={minor}"),
+            *(f"--abi={abi}" for abi in (f"cp{minor.replace('.', '')}", "abi3", "none")),
+            *(f"--platform={platform}" for platform in platforms),
+        )
+        try:
+            _download(TOOL_PIP, words, wheels, variables)
+        except CommandError as error:
+            message = f"cannot fetch fastinstall's own dependencies for Python {minor}"
+            hint = "run `python -m pip config list` to see which index is used"
+            raise FailedError(message, hint=hint, details=error.details) from error
+
+    return tuple(sealed_trees.make_once(place, fetch, cache=cache).glob("*.whl"))
 
 
 def list_pins(lock: str, minor: str, machine: str) -> Iterator[str]:

@@ -12,8 +12,8 @@ from support.environments.real import Environments
 
 from fastinstall.core import process
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Progressed
-from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.core.events import Progressed, ignore
+from fastinstall.proof.timing import SHORT, MeasuredPil, TimingEffort, measure
 
 pytest_plugins = ("support.environments.fixtures",)
 WORKER = Path(process.__file__).parents[1] / "proof" / "_worker.py"
@@ -41,10 +41,9 @@ def test_every_operation_runs(worker: process.Conversation) -> None:
 
 def test_a_table_tells_the_rounds_least_and_greatest_ratio(python: Path) -> None:
     told: list[object] = []
-    circumstances = MeasurementConditions(cpu="a CPU", measured_at="2026-11-22", variables={}, emit=told.append)
     here, there = (MeasuredPil(label=label, python=python) for label in ("one", "the same"))
     effort = TimingEffort(operations=("crop", "no such operation", "flip"), rounds=3, seconds=0.001)
-    table = measure(here, there, effort, circumstances)
+    table = measure(here, there, effort, variables={}, emit=told.append, cpu="a CPU", measured_at="2026-11-22")
     assert [row.operation for row in table.rows] == ["crop", "flip"]
     for row in table.rows:
         assert row.low is not None
@@ -101,20 +100,18 @@ def test_registers_left_in_use_do_not_slow_the_next_operation(python: Path, tmp_
 
 
 def test_one_round_has_no_range(python: Path) -> None:
-    circumstances = MeasurementConditions(cpu="", measured_at="", variables={}, emit=lambda _event: None)
     here, there = (MeasuredPil(label=label, python=python) for label in ("one", "the same"))
-    table = measure(here, there, TimingEffort(operations=("crop",), rounds=1, seconds=0.001), circumstances)
+    table = measure(here, there, TimingEffort(operations=("crop",), rounds=1, seconds=0.001), variables={}, emit=ignore)
     assert (table.rows[0].low, table.rows[0].high) == (None, None)
 
 
 def test_a_stack_that_cannot_be_imported_is_named(python: Path, tmp_path: Path) -> None:
     (tmp_path / "PIL").mkdir()
     (tmp_path / "PIL" / "__init__.py").write_text("raise ImportError('broken for a reason')\n")
-    circumstances = MeasurementConditions(cpu="", measured_at="", variables={}, emit=lambda _event: None)
     sound, broken = (
         MeasuredPil(label="a", python=python),
         MeasuredPil(label="the broken one", python=python, stage=tmp_path),
     )
     with pytest.raises(FailedError, match=r"^the broken one ") as raised:
-        measure(sound, broken, TimingEffort(operations=("crop",)), circumstances)
+        measure(sound, broken, TimingEffort(operations=("crop",)), variables={}, emit=ignore)
     assert any("broken for a reason" in line for line in raised.value.details)

@@ -19,7 +19,7 @@ from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.speed import SpeedTable
 from fastinstall.proof.stack_operations import ProvenStack, prove, unpack_official_wheel
-from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.proof.timing import MeasuredPil, TimingEffort, measure
 from fastinstall.setup.steps.step import SetupStep
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
@@ -122,9 +122,10 @@ def measure_speed(before: MeasuredPil, after: MeasuredPil, identity: str, facts:
         return replace(known, reused=True)
     run.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
     measured_at = run.session.now().isoformat(timespec="seconds")
-    circumstances = MeasurementConditions(cpu=cpu, measured_at=measured_at, variables=run.variables, emit=run.emit)
     try:
-        table = measure(before, after, TimingEffort(), circumstances)
+        table = measure(
+            before, after, TimingEffort(), variables=run.variables, emit=run.emit, cpu=cpu, measured_at=measured_at
+        )
     except FailedError as error:
         run.emit(Noted(message=f"not timed: {error.message}", warning=True))
         return None

@@ -11,7 +11,7 @@ from support.values.sessions import a_session
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.run import Run
 from fastinstall.model.speed import SpeedRow, SpeedTable
-from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort
+from fastinstall.proof.timing import MeasuredPil, TimingEffort
 from fastinstall.setup.steps import prove
 
 STOCK, OURS = (
@@ -21,14 +21,14 @@ STOCK, OURS = (
 
 
 def _timed(
-    before: MeasuredPil, after: MeasuredPil, _effort: TimingEffort, circumstances: MeasurementConditions
+    before: MeasuredPil, after: MeasuredPil, _effort: TimingEffort, *, cpu: str, measured_at: str, **_conditions: object
 ) -> SpeedTable:
     """Return a fixed table, in place of processes that measure for seconds."""
     return SpeedTable(
         baseline=before.label,
         candidate=after.label,
-        cpu=circumstances.cpu,
-        measured_at=circumstances.measured_at,
+        cpu=cpu,
+        measured_at=measured_at,
         geomean=2.0,
         rows=(SpeedRow(operation="resize", before_ms=2.0, after_ms=1.0),),
     )
