@@ -118,7 +118,10 @@ def _lock(descriptor: int, prefix: Path) -> bool:
         status = os.fstat(descriptor)
         os.close(descriptor)
         if error.errno in _HELD:
-            raise _make_lock_refusal(prefix, status) from None
+            process = find_holder(status)
+            who = f"process {process}" if process else "another process"
+            hint = f"wait for it to end; to see what it is: ps -fp {process}" if process else "wait for it to end"
+            raise RefusedError(f"{prefix}: {who} is working on this environment", hint=hint) from None
         if error.errno not in _NO_LOCKS_HERE:
             raise
         return False
@@ -141,13 +144,6 @@ def _substitute(prefix: Path) -> int:
     name = hashlib.sha256(os.fsencode(os.path.realpath(prefix))).hexdigest()[:16]
     file = Path(tempfile.gettempdir(), f"fastinstall-{os.getuid()}-{name}.lock")
     return os.open(file, _FILE_FLAGS, 0o600)
-
-
-def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
-    process = find_holder(status)
-    who = f"process {process}" if process else "another process"
-    hint = f"wait for it to end; to see what it is: ps -fp {process}" if process else "wait for it to end"
-    return RefusedError(f"{prefix}: {who} is working on this environment", hint=hint)
 
 
 def find_holder_in(locks: str, *, device: int, inode: int) -> int | None:

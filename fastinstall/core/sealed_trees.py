@@ -89,8 +89,10 @@ def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
     try:
         manifest = codec.open_document(TreeManifest, "tree", json_data(foreign.read_text(path)), file=path)
         owners = find_trusted_owners(cache)
-        if not all(_is_own(status, owners) for status in (place.stat(), *(each for _, each in _walk(place)))):
-            return False
+        for status in (place.stat(), *(each for _, each in _walk(place))):
+            is_open = not stat.S_ISLNK(status.st_mode) and status.st_mode & _EVERYBODY_WRITES
+            if status.st_uid not in owners or is_open:
+                return False
         return {name: _digest(place / name) for name, _ in _walk(place, but)} == manifest.files
     except (OSError, ValueError, DocumentError):
         return False
@@ -118,7 +120,3 @@ def _digest(path: Path) -> str:
     if path.is_symlink():
         return f"-> {path.readlink()}"
     return "" if path.is_dir() else files.sha256(path)
-
-
-def _is_own(status: os.stat_result, owners: frozenset[int]) -> bool:
-    return status.st_uid in owners and (stat.S_ISLNK(status.st_mode) or not status.st_mode & _EVERYBODY_WRITES)

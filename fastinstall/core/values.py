@@ -50,7 +50,7 @@ def immutable(cls: type[T]) -> type[T]:
         setattr(cls, name, method)
     made = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True, match_args=False)(cls)
     names = tuple(made.__dataclass_fields__)  # type: ignore[attr-defined]  # set by `dataclass`
-    made._content = staticmethod(attrgetter(*names) if names else _nothing)  # type: ignore[attr-defined]  # noqa: SLF001
+    made._content = staticmethod(attrgetter(*names) if names else lambda _: ())  # type: ignore[attr-defined]  # noqa: SLF001
     return made
 
 
@@ -88,11 +88,6 @@ def _make_default(self: Any, each: "Field[Any]") -> object:  # noqa: ANN401
 def _repr(self: Any) -> str:  # noqa: ANN401
     shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-def _nothing(_self: object) -> tuple[()]:
-    """Return the content of a value without fields."""
-    return ()
 
 
 def _equal(self: Any, other: Any) -> bool:  # noqa: ANN401

@@ -205,10 +205,12 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
     """
     if item.is_over:
         return
-    files.make_directories(item.area / "gone")
+    gone = item.area / "gone"
+    files.make_directories(gone)
+    taken = max((int(path.name) for path in gone.iterdir()), default=-1)
+    places = (gone / str(number) for number in itertools.count(taken + 1))
     needed = None if item.ended is None else {*item.ended.removed, *ancestors(list_returning(item))}
     remake(item.prefix, (each for each in item.begun.directories if needed is None or each.path in needed))
-    places = _list_free_places(item)
     for path in _list_arrivals(item):
         _take_away(item.prefix / path, next(places), mover)
     before = {copied.path: copied for copied in item.begun.copies}
@@ -218,8 +220,10 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
             if path == HISTORY:
                 keep_later_revisions(item.prefix / path, copy, (item.manifest.get(HISTORY),))
             _bring_back(copy, item.prefix / copied.path, next(places), mover)
-    remove_empty(item.prefix, (*item.begun.created, *_list_made_directories(item)))
-    changed = (*item.begun.created, *(each.path for each in item.begun.directories))
+    recorded = tuple(each.path for each in item.begun.directories)
+    made = (path for path in directories_below(item.prefix, item.begun.own_places) if path not in recorded)
+    remove_empty(item.prefix, (*item.begun.created, *made))
+    changed = (*item.begun.created, *recorded)
     files.sync_directories(item.prefix / path for path in changed)
     mover.move(item.area, item.undone)
     files.sync_directory(item.area.parent)
@@ -307,16 +311,3 @@ def _replace(copy: Path, live: Path) -> None:
     files.copy_file(copy, beside)
     files.sync_tree(beside)
     beside.replace(live)
-
-
-def _list_free_places(item: LocatedExternalChange) -> Iterator[Path]:
-    """Return an endless iterator of free paths in `gone`."""
-    gone = item.area / "gone"
-    taken = max((int(path.name) for path in gone.iterdir()), default=-1)
-    return (gone / str(number) for number in itertools.count(taken + 1))
-
-
-def _list_made_directories(item: LocatedExternalChange) -> Iterator[str]:
-    """Yield directories that the program made inside its own places (`ExternalChange.own_places`)."""
-    there = {directory.path for directory in item.begun.directories}
-    return (path for path in directories_below(item.prefix, item.begun.own_places) if path not in there)

@@ -78,19 +78,13 @@ class Mover:
     def _move_tree(self, source: Path, target: Path) -> None:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-        found = ((Path(path), Path(path).stat()) for path, _, _ in os.walk(source))
-        moving = MovingTree(
-            source=self._store.relative(source),
-            target=self._store.relative(target),
-            directories=tuple(
-                TreeDirectory(
-                    path=path.relative_to(source).as_posix(),
-                    mode=stat.S_IMODE(status.st_mode),
-                    mtime_ns=status.st_mtime_ns,
-                )
-                for path, status in found
-            ),
-        )
+        directories = []
+        for directory in (Path(path) for path, _, _ in os.walk(source)):
+            path, status = directory.relative_to(source).as_posix(), directory.stat()
+            mode = stat.S_IMODE(status.st_mode)
+            directories.append(TreeDirectory(path=path, mode=mode, mtime_ns=status.st_mtime_ns))
+        start, end = self._store.relative(source), self._store.relative(target)
+        moving = MovingTree(source=start, target=end, directories=tuple(directories))
         self._journal.append(moving)
         self._carry_out(moving)
 
@@ -251,24 +245,16 @@ def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
     if os.path.lexists(item.swap):
         _from_swap(item, mover)
     elif _is_previous_kept(item):
-        if _is_of_a_copy(item):
-            return
         if item.move.live == HISTORY:
-            keep_later_revisions(item.live, item.kept, item.brought.of(HISTORY))
+            known = item.brought.of(HISTORY)
+            if item.live.is_file() and list_later_revisions(item.live, known) is None:
+                return  # conda started this history anew, as in a clone
+            keep_later_revisions(item.live, item.kept, known)
         if not os.path.lexists(item.live):
             mover.move(item.kept, item.live)
         elif not mover.exchange(item.live, item.kept):
             mover.move(item.kept, item.swap)
             _from_swap(item, mover)
-
-
-def _is_of_a_copy(item: LocatedMove) -> bool:
-    """Return whether `live` is a history that conda started anew, as in a clone; undo must leave it in place."""
-    return (
-        item.move.live == HISTORY
-        and item.live.is_file()
-        and list_later_revisions(item.live, item.brought.of(HISTORY)) is None
-    )
 
 
 def _from_swap(item: LocatedMove, mover: Mover) -> None:
@@ -285,11 +271,8 @@ def _is_previous_kept(item: LocatedMove) -> bool:
     """
     if not os.path.lexists(item.kept):
         return False
-    return (
-        item.certain
-        or not is_known_whole(item.kept, item.move.live, item.brought)
-        or item.kept.lstat().st_ino == item.inode
-    )
+    is_certain = item.certain or item.kept.lstat().st_ino == item.inode
+    return is_certain or not is_known_whole(item.kept, item.move.live, item.brought)
 
 
 def _is_tree(source: Path) -> bool:
