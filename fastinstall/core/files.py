@@ -74,14 +74,21 @@ def make_directories(directory: Path, *, durable: bool = True) -> None:
         sync_directory(each.parent)
 
 
-def append_line(path: Path, line: str) -> None:
-    """Append one line to a journal and force it to the disk."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+@contextlib.contextmanager
+def opened(path: Path | str, flags: int, mode: int = 0o777, directory: int | None = None) -> Iterator[int]:
+    """Open a file or directory while the block runs, and yield its descriptor; see os.open for the arguments."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=directory)
     try:
-        _write_whole(descriptor, line.encode("utf-8") + b"\n")
-        os.fsync(descriptor)
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append one line to a journal and force it to the disk."""
+    with opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644) as descriptor:
+        _write_whole(descriptor, line.encode("utf-8") + b"\n")
+        os.fsync(descriptor)
 
 
 def sync_directory(directory: Path) -> None:
@@ -214,8 +221,7 @@ def copy_rights(source: Path, target: Path) -> None:
         with contextlib.suppress(PermissionError):
             os.lchown(target, status.st_uid, status.st_gid)
         return
-    descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
+    with opened(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as descriptor:
         there = os.fstat(descriptor)
         if (there.st_uid, there.st_gid) != (status.st_uid, status.st_gid):
             with contextlib.suppress(PermissionError):
@@ -225,8 +231,6 @@ def copy_rights(source: Path, target: Path) -> None:
         for name in _ACCESS_LISTS:
             with contextlib.suppress(OSError):  # the source has none, or the filesystem does not support them
                 os.setxattr(descriptor, name, os.getxattr(source, name))
-    finally:
-        os.close(descriptor)
 
 
 def sha256(path: Path) -> str:
@@ -283,11 +287,8 @@ def _to_sync(tree: str) -> Iterator[str]:
 
 
 def _sync(path: Path | str, flags: int = os.O_NONBLOCK) -> None:
-    descriptor = os.open(path, os.O_RDONLY | flags | os.O_CLOEXEC)
-    try:
+    with opened(path, os.O_RDONLY | flags) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _copy_content(reader: int, writer: int) -> None:

@@ -28,7 +28,7 @@ _USER_OBJ, _GROUP_OBJ, _MASK, _OTHER = 0x01, 0x04, 0x10, 0x20
 _HEADER, _ENTRY = struct.Struct("<I"), struct.Struct("<HHI")
 _UNABLE = (errno.EPERM, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)
 """Errors to ignore: the filesystem does not store owners, modes or access lists, or this user is not in the group."""
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 @immutable
@@ -110,7 +110,7 @@ def give_tree(path: Path, rights: Rights) -> None:
     Raises:
         OSError: the file or tree cannot be read or changed.
     """
-    with _opened(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as directory:
+    with files.opened(path.parent, os.O_RDONLY | os.O_DIRECTORY) as directory:
         _give_tree(directory, path.name, rights)
 
 
@@ -122,7 +122,7 @@ def give_entry(path: Path, rights: Rights) -> None:
     Raises:
         OSError: the file or directory cannot be opened or changed.
     """
-    with _opened(path, _OPEN) as descriptor:
+    with files.opened(path, _OPEN) as descriptor:
         if os.fstat(descriptor).st_uid == os.geteuid():
             _give(descriptor, rights)
 
@@ -137,7 +137,7 @@ def make_given_directories(directory: Path) -> None:
 
 def give_new_directory(path: Path) -> None:
     """Give an empty directory that this user has just created the rights that its parent passes on."""
-    with _opened(path, _OPEN | os.O_DIRECTORY) as descriptor:
+    with files.opened(path, _OPEN | os.O_DIRECTORY) as descriptor:
         if os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor):  # noqa: PTH208 (of a descriptor)
             _give(descriptor, read_rights(path.parent))
 
@@ -149,7 +149,7 @@ def _give_tree(directory: int, name: str, rights: Rights) -> None:
     if stat.S_ISLNK(status.st_mode):
         _chown(status, rights, lambda user, group: os.chown(name, user, group, dir_fd=directory, follow_symlinks=False))
     elif stat.S_ISDIR(status.st_mode):
-        with _opened(name, _OPEN | os.O_DIRECTORY, directory) as inner:
+        with files.opened(name, _OPEN | os.O_DIRECTORY, directory=directory) as inner:
             for entry in os.listdir(inner):  # noqa: PTH208 (of a descriptor)
                 _give_tree(inner, entry, rights)
             _give(inner, rights)
@@ -158,7 +158,7 @@ def _give_tree(directory: int, name: str, rights: Rights) -> None:
 
 
 def _give_file(directory: int, name: str, rights: Rights) -> None:
-    with _opened(name, _OPEN, directory) as descriptor:
+    with files.opened(name, _OPEN, directory=directory) as descriptor:
         if os.fstat(descriptor).st_nlink == 1 or _has(descriptor, rights):
             _give(descriptor, rights)
             return
@@ -245,12 +245,3 @@ def _tolerating() -> Iterator[None]:
     except OSError as error:
         if error.errno not in _UNABLE:
             raise
-
-
-@contextmanager
-def _opened(path: Path | str, flags: int, directory: int | None = None) -> Iterator[int]:
-    descriptor = os.open(path, flags, dir_fd=directory)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.files import sync_directory
+from fastinstall.core.files import opened, sync_directory
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
@@ -178,12 +178,9 @@ def _hand_over(directory: Path) -> None:
     above = directory.parent.stat()
     if os.geteuid() != _ROOT or above.st_uid == _ROOT or above.st_mode & _STICKY:
         return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    with opened(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW) as descriptor:
         if os.fstat(descriptor).st_uid == _ROOT:
             os.fchown(descriptor, above.st_uid, above.st_gid)
-    finally:
-        os.close(descriptor)
 
 
 def _read_modes(path: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.errors import FailedError
-from fastinstall.core.files import discard
+from fastinstall.core.files import discard, opened
 
 _DAY = 86400.0
 """One day in seconds."""
@@ -56,10 +56,9 @@ def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
     Return False if another process took the directory for abandoned and removed it before it was locked.
     """
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = locks.enter_context(opened(directory, os.O_RDONLY | os.O_DIRECTORY))
     except FileNotFoundError:
         return False
-    locks.callback(os.close, descriptor)
     with contextlib.suppress(OSError):  # on a filesystem without locks, no directory counts as abandoned
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     return directory.is_dir()
@@ -85,12 +84,9 @@ def _locked_abandoned(directory: Path) -> Iterator[None]:
     Raises:
         OSError: the process still runs, the directory is gone, or the filesystem has no locks.
     """
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    with opened(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def list_abandoned(within: Path) -> tuple[Path, ...]:

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from fastinstall.core.files import opened
+
 _ROOT = 0
 _OTHERS_WRITE = 0o022
 _STICKY = 0o1000
-_OPEN = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_OPEN = os.O_PATH | os.O_DIRECTORY
 
 
 def identify_home(prefix: Path) -> os.stat_result | None:
@@ -45,7 +47,7 @@ def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Pa
         yield paths
         return
     with ExitStack() as stack:
-        descriptors = [_open(path.parent, stack) for path in paths]
+        descriptors = [stack.enter_context(opened(path.parent, _OPEN)) for path in paths]
         for path, descriptor in zip(paths, descriptors, strict=True):
             if not _lies_within(descriptor, home):
                 raise PermissionError(errno.EPERM, "leads outside the environment", str(path.parent))
@@ -55,18 +57,11 @@ def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Pa
             raise OSError(error.errno, error.strerror, str(paths[0]), None, str(paths[-1])) from error
 
 
-def _open(directory: Path, stack: ExitStack) -> int:
-    descriptor = os.open(directory, _OPEN)
-    stack.callback(os.close, descriptor)
-    return descriptor
-
-
 def _lies_within(descriptor: int, home: os.stat_result) -> bool:
     with ExitStack() as stack:
         status = os.fstat(descriptor)
         while not os.path.samestat(status, home):
-            above = os.open("..", _OPEN, dir_fd=descriptor)
-            stack.callback(os.close, above)
+            above = stack.enter_context(opened("..", _OPEN, directory=descriptor))
             if os.path.samestat(os.fstat(above), status):
                 return False
             descriptor, status = above, os.fstat(above)

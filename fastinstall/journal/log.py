@@ -207,8 +207,5 @@ class Journal:
 
     def _cut(self, size: int) -> None:
         """Truncate the file to `size` bytes without following a link."""
-        descriptor = os.open(self.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
+        with files.opened(self.file, os.O_WRONLY | os.O_NOFOLLOW) as descriptor:
             os.ftruncate(descriptor, size)
-        finally:
-            os.close(descriptor)

@@ -106,13 +106,10 @@ _OPEN_FILES = Path("/proc/self/fdinfo")
 
 
 def _find_mount(directory: Path) -> tuple[int, str]:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with files.opened(directory, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
         text = (_OPEN_FILES / str(descriptor)).read_text(encoding="ascii")
         mount = next((line for line in text.splitlines() if line.startswith("mnt_id:")), "")
         return os.fstat(descriptor).st_dev, mount
-    finally:
-        os.close(descriptor)
 
 
 def _build(store: JournalStore, begun: TransactionBegun, plan: str) -> None:
