@@ -29,12 +29,9 @@ from fastinstall.core.surroundings import (
 from fastinstall.core.values import immutable
 
 _ROOT = 0
-_OTHERS_ENTER = 0o011
-_EVERYBODY_WRITES = 0o002
-_GROUP_WRITES = 0o020
+_OTHERS_ENTER = stat.S_IXGRP | stat.S_IXOTH
 # symbolic links have these bits set (mode 0777), so they match as well: symlink(7)
-_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES
-_STICKY = 0o1000
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _LINKS = 40  # the most that the kernel follows: path_resolution(7)
 _DEPTH = 2  # levels of entries to check: those of the cache, and those of its directories
 _ACL = "system.posix_acl_access"
@@ -120,9 +117,9 @@ def _explain_owner(step: PathStep, owners: set[int], person: Person) -> str:
 
 def _explain_mode(step: PathStep, *, is_passed: bool) -> str:
     mode = step.place.mode
-    if mode & _STICKY and is_passed:
+    if mode & stat.S_ISVTX and is_passed:
         return ""  # others can add entries, but not replace those of this user
-    if mode & _EVERYBODY_WRITES:
+    if mode & stat.S_IWOTH:
         return "anyone may write there, and its files would be installed"
     return "its group may write there, and its files would be installed" if step.is_shared else ""
 
@@ -200,7 +197,7 @@ def _look(path: Path) -> PathStep:
     return PathStep(
         place=place,
         is_link=stat.S_ISLNK(status.st_mode),
-        is_shared=bool(place.mode & _GROUP_WRITES) and _has_other_members(path, status.st_gid),
+        is_shared=bool(place.mode & stat.S_IWGRP) and _has_other_members(path, status.st_gid),
         is_mounted=is_mounted,
         has_account=not is_mounted or bool(name_user(place.owner)),
     )

@@ -125,6 +125,15 @@ def text_if_there(path: Path) -> str:
     return (bytes_if_there(path) or b"").decode("utf-8", "surrogateescape")
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; empty if the file cannot be read, or contains something else."""
+    try:
+        data = json_data(read_bytes(path))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
 def read_kept(cls: type[T], name: str, path: Path) -> T | None:
     """Read a document that can be recreated, such as a cached result.
 

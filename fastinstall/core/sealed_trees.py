@@ -19,12 +19,9 @@ from pathlib import Path
 
 from fastinstall.core import codec, files, foreign, temporary_directories
 from fastinstall.core.cache_directory import find_trusted_owners
-from fastinstall.core.errors import DocumentError
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 
 _MANIFESTS = "manifests"
-_EVERYBODY_WRITES = 0o002
 
 
 @immutable
@@ -85,16 +82,17 @@ def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
         cache: our cache directory, as returned by `open_cache`.
         but: names at the top of the tree that are not compared with the manifest; owners and modes are still checked.
     """
-    path = _locate(place, cache)
+    manifest = foreign.read_kept(TreeManifest, "tree", _locate(place, cache))
+    if manifest is None:
+        return False
     try:
-        manifest = codec.open_document(TreeManifest, "tree", json_data(foreign.read_text(path)), file=path)
         owners = find_trusted_owners(cache)
         for status in (place.stat(), *(each for _, each in _walk(place))):
-            is_open = not stat.S_ISLNK(status.st_mode) and status.st_mode & _EVERYBODY_WRITES
+            is_open = not stat.S_ISLNK(status.st_mode) and status.st_mode & stat.S_IWOTH
             if status.st_uid not in owners or is_open:
                 return False
         return {name: _digest(place / name) for name, _ in _walk(place, but)} == manifest.files
-    except (OSError, ValueError, DocumentError):
+    except OSError:
         return False
 
 

@@ -17,8 +17,6 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
 _ROOT = 0
-_EVERYBODY_WRITES = 0o002
-_STICKY = 0o1000
 
 
 @immutable
@@ -65,11 +63,11 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
         directory: the directory that contains the file.
         person: the user who would run it.
     """
-    if not directory.mode & _EVERYBODY_WRITES:
+    if not directory.mode & stat.S_IWOTH:
         return ""
     if file.owner not in {*person.trusted, directory.owner}:
         return "anyone may put files there, and this one is neither yours nor root's"
-    if directory.mode & _STICKY and file.mode & _EVERYBODY_WRITES:
+    if directory.mode & stat.S_ISVTX and file.mode & stat.S_IWOTH:
         return "anyone may reach it and write to it"
     return ""
 
@@ -86,13 +84,13 @@ def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Coll
         PATH without: 1. relative entries, which include empty ones (the working directory); 2. directories that are
         both world-writable and sticky, such as /tmp; 3. the directories in `planted`.
     """
-    public = {entry for entry, mode in modes.items() if mode & _EVERYBODY_WRITES and mode & _STICKY}
+    public = {entry for entry, mode in modes.items() if mode & stat.S_IWOTH and mode & stat.S_ISVTX}
     return ":".join(entry for entry in path.split(":") if entry.startswith("/") and entry not in {*planted, *public})
 
 
 def restrict_umask(mask: int) -> int:
     """Return a umask under which no new file is world-writable; a mask that already ensures that is unchanged."""
-    return mask if mask & _EVERYBODY_WRITES else mask | 0o022
+    return mask if mask & stat.S_IWOTH else mask | 0o022
 
 
 def describe_place(place: TrustedPath, owner: str) -> str:
@@ -107,7 +105,7 @@ def restrict_surroundings() -> Iterator[None]:
     os.umask(restrict_umask(before))
     if path is not None:
         modes = _read_modes(path)
-        planted = [entry for entry, mode in modes.items() if mode & _EVERYBODY_WRITES and _holds_planted_file(entry)]
+        planted = [entry for entry, mode in modes.items() if mode & stat.S_IWOTH and _holds_planted_file(entry)]
         os.environ["PATH"] = keep_trusted_path_entries(path, modes, planted)
     try:
         yield
@@ -176,7 +174,7 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
 
 def _hand_over(directory: Path) -> None:
     above = directory.parent.stat()
-    if os.geteuid() != _ROOT or above.st_uid == _ROOT or above.st_mode & _STICKY:
+    if os.geteuid() != _ROOT or above.st_uid == _ROOT or above.st_mode & stat.S_ISVTX:
         return
     with opened(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW) as descriptor:
         if os.fstat(descriptor).st_uid == _ROOT:

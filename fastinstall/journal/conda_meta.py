@@ -11,7 +11,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.core import files, foreign
-from fastinstall.core.parsing import json_data
 
 RECORDS = "conda-meta"
 HISTORY = "conda-meta/history"
@@ -89,12 +88,9 @@ def keep_later_revisions(live: Path, kept: Path, digests: Collection[str | None]
     os.utime(kept, ns=(live.stat().st_atime_ns, live.stat().st_mtime_ns))
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        data = json_data(foreign.read_bytes(file))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) and isinstance(data.get("files") or [], list) else {}
+def _read(record: Path) -> dict[str, Any]:
+    data = foreign.read_object(record)
+    return data if isinstance(data.get("files") or [], list) else {}
 
 
 def _list_described(data: dict[str, Any]) -> Iterator[dict[str, Any]]:

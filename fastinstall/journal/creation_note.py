@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fastinstall import __version__
 from fastinstall.core import files, foreign
-from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import CREATION, RECEIPT
 from fastinstall.model.history import Interruption, UnfinishedRun
 from fastinstall.model.request import DIST_NAMES
@@ -58,11 +57,7 @@ def creation_interruption(prefix: Path) -> Interruption | None:
     file = prefix / CREATION
     if not file.is_file():
         return None
-    try:
-        data = json_data(foreign.read_bytes(file))
-    except (OSError, ValueError):  # the process died while writing the note, before all other files
-        data = {}
-    at = str(data.get("at", "")) if isinstance(data, dict) else ""
+    at = str(foreign.read_object(file).get("at", ""))  # unreadable if the process died while writing it
     kind = UnfinishedRun.CLEANUP if (prefix / RECEIPT).is_file() else UnfinishedRun.CREATION
     return Interruption(kind=kind, verb="setup", at=at, file=file)
 

@@ -7,6 +7,7 @@ follows ".." to check that it is inside the environment, and then uses it as `/p
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,8 +15,6 @@ from pathlib import Path
 from fastinstall.core.files import opened
 
 _ROOT = 0
-_OTHERS_WRITE = 0o022
-_STICKY = 0o1000
 _OPEN = os.O_PATH | os.O_DIRECTORY
 
 
@@ -71,5 +70,6 @@ def _lies_within(descriptor: int, home: os.stat_result) -> bool:
 def _is_others(path: Path) -> bool:
     with suppress(OSError):
         status = path.stat()
-        return status.st_uid != _ROOT or bool(status.st_mode & _OTHERS_WRITE and not status.st_mode & _STICKY)
+        is_open = bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) and not status.st_mode & stat.S_ISVTX
+        return status.st_uid != _ROOT or is_open
     return False

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.journal.creation_note import creation_interruption
 from fastinstall.journal.events import read_journal_events
@@ -73,12 +72,7 @@ class Title:
 
 def title_of(directory: Path) -> Title:
     """Return the title of the transaction in a directory; an empty title if its plan cannot be read."""
-    try:
-        plan = json_data(foreign.read_bytes(directory / PLAN))
-    except (OSError, ValueError):
-        return Title()
-    if not isinstance(plan, dict):
-        return Title()
+    plan = foreign.read_object(directory / PLAN)
     build = plan.get("build")
     parts = (build.get("distribution"), build.get("version")) if isinstance(build, dict) else ()
     return Title(verb=find_verb(plan), stack=" ".join(part for part in parts if isinstance(part, str)))
