@@ -9,7 +9,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fastinstall.core.process import ProcessGroup
@@ -64,6 +63,8 @@ def wait_for_futures(
         seconds: the maximum time to wait.
         to_first_failure: whether to return as soon as a future has failed.
     """
+    from queue import Empty, SimpleQueue  # noqa: PLC0415 (slow to import; doctor waits for no futures)
+
     done: SimpleQueue[Future[T]] = SimpleQueue()
     deadline = time.monotonic() + seconds
     for future in futures:

@@ -1,12 +1,13 @@
 """Compose commands that need root, for the user to paste."""
 
 import os
-import shutil
 from collections.abc import Mapping
 
 
 def has_sudo(variables: Mapping[str, str]) -> bool:
     """Return whether sudo is on PATH."""
+    import shutil  # noqa: PLC0415 (slow to import; doctor needs it only for other users' environments)
+
     return shutil.which("sudo", path=variables.get("PATH", os.defpath)) is not None
 
 
