@@ -47,42 +47,30 @@ class Rights:
     bits: int
     default: bytes = b""
 
-    def find_mode(self, mode: int) -> int:
-        """Return the permission bits to give to an entry.
+    def find_entry_rights(self, mode: int) -> tuple[int, bytes]:
+        """Return the permission bits and the access list, in the kernel's binary form, to give to an entry.
+
+        The list is empty if there is no default list, or if permission bits alone express it.
 
         Args:
             mode: the entry's current `st_mode`, with its file type.
         """
-        bits = self.bits
+        is_directory, is_program = stat.S_ISDIR(mode), mode & stat.S_IXUSR
         if self.default:
-            told = {tag: permission for tag, permission, _ in _parse(self.find_access_list(mode, bare=True))}
-            group = told[_MASK] if _MASK in told else told[_GROUP_OBJ]
-            return bits & stat.S_ISGID * stat.S_ISDIR(mode) | told[_USER_OBJ] << 6 | group << 3 | told[_OTHER]
-        if stat.S_ISDIR(mode):
-            return stat.S_IRWXU | bits & (stat.S_ISGID | 0o075)
-        execute = 0o011 if mode & stat.S_IXUSR else 0
+            made = 0o777 if is_directory or is_program else 0o666
+            entries = _parse(self.default)
+            middle = _MASK if any(tag == _MASK for tag, _, _ in entries) else _GROUP_OBJ
+            limits = {_USER_OBJ: made >> 6, middle: made >> 3 & 7, _OTHER: made & 7}
+            limited = [(tag, permission & limits.get(tag, 7), who) for tag, permission, who in entries]
+            given = {tag: permission for tag, permission, _ in limited}
+            bits = self.bits & stat.S_ISGID * is_directory | given[_USER_OBJ] << 6 | given[middle] << 3 | given[_OTHER]
+            is_plain = given.keys() == {_USER_OBJ, _GROUP_OBJ, _OTHER}
+            return bits, b"" if is_plain else _HEADER.pack(2) + b"".join(_ENTRY.pack(*entry) for entry in limited)
+        if is_directory:
+            return stat.S_IRWXU | self.bits & (stat.S_ISGID | 0o075), b""
+        execute = 0o011 if is_program else 0
         write = 0o020 if mode & stat.S_IWUSR else 0
-        return mode & stat.S_IRWXU | stat.S_IRUSR | bits & (0o044 | execute | write)
-
-    def find_access_list(self, mode: int, *, bare: bool = False) -> bytes:
-        """Return the access list to give to an entry, in the kernel's binary form.
-
-        The result is empty if there is no default list, or if permission bits alone express the list.
-
-        Args:
-            mode: the entry's current `st_mode`, with its file type.
-            bare: whether to return a list that permission bits alone express, too.
-        """
-        if not self.default:
-            return b""
-        made = 0o777 if stat.S_ISDIR(mode) or mode & stat.S_IXUSR else 0o666
-        entries = _parse(self.default)
-        middle = _MASK if any(tag == _MASK for tag, _, _ in entries) else _GROUP_OBJ
-        limits = {_USER_OBJ: made >> 6, middle: made >> 3 & 7, _OTHER: made & 7}
-        limited = [(tag, permission & limits.get(tag, 7), who) for tag, permission, who in entries]
-        if not bare and {tag for tag, _, _ in entries} == {_USER_OBJ, _GROUP_OBJ, _OTHER}:
-            return b""
-        return _HEADER.pack(2) + b"".join(_ENTRY.pack(*entry) for entry in limited)
+        return mode & stat.S_IRWXU | stat.S_IRUSR | self.bits & (0o044 | execute | write), b""
 
 
 def read_rights(directory: Path) -> Rights:
@@ -170,22 +158,20 @@ def _give_file(directory: int, name: str, rights: Rights) -> None:
 
 def _has(descriptor: int, rights: Rights) -> bool:
     status = os.fstat(descriptor)
-    return (
-        stat.S_IMODE(status.st_mode) == rights.find_mode(status.st_mode)
-        and _find_owners(status, rights) is None
-        and _read_list(descriptor, _ACCESS) == rights.find_access_list(status.st_mode)
-    )
+    current = (stat.S_IMODE(status.st_mode), _read_list(descriptor, _ACCESS))
+    return current == rights.find_entry_rights(status.st_mode) and _find_owners(status, rights) is None
 
 
 def _give(descriptor: int, rights: Rights) -> None:
     """Set the rights that differ; the owner comes last, since the old owner cannot change rights afterwards."""
     status = os.fstat(descriptor)
     if not _has(descriptor, rights):
+        bits, access_list = rights.find_entry_rights(status.st_mode)
         _chown(status, rights, lambda _, group: os.fchown(descriptor, -1, group))
         _set_list(descriptor, _ACCESS, b"")
         with _tolerating():
-            os.fchmod(descriptor, rights.find_mode(status.st_mode))
-        _set_list(descriptor, _ACCESS, rights.find_access_list(status.st_mode))
+            os.fchmod(descriptor, bits)
+        _set_list(descriptor, _ACCESS, access_list)
         _chown(status, rights, lambda user, _: os.fchown(descriptor, user, -1))
     if stat.S_ISDIR(status.st_mode):
         _set_list(descriptor, _DEFAULT, rights.default)
