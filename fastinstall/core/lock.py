@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from fastinstall.core import signals
+from fastinstall.core import foreign, signals
 from fastinstall.core.errors import RefusedError, UndeterminedError
 from fastinstall.core.messages import quote
 
@@ -161,11 +161,7 @@ def find_holder_in(locks: str, *, device: int, inode: int) -> int | None:
 
 def find_holder(status: os.stat_result) -> int | None:
     """Return the ID of the process that holds a flock(2) on this file or directory; None if unknown."""
-    try:
-        locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    return find_holder_in(locks, device=status.st_dev, inode=status.st_ino)
+    return find_holder_in(foreign.text_or_empty("/proc/locks"), device=status.st_dev, inode=status.st_ino)
 
 
 def _parse_device(column: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import discard, opened
+from fastinstall.core.foreign import text_or_empty
 
 _DAY = 86400.0
 """One day in seconds."""
@@ -70,11 +71,8 @@ def _mark_of_this_boot() -> str:
     Machines that share a cache may not see each other's locks, so each machine removes only the directories that have
     its own mark. Source: random(4).
     """
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").replace("-", "").strip()
-    except (OSError, ValueError):
-        return ""
-    return f".{boot[:12]}"
+    boot = text_or_empty("/proc/sys/kernel/random/boot_id").replace("-", "").strip()
+    return f".{boot[:12]}" if boot else ""
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from fastinstall.journal.acts import (
     locate_acts,
     parents_of,
 )
-from fastinstall.journal.entries import Adding, Moving
+from fastinstall.journal.entries import Adding
 from fastinstall.journal.external_changes import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known_file
 from fastinstall.journal.log import Log
@@ -105,10 +105,9 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
 
 def _list_stack_files(log: Log) -> Iterator[str]:
     """Yield the files of Pillow, its libraries and its metadata that a setup installed, but not those of guards."""
-    for entry in log.entries:
-        if isinstance(entry, Moving):
-            own = {move.live for move in entry.moves if is_pillow(move.live) or is_metadata(move.live)}
-            yield from (path for path in entry.manifest if (parents_of(path) | {path}) & own)
+    for batch in log.batches:
+        own = {move.live for move in batch.moves if is_pillow(move.live) or is_metadata(move.live)}
+        yield from (path for path in batch.manifest if (parents_of(path) | {path}) & own)
 
 
 def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
