@@ -108,15 +108,12 @@ def tunable_for(level: str) -> str:
 
 def list_level_features(level: str) -> tuple[str, ...]:
     """Return every feature of a level, including the features of lower levels."""
-    levels = _FAMILIES[level]
-    above = len(_list_following(level))
-    return tuple(flag for each in levels[: len(levels) - above] for flag in each.requires)
+    return tuple(flag for each in _FAMILIES[level][: rank(level)] for flag in each.requires)
 
 
 def _list_following(level: str | None) -> tuple[FeatureLevel, ...]:
     """Return the levels above a level, lowest first; empty if `level` is not a level."""
-    levels = _FAMILIES.get(level or "", ())
-    return next((levels[index + 1 :] for index, each in enumerate(levels) if each.name == level), ())
+    return _FAMILIES.get(level or "", ())[rank(level) :]
 
 
 def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:

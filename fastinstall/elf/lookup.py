@@ -132,8 +132,8 @@ def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -
 
 
 _ABSOLUTE = 0xFFF1
-_WEAK, _THREAD_LOCAL = 2, 6
-_BINDINGS = frozenset({1, _WEAK, 10})  # global, weak, GNU_UNIQUE
+_THREAD_LOCAL = 6
+_BINDINGS = frozenset({1, 2, 10})  # global, weak, GNU_UNIQUE
 _TYPES = frozenset({0, 1, 2, 5, _THREAD_LOCAL, 10})  # none, object, function, common, thread-local, GNU_IFUNC
 _SEEN_BY_OTHERS = frozenset({0, 3})  # visibilities: default, protected; not internal, hidden
 _HIDDEN, _BASE, _OLDEST = 0x8000, 1, 2
@@ -165,14 +165,10 @@ class Reference:
     Attributes:
         name: the symbol's name, without its version.
         version: the required version; empty if any version will do.
-        library: the needed library that should define the version, as named in DT_NEEDED; empty without a version.
-        weak: whether the symbol may stay undefined.
     """
 
     name: str
     version: str = ""
-    library: str = ""
-    weak: bool = False
 
 
 def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
@@ -243,7 +239,20 @@ def references(path: Path) -> dict[str, Reference]:
         OSError: the file cannot be opened.
     """
     with open_image(path) as image:
-        return {reference.name: reference for reference in _read_references(image)}
+        if SYMTAB not in image.tags:
+            return {}
+        count = count_symbols(image) if image.of_kind(INTERP) else count_unhashed(image)
+        versions = _read_versions(image)
+        indices: Iterable[int] = repeat(0, count)
+        if VERSYM in image.tags:
+            indices = memoryview(image.read_at(image.tags[VERSYM], 2 * count)).cast("H")
+        found: dict[str, Reference] = {}
+        symbols = SYMBOL.iter_unpack(image.read_at(image.tags[SYMTAB], count * SYMBOL.size))
+        for (offset, information, other, section, _, _), index in zip(symbols, indices, strict=True):
+            if not section and offset and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
+                name, version = image.strings.text(offset), versions.get(index & _INDEX)
+                found[name] = Reference(name=name, version=version.name if version else "")
+        return found
 
 
 def _is_definition(information: int, other: int, section: int, value: int) -> bool:
@@ -268,23 +277,3 @@ def _read_versions(image: ElfImage) -> dict[int, Version]:
     the copy is a definition with the other file's version.
     """
     return {each.index: each for each in (*read_defined_versions(image), *read_needed_versions(image))}
-
-
-def _read_references(image: ElfImage) -> Iterator[Reference]:
-    if SYMTAB not in image.tags:
-        return
-    count = count_symbols(image) if image.of_kind(INTERP) else count_unhashed(image)
-    versions = _read_versions(image)
-    indices: Iterable[int] = repeat(0, count)
-    if VERSYM in image.tags:
-        indices = memoryview(image.read_at(image.tags[VERSYM], 2 * count)).cast("H")
-    symbols = SYMBOL.iter_unpack(image.read_at(image.tags[SYMTAB], count * SYMBOL.size))
-    for (name, information, other, section, _, _), index in zip(symbols, indices, strict=True):
-        if not section and name and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
-            version = versions.get(index & _INDEX)
-            yield Reference(
-                name=image.strings.text(name),
-                version=version.name if version else "",
-                library=version.library if version else "",
-                weak=information >> 4 == _WEAK,
-            )

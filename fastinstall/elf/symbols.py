@@ -117,7 +117,8 @@ def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
 
 STATIC_SYMBOLS = 2
 _COMPRESSED, _LARGEST_TEXT = 0x800, 1 << 22
-_NO_BITS = 8
+_PROGRAM_BITS, _NO_BITS = 1, 8
+_EXECUTABLE = 4
 _SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 
 
@@ -140,6 +141,11 @@ class Section:
     offset: int
     size: int
     link: int
+
+    @property
+    def has_code(self) -> bool:
+        """Whether the section contains executable code."""
+        return self.kind == _PROGRAM_BITS and bool(self.flags & _EXECUTABLE)
 
 
 def read_sections(image: ElfImage) -> tuple[Section, ...]:

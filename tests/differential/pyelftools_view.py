@@ -66,10 +66,9 @@ def _symbols(elf: Any, table: Any) -> Symbols:
         if not symbol.name or not _is_global(symbol):
             continue
         index, hidden = _index(indices, number)
-        version, library = needed.get(index, (defined.get(index, ""), ""))
+        version, _ = needed.get(index, (defined.get(index, ""), ""))
         if wanted:
-            weak = symbol["st_info"]["bind"] == "STB_WEAK"
-            found.references.add(Reference(name=symbol.name, version=version, library=library, weak=weak))
+            found.references.add(Reference(name=symbol.name, version=version))
         elif _has_place(symbol):
             one = Definition(name=symbol.name, version=version, hidden=hidden, oldest=index <= 2)
             found.definitions.setdefault(symbol.name, []).append(one)

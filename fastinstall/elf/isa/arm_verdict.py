@@ -17,7 +17,6 @@ from fastinstall.elf.dynamic_symbols import SYMBOL, read_relocations, symbol_ent
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
 from fastinstall.elf.symbols import read_sections
 
-_PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 _INDIRECT = 1032  # R_AARCH64_IRELATIVE
 _ASKING = frozenset({"getauxval", "__getauxval"})
 
@@ -54,8 +53,7 @@ def _read_code(image: ElfImage) -> list[bytes]:
     Raises:
         ElfError: the sections overlap, so that together they are larger than the file.
     """
-    named = (each for each in read_sections(image) if each.kind == _PROGRAM_BITS)
-    places = [(each.offset, each.size) for each in named if each.flags & _EXECUTABLE_SECTION]
+    places = [(each.offset, each.size) for each in read_sections(image) if each.has_code]
     places = places or [(each.offset, each.size) for each in image.of_kind(LOAD) if each.flags & EXECUTABLE]
     if sum(size for _, size in places) > image.size:
         raise ElfError(image.path, "malformed: more code than the file has bytes")
@@ -136,16 +134,12 @@ def count_features(code: bytes) -> Counter[str]:
     found: Counter[str] = Counter()
     words = Counter(word for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))
     for word, times in words.items():
-        feature = _find_extension(word)
+        feature = next((name for name, mask, value in _ENCODINGS if word & mask == value), "")
         if feature:
             found[feature] += times
     if found["sve"] and not any(word & mask == value for word in words for mask, value in _SCALABLE):
         del found["sve"]
     return +found
-
-
-def _find_extension(word: int) -> str:
-    return next((name for name, mask, value in _ENCODINGS if word & mask == value), "")
 
 
 def asks_cpu(code: bytes) -> bool:

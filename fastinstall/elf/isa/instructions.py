@@ -12,11 +12,7 @@ from importlib.util import find_spec
 from itertools import compress
 from operator import attrgetter
 
-from fastinstall.core.architecture import X86_64
 from fastinstall.core.values import immutable
-
-MACHINES = frozenset({X86_64.machine})
-"""Architectures that iced-x86 decodes."""
 
 _CODE = attrgetter("code")
 _MARK = 4  # size in bytes of ENDBR64, which may precede a jump

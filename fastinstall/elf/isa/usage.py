@@ -31,8 +31,6 @@ from fastinstall.elf.isa.instructions import (
 )
 from fastinstall.elf.symbols import Section, read_sections, read_static_table
 
-_PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
-
 _EH_FRAME = 0x6474E550
 
 _SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; encodings: relative pointer, plain count, table-relative entries
@@ -89,7 +87,7 @@ def map_code(image: ElfImage) -> CodeMap:
     """
     stubs, regions = dict[int, int](), list[tuple[int, bytes]]()
     for section in read_sections(image):
-        if section.kind != _PROGRAM_BITS or not section.flags & _EXECUTABLE_SECTION or not section.size:
+        if not section.has_code or not section.size:
             continue
         address, content = _map_section(image, section), image.read(section.offset, section.size)
         if section.name.startswith(".plt"):

@@ -21,8 +21,8 @@ from fastinstall.elf.symbols import compiler_switches
 ALGORITHM = 1
 """Increase this number with every change that affects results: cached scans with another number are ignored."""
 
-_BY_ENCODINGS = {AARCH64.machine: arm_verdict.complete_scan}
-"""Machines whose code is scanned by this package's tables of encodings, without iced-x86."""
+_BY_ENCODINGS, _BY_ICED = frozenset({AARCH64.machine}), frozenset({X86_64.machine})
+"""Machines whose code is scanned by this package's tables of encodings, and by iced-x86."""
 
 _KNOWN = f"{X86_64.title} and {AARCH64.title}"
 _NEARLY_ALL = 0.97
@@ -44,8 +44,8 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
         seen = replace(seen, sha256=sha256 or digest(path))
         file = read_dynamic(path)
         if decode and file.machine in _BY_ENCODINGS:
-            return _BY_ENCODINGS[file.machine](seen)
-        if file.machine not in instructions.MACHINES:
+            return arm_verdict.complete_scan(seen)
+        if file.machine not in _BY_ICED:
             return replace(seen, problem=f"built for {file.machine}: only code for {_KNOWN} is told apart")
         seen = replace(seen, declared=file.isa_needed)
         return _decode_code(seen) if decode and instructions.is_available() else _read_declared_isa(seen)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from fastinstall.core.architecture import AARCH64, ARCHITECTURES, X86_64, architecture_of
+from fastinstall.core.architecture import ARCHITECTURES, architecture_of
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu, find_offered_level
 
@@ -82,20 +82,18 @@ _AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 def platform_of(cpu: Cpu) -> tuple[str, tuple[str, ...]]:
     """Return glibc's names for a CPU: the value of $PLATFORM, and `ProcessSettings.capabilities`.
 
-    On x86-64 only Intel's CPUs get special names. That GLIBC_TUNABLES can change them is not modelled.
+    Only Intel's CPUs, and those of Arm with atomics, get special names. That GLIBC_TUNABLES can change them is not modelled.
     Sources: glibc's sysdeps/x86/cpu-features.c, elf/dl-hwcaps.c and sysdeps/unix/sysv/linux/aarch64/dl-procinfo.h.
 
     Args:
         cpu: the processor; only its architecture, vendor and features matter.
     """
-    usual, flags = architecture_of(cpu.architecture).platform, frozenset(cpu.flags)
-    if cpu.architecture == AARCH64.machine:
-        return usual, tuple(flags & {"atomics"})
-    if cpu.architecture != X86_64.machine:
-        return usual, ()
+    architecture, flags = architecture_of(cpu.architecture), frozenset(cpu.flags)
+    usual, capabilities = architecture.platform, (*(flags & {"atomics"}), *architecture.capabilities)
     if cpu.vendor != "GenuineIntel":
-        return usual, (usual,)
-    capabilities = ("avx512_1", usual) if flags >= _AVX512_1 and "avx512er" not in flags else (usual,)
+        return usual, capabilities
+    if flags >= _AVX512_1 and "avx512er" not in flags:
+        capabilities = ("avx512_1", *capabilities)
     if flags >= _XEON_PHI:
         return "xeon_phi", capabilities
     return "haswell" if flags >= _HASWELL else usual, capabilities
