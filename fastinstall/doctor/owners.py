@@ -277,10 +277,10 @@ def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
     A distribution counts as part of a conda package only if the package claims the metadata files and these are
     unaltered. A metadata directory of the right name is no proof: other installers use the same name for that version.
     """
-    packages = _find_packages_of_pil(facts)
+    packages = tuple(_list_packages_of_pil(facts))
     found = tuple(_make_claimant(facts, owner, packages) for owner in facts.stack.owners)
-    taken = {claimant.package.dist for claimant in found if claimant.package is not None}
-    return (*found, *(each for each in packages if each.package is not None and each.package.dist not in taken))
+    taken = {claimant.claim for claimant in found}
+    return (*found, *(each for each in packages if each.claim not in taken))
 
 
 def holds_core(claimant: Claimant, facts: Facts) -> bool:
@@ -296,16 +296,13 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
     return decode_digest(owner.recorded_core) == core.sha256
 
 
-def _find_packages_of_pil(facts: Facts) -> tuple[Claimant, ...]:
-    """Return the conda packages that claim files of PIL in this Python's site-packages."""
+def _list_packages_of_pil(facts: Facts) -> Iterator[Claimant]:
+    """Yield the conda packages that claim files of PIL in this Python's site-packages."""
     below = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/PIL/"
-    claims = facts.conda.claims if facts.conda is not None else ()
-    found = []
-    for claim in claims:
+    for claim in facts.conda.claims if facts.conda is not None else ():
         package = find_conda_package(facts, claim.dist)
         if package is not None and any(name.startswith(below) for name in claim.files):
-            found.append(Claimant(package=package, claim=claim))
-    return tuple(found)
+            yield Claimant(package=package, claim=claim)
 
 
 def _make_claimant(facts: Facts, owner: Owner, packages: tuple[Claimant, ...]) -> Claimant:

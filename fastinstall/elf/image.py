@@ -51,6 +51,10 @@ class ForeignElfError(ElfError):
     """A file is an ELF file for a 32-bit or big-endian machine."""
 
 
+class Elf32Error(ForeignElfError):
+    """A file is an ELF file for a 32-bit machine."""
+
+
 @immutable
 class Segment:
     """One program header.
@@ -241,7 +245,7 @@ def _check_identity(path: Path, start: bytes) -> None:
     if not start.startswith(b"\x7fELF"[: len(start)]):
         raise ElfError(path, "not an ELF file")
     if start[4:5] == b"\x01":
-        raise ForeignElfError(path, "an ELF file for a 32-bit machine")
+        raise Elf32Error(path, "an ELF file for a 32-bit machine")
     if start[5:6] == b"\x02":
         raise ForeignElfError(path, "an ELF file for a big-endian machine")
     if len(start) < _HEADER.size:

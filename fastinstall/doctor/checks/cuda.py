@@ -153,44 +153,35 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
 def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
     """Report each framework whose build does not fit the driver or the GPUs."""
     for build in gpu.frameworks:
-        if build.cuda is None and build.known:
-            yield from _report_build_for_others(gpu, build)
-        elif build.cuda is not None and gpu.present:
-            yield from _report_old_driver(gpu, build, build.cuda)
+        if build.cuda is None and build.known and gpu.usable:
+            # A local version label, such as "+cpu", shows a deliberate choice.
+            yield Finding.of(
+                Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
+                f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
+                evidence=_describe_gpu(gpu),
+                expected="a build for CUDA",
+                observed=build.version,
+                remedy=_make_build_remedy(gpu, build),
+                verify=_show_driver(build.source),
+            )
+        elif build.cuda is not None and gpu.present and is_new_enough(gpu, build.cuda) is False:
+            yield _report_old_driver(gpu, build, build.cuda)
 
 
-def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
-    """Report a build that cannot use the machine's GPU.
-
-    The finding is a hint if a local version label, such as "+cpu", shows a deliberate choice; otherwise a warning.
-    """
-    if gpu.usable:
-        yield Finding.of(
-            Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
-            f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
-            evidence=_describe_gpu(gpu),
-            expected="a build for CUDA",
-            observed=build.version,
-            remedy=_make_build_remedy(gpu, build),
-            verify=_show_driver(build.source),
-        )
-
-
-def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[Finding]:
-    if is_new_enough(gpu, cuda) is False:
-        least = find_required_driver(cuda)
-        least = least.partition(".")[0] if gpu.wsl else least  # Windows and Linux drivers agree only before the dot
-        hosts = "the host's driver" if gpu.container else "the driver"
-        where = "Windows's driver" if gpu.wsl else hosts
-        needs = f"for CUDA {cuda}, which needs a driver >= {least}"
-        yield Finding.error(
-            f"{_name_build(build)} was built {needs}; this machine has {gpu.driver}",
-            evidence=(*_describe_gpu(gpu), _DATED),
-            expected=f">= {least}",
-            observed=gpu.driver,
-            remedy=Remedy(text=f"update {where}; or {_make_build_remedy(gpu, build).text}"),
-            verify=_show_driver(build.source),
-        )
+def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Finding:
+    least = find_required_driver(cuda)
+    least = least.partition(".")[0] if gpu.wsl else least  # Windows and Linux drivers agree only before the dot
+    hosts = "the host's driver" if gpu.container else "the driver"
+    where = "Windows's driver" if gpu.wsl else hosts
+    needs = f"for CUDA {cuda}, which needs a driver >= {least}"
+    return Finding.error(
+        f"{_name_build(build)} was built {needs}; this machine has {gpu.driver}",
+        evidence=(*_describe_gpu(gpu), _DATED),
+        expected=f">= {least}",
+        observed=gpu.driver,
+        remedy=Remedy(text=f"update {where}; or {_make_build_remedy(gpu, build).text}"),
+        verify=_show_driver(build.source),
+    )
 
 
 def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:

@@ -38,14 +38,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield Finding.skipped("PIL could not be imported")
     else:
         problems = (*_report_missing(context, runtime), *_report_slower_zlib(context))
-        yield from problems or (_report_complete(context, runtime),)
-
-
-def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
-    message, verify = f"{len(runtime.features)} features are present", run_python(context, PRINT_FEATURES)
-    return Finding.ok(
-        message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify
-    )
+        message, verify = f"{len(runtime.features)} features are present", run_python(context, PRINT_FEATURES)
+        evidence = (*_format_features(runtime.features), *_describe_loaded(context))
+        yield from problems or (Finding.ok(message, evidence=evidence, verify=verify),)
 
 
 def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:

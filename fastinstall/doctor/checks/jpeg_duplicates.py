@@ -84,7 +84,7 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
     return Finding.warning(
         f"{len(shared)} libjpegs are loaded into one process: {' and '.join(map(_name_codec, shared))}; "
         f"{keeps} keeps them apart",
-        evidence=_describe_codecs(context, shared),
+        evidence=tuple(_describe_codecs(context, shared)),
         remedy=_make_remedy(context, shared),
         verify=trace_bindings(context, "jpeg_CreateDecompress"),
     )
@@ -104,19 +104,15 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     return Finding.ok(message, evidence=evidence, verify=verify)
 
 
-def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> tuple[str, ...]:
-    return tuple(line for codec in codecs for line in _describe_codec(context, codec))
-
-
-def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
-    name, path = _name_codec(codec), codec.library.path
-    if path is not None and codec.inside:
-        yield f"{name}, linked into {path}"
-    elif path is not None:
-        users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
-        whose, reason = libraries.describe_file_owner(context, path), libraries.explain_choice_of(context, path)
-        why = "; ".join(filter(None, (whose, reason)))
-        yield f"{name}: {path} ({why}), used by {users}"
+def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> Iterator[str]:
+    for codec in codecs:
+        name, path = _name_codec(codec), codec.library.path
+        if path is not None and codec.inside:
+            yield f"{name}, linked into {path}"
+        elif path is not None:
+            users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
+            whose, reason = libraries.describe_file_owner(context, path), libraries.explain_choice_of(context, path)
+            yield f"{name}: {path} ({'; '.join(filter(None, (whose, reason)))}), used by {users}"
 
 
 def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:

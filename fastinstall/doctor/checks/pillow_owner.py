@@ -55,15 +55,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
         *_report_exposed(context, found),
         *_report_constraints(context),
     )
-    yield from problems or (_report_single_owner(context, found[0]),)
-
-
-def _report_single_owner(context: CheckContext, claimant: owners.Claimant) -> Finding:
-    evidence = [claimant.place]
-    if claimant.package is not None and claimant.owner is not None:  # the conda package contains this metadata
-        evidence.append(claimant.owner.distribution.metadata)
-    message = f"PIL belongs to {claimant.description}"
-    return Finding.ok(message, evidence=tuple(evidence), verify=_show_claim(context, claimant))
+    yield from problems
+    if not problems:
+        only = found[0]
+        # The metadata of a distribution may be in a conda package.
+        metadata = (only.owner.distribution.metadata,) if only.owner is not None else ()
+        evidence, verify = tuple(dict.fromkeys((only.place, *metadata))), _show_claim(context, only)
+        yield Finding.ok(f"PIL belongs to {only.description}", evidence=evidence, verify=verify)
 
 
 def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Finding]:

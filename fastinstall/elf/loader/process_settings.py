@@ -82,7 +82,7 @@ _AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 def platform_of(cpu: Cpu) -> tuple[str, tuple[str, ...]]:
     """Return glibc's names for a CPU: the value of $PLATFORM, and `ProcessSettings.capabilities`.
 
-    Only Intel's CPUs, and those of Arm with atomics, get special names. That GLIBC_TUNABLES can change them is not modelled.
+    Only Intel's CPUs, and Arm's with atomics, get special names. That GLIBC_TUNABLES can change them is not modelled.
     Sources: glibc's sysdeps/x86/cpu-features.c, elf/dl-hwcaps.c and sysdeps/unix/sysv/linux/aarch64/dl-procinfo.h.
 
     Args:

@@ -5,15 +5,12 @@ import os
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from fastinstall.core import foreign
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
-from fastinstall.elf.image import ElfError, ForeignElfError
+from fastinstall.elf.image import Elf32Error, ElfError
 from fastinstall.elf.loader.process_settings import ProcessSettings
 
 _SEARCHED_ON = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR})
-
-_CLASS, _IS_64_BIT = 4, 2
 
 Identity = tuple[int, int]
 
@@ -114,10 +111,7 @@ class RootedFiles:
         """
         try:
             file = read_dynamic(place)
-        except ForeignElfError:
-            with foreign.open_foreign_file(place) as stream:
-                if stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT]):
-                    raise
+        except Elf32Error:
             return None
         self.machine = self.machine or file.machine
         if file.machine != self.machine:

@@ -203,9 +203,8 @@ class GlibcSearch:
         Raises:
             UnloadableFileError: the search ends at a file that cannot be loaded.
         """
-        for path, read, reason, source in self._list_fitting_files(name, requester):
-            told = f"{reason} of {self.files.tidy(source.path)}" if source is not None else reason
-            found = self.map(path, read, told, name=name)
+        for path, read, reason in self._list_fitting_files(name, requester):
+            found = self.map(path, read, reason, name=name)
             found.names |= {name, path}
             found.requester = found.needed_by = requester
             return found
@@ -224,28 +223,26 @@ class GlibcSearch:
             reason=reason,
         )
 
-    def _list_fitting_files(
-        self, name: str, requester: MappedFile | None
-    ) -> Iterator[tuple[str, ReadFile, str, MappedFile | None]]:
-        """Yield each matching file in search order.
-
-        Yields:
-            The path, the file that was read, the reason (see `LoadedFile`), and the file whose search path led to it;
-            the last is None for a path that does not come from a file.
-        """
+    def _list_fitting_files(self, name: str, requester: MappedFile | None) -> Iterator[tuple[str, ReadFile, str]]:
+        """Yield the path, the content and the reason (see `LoadedFile`) of each matching file, in search order."""
         if "/" in name:
             path = self.expand(name, requester)
-            yield from ((path, read, "path in DT_NEEDED", requester) for read in self._read(path))
+            reason = self._name_source("path in DT_NEEDED", requester)
+            yield from ((path, read, reason) for read in self._read(path))
             return
-        for reason, source, directories in self._list_paths_before_cache(requester):
-            yield from ((path, read, reason, source) for path, read in self._read_first(directories, name))
+        for kind, source, directories in self._list_paths_before_cache(requester):
+            for path, read in self._read_first(directories, name):
+                yield path, read, self._name_source(kind, source)
         defaults = self.build.directories
         allowed = requester is None or requester.file.default_directories
         cached = self.cache.find(name, self.files.machine, self._levels, self._older)
         if cached is not None and (allowed or not cached.startswith(defaults)):
-            yield from ((cached, read, "ld.so.cache", None) for read in self._read(cached))
+            yield from ((cached, read, "ld.so.cache") for read in self._read(cached))
         if allowed:
-            yield from ((path, read, "default directory", None) for path, read in self._read_first(defaults, name))
+            yield from ((path, read, "default directory") for path, read in self._read_first(defaults, name))
+
+    def _name_source(self, kind: str, source: MappedFile | None) -> str:
+        return f"{kind} of {self.files.tidy(source.path)}" if source is not None else kind
 
     def _read(self, path: str) -> Iterator[ReadFile]:
         with suppress(OSError):
