@@ -48,7 +48,7 @@ def read_returned_number(path: Path, name: str) -> int | None:
         OSError: the file cannot be opened.
     """
     with open_image(path) as image:
-        address = next((fields[4] for _, fields in find_symbols(image, name) if fields[4]), 0)
+        address = next((fields[4] for _, _, fields in find_symbols(image, (name,)) if fields[4]), 0)
         code = image.read_up_to(address, _LONGEST) if address else b""
         decode = _DECODERS.get(image.machine)
     return decode(code) if decode is not None else None

@@ -195,8 +195,7 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
     with open_image(path) as image:
         found = [
             (name, _read_version_word(image, index))
-            for name in dict.fromkeys(names)
-            for index, fields in find_symbols(image, name)
+            for name, index, fields in find_symbols(image, names)
             if _is_definition(*fields[1:5])
         ]
         versions: dict[int, Version] = {}
