@@ -38,23 +38,6 @@ class SymbolVersions:
     defined: tuple[str, ...] = ()
 
 
-@immutable
-class Version:
-    """A version that symbols may have.
-
-    Attributes:
-        index: the number by which symbols refer to the version.
-        name: the version's name: "LIBJPEG_8.0".
-        library: the library that should define the version; empty for a version that the file itself defines.
-        weak: whether a needed version may be missing.
-    """
-
-    index: int
-    name: str
-    library: str = ""
-    weak: bool = False
-
-
 def read_versions(path: Path) -> SymbolVersions:
     """Read the versions that a file defines, and those that it needs, except versions that may be missing.
 
@@ -64,21 +47,17 @@ def read_versions(path: Path) -> SymbolVersions:
     """
     with open_image(path) as image:
         needed: dict[str, list[str]] = {}
-        for version in read_needed_versions(image):
-            if not version.weak:
-                needed.setdefault(version.library, []).append(version.name)
+        for _, name, library, may_be_missing in _read_needed_versions(image):
+            if not may_be_missing:
+                needed.setdefault(library, []).append(name)
         return SymbolVersions(
             needed={library: tuple(names) for library, names in needed.items()},
-            defined=tuple(version.name for version in read_defined_versions(image)),
+            defined=tuple(name for _, name in _read_defined_versions(image)),
         )
 
 
-def read_needed_versions(image: ElfImage) -> Iterator[Version]:
-    """Yield the versions that an open file needs, including those that may be missing (`weak`).
-
-    Raises:
-        ElfError: the table of needed versions is malformed.
-    """
+def _read_needed_versions(image: ElfImage) -> Iterator[tuple[int, str, str, bool]]:
+    """Yield the index, the name, the defining library, and whether the version may be missing, of needed versions."""
     left = _INDEX
     for address, (_, _, library, first, _) in _read_entries(image, VERNEED, _NEED):
         source = image.strings.text(library)
@@ -86,20 +65,15 @@ def read_needed_versions(image: ElfImage) -> Iterator[Version]:
             left -= 1
             if left < 0:
                 raise ElfError(image.path, "malformed: more symbol versions than symbols can refer to")
-            text = image.strings.text(name)
-            yield Version(index=index & _INDEX, name=text, library=source, weak=bool(flags & _OPTIONAL))
+            yield index & _INDEX, image.strings.text(name), source, bool(flags & _OPTIONAL)
 
 
-def read_defined_versions(image: ElfImage) -> Iterator[Version]:
-    """Yield the versions that an open file defines, without the base version.
-
-    Raises:
-        ElfError: the table of defined versions is malformed.
-    """
+def _read_defined_versions(image: ElfImage) -> Iterator[tuple[int, str]]:
+    """Yield the index and the name of each version that an open file defines, without the base version."""
     for address, (_, flags, index, _, _, first, _) in _read_entries(image, VERDEF, _DEFINITION):
         if not flags & _OWN_NAME:
             name, _ = image.unpack(_DEFINED_NAME, address + first)
-            yield Version(index=index & _INDEX, name=image.strings.text(name))
+            yield index & _INDEX, image.strings.text(name)
 
 
 def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -198,13 +172,13 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
             for name, index, fields in find_symbols(image, names)
             if _is_definition(*fields[1:5])
         ]
-        versions: dict[int, Version] = {}
+        versions: dict[int, str] = {}
         if any(word & _INDEX > _BASE for _, word in found):
             versions = _read_versions(image)
     definitions: dict[str, list[Definition]] = {name: [] for name in names}
     for name, word in found:
         index, hidden = word & _INDEX, bool(word & _HIDDEN)
-        version = versions[index].name if index in versions else ""
+        version = versions.get(index, "")
         definitions[name].append(Definition(name=name, version=version, hidden=hidden, oldest=index <= _OLDEST))
     return {name: tuple(each) for name, each in definitions.items()}
 
@@ -249,8 +223,8 @@ def references(path: Path) -> dict[str, Reference]:
         symbols = SYMBOL.iter_unpack(image.read_at(image.tags[SYMTAB], count * SYMBOL.size))
         for (offset, information, other, section, _, _), index in zip(symbols, indices, strict=True):
             if not section and offset and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
-                name, version = image.strings.text(offset), versions.get(index & _INDEX)
-                found[name] = Reference(name=name, version=version.name if version else "")
+                name = image.strings.text(offset)
+                found[name] = Reference(name=name, version=versions.get(index & _INDEX, ""))
         return found
 
 
@@ -269,10 +243,11 @@ def _read_version_word(image: ElfImage, index: int) -> int:
     return int.from_bytes(image.read_at(image.tags[VERSYM] + 2 * index, 2), "little") if VERSYM in image.tags else 0
 
 
-def _read_versions(image: ElfImage) -> dict[int, Version]:
-    """Return the versions that the file defines or needs, by index.
+def _read_versions(image: ElfImage) -> dict[int, str]:
+    """Return the names of the versions that the file defines or needs, by index.
 
     A definition may also have a needed version: if a program has a copy of another file's variable (a copy relocation),
     the copy is a definition with the other file's version.
     """
-    return {each.index: each for each in (*read_defined_versions(image), *read_needed_versions(image))}
+    needed = {index: name for index, name, _, _ in _read_needed_versions(image)}
+    return dict(_read_defined_versions(image)) | needed
