@@ -17,10 +17,10 @@ def main() -> None:
 
     try:
         nvml.nvmlInit()
+        answer = {"error": "", "code": 0, **_describe_gpus(nvml)}
     except nvml.NVMLError as error:
-        sys.stdout.write(json.dumps({"error": str(error), "code": error.value}) + "\n")
-    else:
-        sys.stdout.write(json.dumps({"error": "", "code": 0, **_describe_gpus(nvml)}) + "\n")
+        answer = {"error": str(error), "code": error.value}
+    sys.stdout.write(json.dumps(answer) + "\n")
 
 
 def _describe_gpus(nvml: ModuleType) -> dict[str, object]:

@@ -191,18 +191,13 @@ def _list_user_site() -> list[dict[str, str]]:
 def _read_lines(path: str) -> list[str]:
     """Return the lines of a file; empty if it is unreadable, large, or not a regular file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return []
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_PTH:
-            return []
-        return os.read(descriptor, LARGEST_PTH).decode("utf-8-sig", "surrogateescape").splitlines()
-    except OSError:
-        return []
-    finally:
-        os.close(descriptor)
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_PTH:
+                return stream.read(LARGEST_PTH).decode("utf-8-sig", "surrogateescape").splitlines()
+    except OSError:  # it cannot be read, or is a directory
+        pass
+    return []
 
 
 def _get_working_directory() -> str:

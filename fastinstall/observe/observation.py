@@ -89,12 +89,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     from fastinstall.observe.environments import active_prefixes
     from fastinstall.observe.obstacles import find_obstacles
     from fastinstall.observe.pip_settings import list_constraint_files
-    from fastinstall.observe.stack import (
-        observe_constraints,
-        observe_distributions,
-        observe_frameworks,
-        observe_stack,
-    )
+    from fastinstall.observe.stack import observe_constraints, observe_distributions, observe_frameworks, observe_stack
 
     tunables = variables.get("GLIBC_TUNABLES", "")
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)

@@ -29,55 +29,40 @@ def find_obstacles(prefix: Path, site_packages: Path, names: Iterable[str]) -> t
     """
     own = [prefix / path for path in (SHARE, ROOT, TRANSACTIONS)]
     entries = [path for path in dict.fromkeys(site_packages / name for name in names) if os.path.lexists(path)]
-    found = (
-        *_find_ways_out(prefix, (site_packages, *own)),
-        *_find_occupied(site_packages / _PACKAGE, own),
-        *_find_mounts(entries),
-        *_find_unwritable(own, entries),
-        *_find_fixed((site_packages, *filter(Path.is_dir, (prefix, *own)), *entries)),
-        *_find_noexec(prefix),
-    )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(_list_obstacles(prefix, site_packages, own, entries)))
 
 
-def _find_ways_out(prefix: Path, directories: Iterable[Path]) -> Iterator[SetupObstacle]:
+def _list_obstacles(prefix: Path, site_packages: Path, own: list[Path], entries: list[Path]) -> Iterator[SetupObstacle]:
+    """Yield obstacles.
+
+    Args:
+        prefix: root of the environment.
+        site_packages: the directory that contains PIL, or will contain it.
+        own: fastinstall's directories in the environment, the innermost last; they may be missing.
+        entries: existing entries of site-packages that a setup replaces. rename(2) cannot move a directory that this
+            user may not write to.
+    """
     home = Path(os.path.realpath(prefix))
-    for directory in directories:
-        real = Path(os.path.realpath(directory))
-        if not real.is_relative_to(home):
-            yield SetupObstacle(kind=ObstacleKind.LEADS_OUT, place=directory, leads_to=str(real))
-            return
-
-
-def _find_occupied(package: Path, own: Iterable[Path]) -> Iterator[SetupObstacle]:
-    for path in (package, *own):
+    targets = ((directory, Path(os.path.realpath(directory))) for directory in (site_packages, *own))
+    outside = next((pair for pair in targets if not pair[1].is_relative_to(home)), None)
+    if outside is not None:
+        yield SetupObstacle(kind=ObstacleKind.LEADS_OUT, place=outside[0], leads_to=str(outside[1]))
+    for path in (site_packages / _PACKAGE, *own):
         if os.path.lexists(path) and not path.is_dir():
             yield SetupObstacle(kind=ObstacleKind.IN_THE_WAY, place=path)
-
-
-def _find_mounts(entries: Iterable[Path]) -> Iterator[SetupObstacle]:
     yield from (SetupObstacle(kind=ObstacleKind.MOUNTED, place=path) for path in entries if os.path.ismount(path))
-
-
-def _find_unwritable(own: Iterable[Path], entries: Iterable[Path]) -> Iterator[SetupObstacle]:
-    """Yield directories in which fastinstall's own cannot be created, and entries that rename(2) cannot move.
-
-    rename(2) cannot move a directory that this user may not write to.
-    """
-    innermost = tuple(own)[-1]
-    nearest = next(path for path in (innermost, *innermost.parents) if path.is_dir())
-    directories = (path for path in entries if path.is_dir() and not path.is_symlink())
-    for path in (nearest, *directories):
+    nearest = next(path for path in (own[-1], *own[-1].parents) if path.is_dir())
+    for path in (nearest, *(path for path in entries if path.is_dir() and not path.is_symlink())):
         if not os.access(path, os.W_OK | os.X_OK):
             yield SetupObstacle(kind=ObstacleKind.NOT_WRITABLE, place=path)
-
-
-def _find_fixed(paths: Iterable[Path]) -> Iterator[SetupObstacle]:
-    for path in paths:
+    for path in (site_packages, *filter(Path.is_dir, (prefix, *own)), *entries):
         with suppress(OSError):  # the filesystem has no file flags
-            status = path.lstat()
-            if (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)) and _read_flags(path) & _FIXED:
+            mode = path.lstat().st_mode
+            if (stat.S_ISDIR(mode) or stat.S_ISREG(mode)) and _read_flags(path) & _FIXED:
                 yield SetupObstacle(kind=ObstacleKind.IMMUTABLE, place=path)
+    with suppress(OSError):
+        if os.statvfs(prefix).f_flag & os.ST_NOEXEC:
+            yield SetupObstacle(kind=ObstacleKind.NOEXEC, place=prefix)
 
 
 def _read_flags(path: Path) -> int:
@@ -88,12 +73,6 @@ def _read_flags(path: Path) -> int:
     finally:
         os.close(descriptor)
     return flags[0]
-
-
-def _find_noexec(prefix: Path) -> Iterator[SetupObstacle]:
-    with suppress(OSError):
-        if os.statvfs(prefix).f_flag & os.ST_NOEXEC:
-            yield SetupObstacle(kind=ObstacleKind.NOEXEC, place=prefix)
 
 
 _DEFAULT = "system.posix_acl_default"
@@ -121,7 +100,8 @@ def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str,
     granted = stat.S_IMODE(status.st_mode) & _OF_OTHERS & _find_granted_elsewhere(site_packages, frozenset(chosen))
     if not granted or _has_default_list(site_packages):  # an access control list overrides the bits
         return ()
-    return tuple(name for name in chosen if _is_hidden(site_packages / name, granted, status.st_gid))
+    group = status.st_gid
+    return tuple(name for name in chosen if any(_lacks(each, granted, group) for each in _walk(site_packages / name)))
 
 
 def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
@@ -138,9 +118,8 @@ def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[s
         owner = site_packages.stat().st_uid
     except OSError:
         return ()
-    return tuple(
-        name for name in dict.fromkeys(names) if owner != 0 and _find_owner(site_packages / name, owner) != owner
-    )
+    entries = dict.fromkeys(names) if owner != 0 else ()
+    return tuple(name for name in entries if any(each.st_uid != owner for each in _walk(site_packages / name)))
 
 
 def _find_granted_elsewhere(site_packages: Path, names: frozenset[str]) -> int:
@@ -161,20 +140,11 @@ def _find_granted_elsewhere(site_packages: Path, names: frozenset[str]) -> int:
     return _OF_OTHERS if found is None else found
 
 
-def _is_hidden(path: Path, granted: int, group: int) -> bool:
-    return any(_lacks(status, granted, group) for status in _walk(path))
-
-
 def _lacks(status: os.stat_result, granted: int, group: int) -> bool:
     needed = granted if stat.S_ISDIR(status.st_mode) else granted & 0o044
     if status.st_gid != group:
         needed &= stat.S_IRWXO
     return stat.S_IMODE(status.st_mode) & needed != needed
-
-
-def _find_owner(path: Path, owner: int) -> int:
-    """Return the first owner, other than `owner`, of a path or anything below it; `owner` if there is no other."""
-    return next((status.st_uid for status in _walk(path) if status.st_uid != owner), owner)
 
 
 def _walk(path: Path) -> Iterator[os.stat_result]:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,6 @@ from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
     from fastinstall.core.events import Emit, Event
-
-
-def _read_clock() -> datetime:
-    return datetime.now(UTC)
 
 
 def _ignore(_event: "Event") -> None:
@@ -40,7 +37,7 @@ class Session:
     recipe_directories: tuple[Path, ...]
     tool_prefix: Path
     emit: "Emit" = _ignore
-    now: Callable[[], datetime] = _read_clock
+    now: Callable[[], datetime] = partial(datetime.now, UTC)
     program: str = PROGRAM
 
     @property
@@ -69,8 +66,4 @@ def open_session(variables: Mapping[str, str]) -> Session:
     """Return the session of this process; FASTINSTALL_RECIPES adds a directory of recipes at the front."""
     added = variables.get("FASTINSTALL_RECIPES")
     directories = (Path(added), recipes_directory()) if added else (recipes_directory(),)
-    return Session(
-        variables=variables,
-        recipe_directories=directories,
-        tool_prefix=Path(sys.prefix),
-    )
+    return Session(variables=variables, recipe_directories=directories, tool_prefix=Path(sys.prefix))

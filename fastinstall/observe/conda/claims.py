@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
+from fastinstall.journal.conda_meta import is_inside
 from fastinstall.model.conda import CondaClaim, CondaClash
 from fastinstall.model.facts import Distribution
 from fastinstall.observe.conda.records import CondaRecords, Fields, UnreadableRecordError, matters, read_all_fields
@@ -60,7 +61,7 @@ def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[
     """
 
     def counts(path: str) -> bool:
-        return (everything or matters(path) or path.endswith(TELLING)) and _is_inside(path)
+        return (everything or matters(path) or path.endswith(TELLING)) and is_inside(PurePath(path))
 
     paths = record.get("paths_data")
     described = paths.get("paths") if isinstance(paths, dict) else None
@@ -73,11 +74,6 @@ def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else list(entries)
     claimed = (name for name in dict.fromkeys(names) if counts(name) and not name.endswith(_BYTECODE))
     return tuple(entries.get(name) or ClaimedFile(path=name, wanted=name) for name in claimed)
-
-
-def _is_inside(path: str) -> bool:
-    """Return whether a relative path stays within the environment; records may contain paths that lead out of it."""
-    return not path.startswith("/") and ".." not in path.split("/")
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
@@ -96,7 +92,7 @@ def _make_claimed_file(each: dict[str, Any], path: str) -> ClaimedFile:
     rewritten = "prefix_placeholder" in each or in_prefix not in ("", sha256)
     return ClaimedFile(
         path=path,
-        wanted=wanted if _is_inside(wanted) else path,
+        wanted=wanted if is_inside(PurePath(wanted)) else path,
         size=size if isinstance(size, int) and not rewritten and not link else None,
         sha256=sha256 if link else in_prefix or ("" if rewritten else sha256),
         link=link,
