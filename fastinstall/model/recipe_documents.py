@@ -43,8 +43,8 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
             the dotted key.
     """
     recipe = _decode(Recipe, text, file)
-    for problems in (_list_shared_problems(recipe), _list_problems(recipe, PurePath(file).stem)):
-        _refuse(problems, file)
+    _refuse(_list_shared_problems(recipe), file)
+    _refuse(_list_problems(recipe, PurePath(file).stem), file)
     return recipe
 
 

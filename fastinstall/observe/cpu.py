@@ -46,9 +46,14 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         tunables: value of GLIBC_TUNABLES, which can hide features from the loader.
     """
     text = foreign.text_or_empty(root / "proc/cpuinfo")
-    seen = parse_cpuinfo(text) if text else _observe_without_proc(root)
+    seen, machine = Cpu(architecture=""), os.uname().machine
+    if text:
+        seen = parse_cpuinfo(text)
+    elif root == Path("/"):
+        flags = execute_cpuid(machine) or ()
+        seen = Cpu(architecture=machine, flags=flags, level_source="CPUID" if flags else "")
     if root == Path("/"):
-        seen = _place_here(seen, os.uname().machine)
+        seen = _place_here(seen, machine)
     level, source = _find_level(root, seen, tunables)
     return replace(
         seen,
@@ -109,14 +114,6 @@ def parse_cpuinfo(text: str) -> Cpu:
         level_source="/proc/cpuinfo",
         hypervisor="hypervisor" in flags,
     )
-
-
-def _observe_without_proc(root: Path) -> Cpu:
-    """Return the CPU of a system without /proc: from the CPUID instruction, or unknown for a captured machine."""
-    if root != Path("/"):
-        return Cpu(architecture="")
-    flags = execute_cpuid(os.uname().machine) or ()
-    return Cpu(architecture=os.uname().machine, flags=flags, level_source="CPUID" if flags else "")
 
 
 _CPUID_TIMEOUT = 10.0

@@ -132,8 +132,12 @@ def is_environment(prefix: Path) -> bool:
 
 def is_made_by_uv(prefix: Path) -> bool:
     """Return whether uv created a virtual environment: then the key "uv" is in its pyvenv.cfg ("uv = 0.9.1")."""
+    return "uv" in _read_pyvenv(prefix)
+
+
+def _read_pyvenv(prefix: Path) -> dict[str, str]:
     lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
-    return any(line.partition("=")[0].strip() == "uv" for line in lines)
+    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
 
 
 def _observe_prefix(prefix: Path) -> Environment:
@@ -381,8 +385,7 @@ class EnvironmentSummary:
 
 def scan_environment(prefix: Path) -> EnvironmentSummary:
     """Return a summary of an environment; attributes are empty if their files cannot be read."""
-    lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
-    pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+    pairs = _read_pyvenv(prefix)
     # `venv` writes the key "version"; virtualenv and uv write "version_info".
     told = pairs.get("version") or pairs.get("version_info", "")
     records = filter(None, map(_CONDA_PYTHON.fullmatch, foreign.list_names(prefix / "conda-meta")))
