@@ -35,7 +35,9 @@ def name_program(script: str, options: Mapping[str, str | bool], python: Path, s
     if Path(script).name != PROGRAM:
         return PROGRAM  # another program, which calls main()
     runner = _find_runner(prefix)
-    if runner is not None and not _has_own_source(prefix):
+    # Without an index as its source, `uvx fastinstall` would run another version.
+    has_own_source = any(prefix.glob(f"lib/python*/site-packages/{PROGRAM}-*.dist-info/direct_url.json"))
+    if runner is not None and not has_own_source:
         return f"{runner} {PROGRAM}"
     # uvx puts its environment on PATH only for this run
     if runner is None and _is_on_path(script, search_path):
@@ -49,11 +51,6 @@ def _find_runner(prefix: Path) -> str | None:
         return "uvx"
     kept = prefix.parent.name in ("pipx", ".cache") and "pipx" in prefix.parts
     return "pipx run" if kept else None
-
-
-def _has_own_source(prefix: Path) -> bool:
-    """Return True if this was not installed from an index, so that `uvx fastinstall` would run another version."""
-    return any(prefix.glob(f"lib/python*/site-packages/{PROGRAM}-*.dist-info/direct_url.json"))
 
 
 def _is_on_path(script: str, search_path: str) -> bool:
