@@ -115,10 +115,7 @@ def _take_away(part: Path, aside: Path) -> bool:
 
 
 def _refuse_while_used(cache: Path) -> None:
-    """Raise if a run has locked a temporary directory or a lock file."""
-    temporary = (path for name in (_TEMPORARY, "downloads") for path in (cache / name).glob("fastinstall-*"))
-    locks = (path for path in (cache / "locks").glob("**/*") if path.is_file())
-    for path in (*filter(Path.is_dir, temporary), *locks):
+    for path in _list_work(cache):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:  # the run that used it has just ended and removed it
@@ -130,6 +127,13 @@ def _refuse_while_used(cache: Path) -> None:
             raise RefusedError(message, hint="try again when that has ended") from None
         finally:
             os.close(descriptor)
+
+
+def _list_work(cache: Path) -> Iterator[Path]:
+    """Yield the paths that a run may have locked: temporary directories and lock files."""
+    for name in ("tmp", "downloads"):
+        yield from (path for path in (cache / name).glob("fastinstall-*") if path.is_dir())
+    yield from (path for path in (cache / "locks").glob("**/*") if path.is_file())
 
 
 def _measure(directories: Iterable[Path]) -> int:
