@@ -8,7 +8,7 @@ import os
 import resource
 import stat
 import warnings
-from typing import Any, BinaryIO, Dict, Optional
+from typing import Any, BinaryIO, Dict
 
 MOST_BYTES = 300_000_000
 """Maximum size of a file, and of the decoded picture, in bytes."""
@@ -33,13 +33,17 @@ def prepare() -> None:
 
 def judge(path: str) -> Dict[str, Any]:
     """Return the format and size of an image, and as `reason` why it cannot be measured; empty if it can."""
+    from PIL import Image
+
     facts: Dict[str, Any] = {"format": "", "width": 0, "height": 0, "size_bytes": 0}
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         with os.fdopen(descriptor, "rb") as stream:  # raises if the path is a directory
             reason = decode(stream, facts)
-    except MemoryError:
+    except (MemoryError, Image.DecompressionBombWarning, Image.DecompressionBombError):
         reason = "too large"
+    except Image.UnidentifiedImageError:
+        reason = "not an image that Pillow knows"
     except Exception as error:  # noqa: BLE001 (damaged files raise anything)
         reason = name_damage(error)
     return {**facts, "reason": reason}
@@ -55,23 +59,17 @@ def decode(stream: BinaryIO, facts: Dict[str, Any]) -> str:
     facts["size_bytes"] = status.st_size
     if not 0 < status.st_size <= MOST_BYTES:
         return "too large" if status.st_size else "empty"
-    try:
-        image = Image.open(stream)
-    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        return "too large"
-    except Image.UnidentifiedImageError:
-        return "not an image that Pillow knows"
-    with image:
+    with Image.open(stream) as image:
         kind = "JPEG" if image.format == "MPO" else image.format  # a phone's MPO is a JPEG followed by more pictures
         facts.update(format=kind, width=image.width, height=image.height)
         reason = judge_header(image, kind)
         if not reason:
             image.load()
-        return reason or ""
+        return reason
 
 
-def judge_header(image: Any, kind: str) -> Optional[str]:
-    """Return why an image cannot be measured, judging by its header alone; None if it can."""
+def judge_header(image: Any, kind: str) -> str:
+    """Return why an image cannot be measured, judging by its header alone; empty if it can."""
     pixel_bytes = 4 + 6 * ("progressive" in image.info)  # decoding a progressive JPEG keeps its coefficients in memory
     reasons = (
         (kind in VECTORS, "vector graphics"),
@@ -81,7 +79,7 @@ def judge_header(image: Any, kind: str) -> Optional[str]:
         (any(";16" in str(each) for each in getattr(image, "tile", ())), "16 bits per channel"),
         (kind != "JPEG" and getattr(image, "is_animated", False), "several pictures"),
     )
-    return next((reason for applies, reason in reasons if applies), None)
+    return next((reason for applies, reason in reasons if applies), "")
 
 
 def name_damage(error: Exception) -> str:

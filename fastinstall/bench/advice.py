@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fastinstall.bench import report
 from fastinstall.bench.bottleneck import find_best_rate, format_rate
-from fastinstall.bench.catalogue import Way, way_named
+from fastinstall.bench.catalogue import Way, all_ways
 from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Environment, EnvironmentKind
@@ -90,14 +90,9 @@ def advice_for(
     return (*known, _leave_alone(f"{others}{outlook}", alike), *ranked)
 
 
-def is_worthwhile(result: report.Candidate, noise: float = 0.0) -> bool:
-    """Return whether the gain of a candidate exceeds the noise and is worth a change.
-
-    Args:
-        result: a candidate with its gain over the baseline.
-        noise: the largest gain of a control in any round.
-    """
-    gain = result.gain
+def is_worthwhile(candidate: report.Candidate, noise: float) -> bool:
+    """Return whether a candidate's gain is worth a change, and exceeds the noise: the largest gain of a control."""
+    gain = candidate.gain
     return gain is not None and gain.ratio >= _WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise
 
 
@@ -136,7 +131,7 @@ def rank_simplicity(candidate: report.Candidate) -> int:
     4: a library to install; 5: batches instead of a DataLoader; 6: prepared images.
     """
     if candidate.kind is report.CandidateKind.DECODER:
-        way = way_named(candidate.adapter)
+        way = all_ways().get(candidate.adapter)
         if way is not None and way.batched:
             return 5
         return 0 if candidate.adapter.startswith("pillow") else 3 + (candidate.stack == "its own")
@@ -226,9 +221,9 @@ def _list_changes(candidate: report.Candidate, context: AdviceContext) -> Iterat
         yield text, f"fastinstall setup --prefix {quote(place.prefix)}", ""
     elif candidate.stack == "official wheel":
         yield "install the newest official Pillow", _format_pillow_command(context), ""
-    store = way_named(candidate.storage)
+    store = all_ways().get(candidate.storage)
     is_other_adapter = candidate.adapter != context.baseline.adapter
-    adapter = way_named(candidate.adapter) if is_other_adapter and not store else None
+    adapter = all_ways().get(candidate.adapter) if is_other_adapter and not store else None
     way = store or adapter
     if way is not None and way.brings and candidate.stack == "its own":
         text = f"install {' and '.join(way.brings)}, fetched only for this measurement"

@@ -80,34 +80,21 @@ class Way:
 
 
 @cache
-def all_ways() -> tuple[Way, ...]:
-    """Return every way to load images: builds, decoders, settings, stores."""
-    stack = CandidateKind.STACK
-    return (
+def all_ways() -> dict[str, Way]:
+    """Return every way to load images, by name: builds, decoders, settings, stores.
+
+    Decoders of Pillow come before others. Stores are in the order of measurement.
+    """
+    stack, setting = CandidateKind.STACK, CandidateKind.SETTING
+    decoders, stores = _read_files(adapters, CandidateKind.DECODER), _read_files(_stores, CandidateKind.STORAGE)
+    ways = (
         Way(name=FASTINSTALL, title="fastinstall's build, not yet installed", kind=stack, priority=20),
         Way(name=OFFICIAL_WHEEL, title="the newest official wheel of Pillow", kind=stack, priority=30),
-        *all_adapters(),
-        Way(name=HUGE_PAGES, title="huge pages for large blocks (glibc)", kind=CandidateKind.SETTING, priority=40),
-        *all_stores(),
+        *sorted(decoders, key=lambda each: (not each.name.startswith("pillow"), each.name)),
+        Way(name=HUGE_PAGES, title="huge pages for large blocks (glibc)", kind=setting, priority=40),
+        *sorted(stores, key=lambda each: (each.priority, each.name)),
     )
-
-
-@cache
-def all_adapters() -> tuple[Way, ...]:
-    """Return every adapter: those of Pillow first, then the others, each sorted by name."""
-    ways = _read_files(adapters, CandidateKind.DECODER)
-    return tuple(sorted(ways, key=lambda each: (not each.name.startswith("pillow"), each.name)))
-
-
-@cache
-def all_stores() -> tuple[Way, ...]:
-    """Return every kind of store, in the order of measurement."""
-    return tuple(sorted(_read_files(_stores, CandidateKind.STORAGE), key=lambda each: (each.priority, each.name)))
-
-
-def way_named(name: str) -> Way | None:
-    """Return the way with this name, or None if there is none."""
-    return next((each for each in all_ways() if each.name == name), None)
+    return {way.name: way for way in ways}
 
 
 def _read_files(package: ModuleType, kind: CandidateKind) -> Iterator[Way]:
@@ -128,10 +115,9 @@ def require_known(names: Sequence[str]) -> None:
     Raises:
         UsageError: a name is unknown.
     """
-    known = [way.name for way in all_ways()]
     for name in names:
-        if name not in known:
-            raise UsageError(f"no candidate is named {name!r}", hint=f"choose from: {', '.join(known)}")
+        if name not in all_ways():
+            raise UsageError(f"no candidate is named {name!r}", hint=f"choose from: {', '.join(all_ways())}")
 
 
 def plan_candidates(
@@ -147,7 +133,7 @@ def plan_candidates(
     usual = OWN_LOADER if is_own_loader else PLAIN
     stacks = {FASTINSTALL: "fastinstall", OFFICIAL_WHEEL: "official wheel"}
     candidates = []
-    for way in all_ways():
+    for way in all_ways().values():
         store = way.name if way.kind is CandidateKind.STORAGE else ""
         adapter = way.name if way.kind is CandidateKind.DECODER else usual
         candidate = Candidate(
@@ -207,5 +193,5 @@ def sort_by_promise(candidates: Sequence[Candidate], scale: float) -> list[Candi
         candidates: candidates in the order of `all_ways`.
         scale: shorter side of the images, as a multiple of the requested one.
     """
-    ways = {way.name: way for way in all_ways()}
+    ways = all_ways()
     return sorted(candidates, key=lambda each: (ways[each.name].scales > scale, ways[each.name].priority))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastinstall.bench import loading, report
 from fastinstall.bench.advice import find_disturbance
-from fastinstall.bench.catalogue import OWN_LOADER, PLAIN, sort_by_promise, unsuited, way_named
+from fastinstall.bench.catalogue import OWN_LOADER, PLAIN, all_ways, sort_by_promise, unsuited
 from fastinstall.bench.effort import BenchContext, Effort
 from fastinstall.bench.pictures import compare_pictures, explain_wrong_picture
 from fastinstall.bench.rates import choose_rated, estimate_rating_seconds, rate_candidate
@@ -237,7 +237,7 @@ class Comparison:
         """
         if candidate.outcome is not report.CandidateOutcome.MEASURED:
             return candidate
-        indexes, way = list(self.indexes), way_named(candidate.name)
+        indexes, way = list(self.indexes), all_ways().get(candidate.name)
         if way is not None and way.formats:
             indexes = [each for each in indexes if self.job.formats[each] in way.formats]
             if not indexes:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.bench.catalogue import Way, all_ways, missing, way_named
+from fastinstall.bench.catalogue import Way, all_ways, missing
 from fastinstall.bench.loading import NotLoadedError, start_target
 from fastinstall.bench.report import Candidate
 from fastinstall.core import codec, sealed_trees
@@ -33,7 +33,7 @@ def require_fetchable(names: tuple[str, ...]) -> tuple[str, ...]:
     Raises:
         UsageError: a name is unknown, or the candidate of that name needs no packages.
     """
-    needs = {way.name: way for way in all_ways() if _other_modules(way)}
+    needs = {name: way for name, way in all_ways().items() if set(way.modules) - {"PIL"}}
     if names == (_ALL,):
         return tuple(name for name, way in needs.items() if not way.by_hand)
     for name in names:
@@ -62,13 +62,11 @@ def find_libraries(
         fetched: names of candidates whose packages are fetched, as returned by `require_fetchable`.
         offline: whether the network is forbidden.
     """
-    modules = {module for way in all_ways() for module in _other_modules(way)}
-    absent = find_missing(sorted(modules), Path(interpreter.executable), session.variables)
+    modules = sorted({module for way in all_ways().values() for module in way.modules})
+    absent = find_missing(modules, Path(interpreter.executable), session.variables)
 
     def equip(candidate: Candidate) -> Candidate:
-        way, name = way_named(candidate.name), candidate.name
-        if way is None or not _other_modules(way):
-            return candidate
+        way, name = all_ways()[candidate.name], candidate.name
         fetch = f"to measure it anyway: fastinstall bench --with {name} --prefix {quote(interpreter.prefix)}"
         if name in fetched and way.by_hand:
             return missing(candidate, way.by_hand)
@@ -82,11 +80,6 @@ def find_libraries(
         return missing(candidate, f"{lacking[0]} is not installed; {way.by_hand or fetch}") if lacking else candidate
 
     return tuple(map(equip, candidates))
-
-
-def _other_modules(way: Way) -> set[str]:
-    """Return the modules that a candidate needs in addition to PIL."""
-    return set(way.modules) - {"PIL"}
 
 
 def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offline: bool = False) -> Path:

@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from fastinstall.bench.catalogue import Way, all_adapters, all_stores, way_named
+from fastinstall.bench.catalogue import Way, all_ways
 from fastinstall.bench.report import CandidateKind, ImagePipeline
 from fastinstall.core.errors import UsageError
 from fastinstall.core.messages import quote
@@ -27,12 +27,13 @@ def render_code(name: str, pipeline: ImagePipeline) -> str:
     Raises:
         UsageError: no candidate of that name has code.
     """
-    way = way_named(name)
-    if way is not None and way.kind is CandidateKind.STORAGE:
-        return _write_script(way, pipeline)
-    if way is None or not way.loader:
-        known = ", ".join(each.name for each in (*all_adapters(), *all_stores()))
+    ways = {each.name: each for each in all_ways().values() if each.file != Path()}
+    if name not in ways:
+        known = ", ".join(ways)
         raise UsageError(f"no candidate named {name!r} has code", hint=f"choose from: {known}")
+    way = ways[name]
+    if way.kind is CandidateKind.STORAGE:
+        return _write_script(way, pipeline)
     pillow = ("pillow",) if "PIL" in way.modules else ()
     requirements = " ".join(map(quote, dict.fromkeys((*way.brings, *pillow, "numpy"))))
     return f'''"""{way.title}: load(path) returns the picture in RGB, resized and cropped.

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastinstall.bench import report
 from fastinstall.bench.advice import describe_picture_difference
-from fastinstall.bench.catalogue import way_named
+from fastinstall.bench.catalogue import all_ways
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import START_SECONDS, Job, LoadingProcess, NotLoadedError, start_loading
 from fastinstall.core.events import Started
@@ -53,7 +53,7 @@ def choose_rated(context: BenchContext, candidates: Sequence[report.Candidate]) 
     if not request.quick:
         alike = [each.name for each in able if not describe_picture_difference(each)]
         chosen.update(alike[: context.effort.rated - 1])
-        chosen.update(each.name for each in able if (way := way_named(each.name)) and way.batched)
+        chosen.update(each.name for each in able if all_ways()[each.name].batched)
     return [each.name for each in able if each.name in chosen]
 
 

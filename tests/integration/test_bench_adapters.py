@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from support.bench.adapters import way_named
+from support.bench.adapters import ADAPTERS
 from support.index.wheels import stub_wheel
 from support.sandbox import Sandbox
 
-from fastinstall.bench.catalogue import Way, all_adapters, plan_candidates
+from fastinstall.bench.catalogue import Way, all_ways, plan_candidates
 from fastinstall.bench.libraries import fetch_packages, find_libraries, find_missing, require_fetchable
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
 from fastinstall.bench.pictures import compare_pictures
@@ -43,7 +43,7 @@ for libvips; 0.006 for torchvision; 0.23 and 0.46 with aliasing, which smooth pi
 """
 NEAR = 2.0
 """Largest mean difference, in levels, that another libjpeg-turbo may cause."""
-COMPARED = [each.name for each in all_adapters() if not each.name.startswith("pillow") and each.name != "dali-gpu"]
+COMPARED = [each.name for each in ADAPTERS if not each.name.startswith("pillow") and each.name != "dali-gpu"]
 PIPELINES = (
     ImagePipeline(),
     ImagePipeline(shorter=200, crop=0, filter="bicubic"),
@@ -75,7 +75,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 def test_pictures_are_near_pillows_and_the_codes_own(
     name: str, pipeline: ImagePipeline, images: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    suffixes = [ENDINGS[each] for each in way_named(name).formats if each in ENDINGS]
+    suffixes = [ENDINGS[each] for each in all_ways()[name].formats if each in ENDINGS]
     own = tuple(each for each in images if each.suffix in suffixes)
     indexes, code = range(len(own)), tmp_path / "loader.py"
     code.write_text(render_code(name, pipeline), encoding="utf-8")
@@ -100,7 +100,7 @@ def test_a_missing_package_is_named(name: str) -> None:
     job = Job(python=PYTHON, images=(), adapter=name, variables=dict(os.environ))
     with pytest.raises(NotLoadedError) as caught, start_loading(job):
         pass
-    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, way_named(name).modules[-1])
+    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, all_ways()[name].modules[-1])
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def wheelhouse(tmp_path: Path) -> Path:
 
 
 def needing(*requirements: str) -> Way:
-    return replace(way_named("simplejpeg"), brings=requirements)
+    return replace(all_ways()["simplejpeg"], brings=requirements)
 
 
 def test_packages_are_fetched_once_with_their_needs(
@@ -147,7 +147,7 @@ def test_a_library_is_installed_fetched_or_absent(interpreter: Interpreter, sand
     found = {each.name: each.reason for each in candidates if each.outcome is CandidateOutcome.MISSING}
     assert "pillow-draft" not in found
     assert "--quick fetches nothing; to measure it anyway: fastinstall bench --with simplejpeg" in found["simplejpeg"]
-    assert found["dali"] == way_named("dali").by_hand
+    assert found["dali"] == all_ways()["dali"].by_hand
     assert found["lmdb"].startswith("lmdb is not installed; to measure it anyway: fastinstall bench --with lmdb")
     with pytest.raises(UsageError, match="--with pillow-draft: no candidate"):
         require_fetchable(("pillow-draft",))
@@ -162,7 +162,7 @@ def test_modules_are_looked_for_and_not_imported(tmp_path: Path) -> None:
 def test_fetched_simplejpeg_loads_as_its_printed_code(
     interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    way, pipeline = way_named("simplejpeg"), ImagePipeline(shorter=48, crop=48, filter="lanczos")
+    way, pipeline = all_ways()["simplejpeg"], ImagePipeline(shorter=48, crop=48, filter="lanczos")
     place = fetch_packages(open_session(sandbox.variables()), way, interpreter)
     photo, code = tmp_path / "photo.jpg", tmp_path / "loader.py"
     Image.frombytes("RGB", (120, 120), bytes(each * 7 % 256 for each in range(120 * 120 * 3))).save(photo)
@@ -180,7 +180,7 @@ def test_fetched_simplejpeg_loads_as_its_printed_code(
 
 
 def test_pyvips_refuses_a_compression_that_it_lacks(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
-    way = way_named("pyvips")
+    way = all_ways()["pyvips"]
     place = fetch_packages(open_session(sandbox.variables()), way, interpreter)
     images = tuple(tmp_path / f"{compression}.tif" for compression in ("zstd", "tiff_lzw"))
     for image in images:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from support.bench.adapters import way_named
 
 from fastinstall.bench import _loading, _timing, _values, loading
+from fastinstall.bench.catalogue import all_ways
 from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
 from fastinstall.bench.rates import measure_rates
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine
@@ -83,7 +83,7 @@ def test_pictures_are_what_pillow_computes(running: LoadingProcess, images: tupl
 def test_stages_do_the_same_as_printed_load(images: tuple[Path, ...], name: str, pipeline: ImagePipeline) -> None:
     good = tuple(each for index, each in enumerate(images) if index != DAMAGED)
     code: dict[str, Any] = {"SHORTER": pipeline.shorter, "CROP": pipeline.crop, "FILTER": pipeline.filter}
-    exec(way_named(name).loader, code)  # noqa: S102 (this repository's own code)
+    exec(all_ways()[name].loader, code)  # noqa: S102 (this repository's own code)
     with start_loading(Job(python=PYTHON, images=good, adapter=name, pipeline=pipeline)) as process:
         assert ("crop" in process.measure(0.0).stages) is bool(pipeline.crop)
         for path, picture in zip(good, process.pictures(range(len(good))), strict=True):

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops, ImageOps
+from support.bench.adapters import STORES
 from support.environments import interpreters
 
 from fastinstall.bench import loading
-from fastinstall.bench.catalogue import all_stores
 from fastinstall.bench.loading import Job, NotLoadedError, start_loading, temporary_store
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.rates import measure_rates
@@ -88,7 +88,7 @@ def prepare(place: Path, kind: str, photos: Path, out: Path, python: Path = PYTH
 def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run the printed scripts; return a directory that has them and, named after their kinds, their stores."""
     place = tmp_path_factory.mktemp("prepared")
-    for kind in (each.name for each in all_stores() if each.name != "lmdb"):
+    for kind in (each.name for each in STORES if each.name != "lmdb"):
         done = prepare(place, kind, photos, place / kind)
         assert done.stdout == f"6 images in {place / kind}, 0 left out\n", done.stderr
     return place

@@ -22,7 +22,8 @@ import pytest
 from published_schemas import SCHEMAS
 
 import fastinstall
-from fastinstall.bench.catalogue import all_adapters, all_stores
+from fastinstall.bench.catalogue import all_ways
+from fastinstall.bench.report import CandidateKind
 from fastinstall.core.codec import digest, encode
 from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import ExitCode, FastinstallError
@@ -165,10 +166,10 @@ def test_entry_points_stay_and_lead_somewhere() -> None:
 
 def test_checks_adapters_and_stores_keep_their_names() -> None:
     assert sorted(REGISTERED) == sorted(CHECKS.split())
-    assert sorted(adapter.name for adapter in all_adapters()) == ADAPTERS.split()
-    assert sorted(kind.name for kind in all_stores()) == STORES.split()
-    files = (*(adapter.file for adapter in all_adapters()), *(kind.file for kind in all_stores()))
-    assert all(file.is_file() for file in files)
+    ways = all_ways().values()
+    assert sorted(way.name for way in ways if way.kind is CandidateKind.DECODER) == ADAPTERS.split()
+    assert sorted(way.name for way in ways if way.kind is CandidateKind.STORAGE) == STORES.split()
+    assert all(all_ways()[name].file.is_file() for name in (*ADAPTERS.split(), *STORES.split()))
 
 
 def test_the_hooks_of_a_guard_are_these_files() -> None:

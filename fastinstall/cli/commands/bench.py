@@ -28,7 +28,7 @@ def run(arguments: Namespace, context: Context) -> int:
         from fastinstall.bench.catalogue import all_ways  # noqa: PLC0415 (only with --list)
         from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (only with --list)
 
-        ways = all_ways()
+        ways = tuple(all_ways().values())
         known = [{"name": way.name, "title": way.title, "kind": way.kind, "requirements": way.brings} for way in ways]
         tell(context, "bench-candidates", {"candidates": known}, lambda _, page: candidates_text(ways, page))
         return ExitCode.OK

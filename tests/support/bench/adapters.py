@@ -1,10 +1,7 @@
-"""Finds a decoder or store of bench by name."""
+"""The decoders and stores of bench."""
 
-from fastinstall.bench import catalogue
+from fastinstall.bench.catalogue import all_ways
+from fastinstall.bench.report import CandidateKind
 
-
-def way_named(name: str) -> catalogue.Way:
-    """Return the decoder or store of that name, which must exist."""
-    found = catalogue.way_named(name)
-    assert found is not None
-    return found
+ADAPTERS = [way for way in all_ways().values() if way.kind is CandidateKind.DECODER]
+STORES = [way for way in all_ways().values() if way.kind is CandidateKind.STORAGE]

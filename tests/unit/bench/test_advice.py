@@ -6,11 +6,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from support.bench.adapters import way_named
 from support.bench.measurements import DISK, WORKLOAD, advice, baseline, rate, result, unlike
 from support.suite.golden import Golden
 from support.values.builders import environment
 
+from fastinstall.bench.catalogue import all_ways
 from fastinstall.bench.report import Candidate, CandidateKind, Gain, ImagePipeline, SpeedAdvice
 from fastinstall.model.facts import EnvironmentKind
 
@@ -172,7 +172,7 @@ def test_the_system_python_is_left_alone() -> None:
 
 def test_advice_names_code_and_cost(golden: Golden) -> None:
     (draft,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"))
-    assert draft.code == way_named("pillow-draft").code
+    assert draft.code == all_ways()["pillow-draft"].code
     (setting,) = advice(baseline(), result("huge-pages", 1.8, **SETTING))
     assert setting.code == "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 python train.py"
     golden(words((setting,)), "setting")

@@ -9,13 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.bench.adapters import way_named
+from support.bench.adapters import ADAPTERS, STORES
 
-from fastinstall.bench import _stores, adapters, catalogue
+from fastinstall.bench import _stores, adapters
 from fastinstall.bench.catalogue import (
     Way,
-    all_adapters,
-    all_stores,
     all_ways,
     huge_pages_variables,
     missing,
@@ -32,7 +30,7 @@ from fastinstall.model.machine import LoaderLimits
 
 FORMATS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM", "GIF", "JPEG2000", "AVIF"}
 OLDEST = (3, 8)
-FILES = sorted(file for way in (all_adapters()[0], all_stores()[0]) for file in way.file.parent.glob("*.py"))
+FILES = sorted(file for way in (ADAPTERS[0], STORES[0]) for file in way.file.parent.glob("*.py"))
 DECODER = '''"""Acme's decoder."""
 
 from . import pillow
@@ -55,7 +53,7 @@ MODULES = BRINGS = ("shelf",)
 SETTINGS = ("shorter",)
 '''
 
-each_adapter = pytest.mark.parametrize("way", all_adapters(), ids=lambda way: way.name)
+each_adapter = pytest.mark.parametrize("way", ADAPTERS, ids=lambda way: way.name)
 
 
 def imported(nodes: object) -> set[str]:
@@ -69,7 +67,7 @@ def imported(nodes: object) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("way", [*all_adapters(), *all_stores()], ids=lambda way: way.name)
+@pytest.mark.parametrize("way", [*ADAPTERS, *STORES], ids=lambda way: way.name)
 def test_a_file_describes_itself(way: Way) -> None:
     assert way.title
     assert set(way.formats) <= FORMATS
@@ -77,7 +75,7 @@ def test_a_file_describes_itself(way: Way) -> None:
     assert set(way.sdists) <= {re.split(r"[^A-Za-z0-9.-]", each)[0].lower() for each in way.brings}
     is_large = any(each.startswith(("torch", "nvidia-", "tensorflow", "jax")) for each in way.brings)
     assert way.by_hand or not is_large, "what takes gigabytes is not fetched"
-    assert bool(way.caveat) is (way in all_stores())
+    assert bool(way.caveat) is (way in STORES)
 
 
 @each_adapter
@@ -97,8 +95,8 @@ def test_a_loader_imports_only_what_it_names(way: Way) -> None:
 
 
 def test_loaders_differ_and_one_aliases() -> None:
-    assert len({each.loader for each in all_adapters()}) == len(all_adapters())
-    assert {each.name for each in all_adapters() if each.aliased} == {"opencv-linear"}
+    assert len({each.loader for each in ADAPTERS}) == len(ADAPTERS)
+    assert {each.name for each in ADAPTERS if each.aliased} == {"opencv-linear"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
@@ -117,20 +115,17 @@ def beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         shutil.move(tmp_path / f"{name}.py", directory)
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(directory)])
     shutil.copy(Path(str(_stores.__path__[0])) / "_preparing.py", tmp_path / "shelf")
-    caches = (catalogue.all_ways, catalogue.all_adapters, catalogue.all_stores)
-    for each in caches:
-        each.cache_clear()
+    all_ways.cache_clear()
     yield
-    for each in caches:
-        each.cache_clear()
+    all_ways.cache_clear()
     for name in ("adapters.acme_raw", "_stores.shelf"):
         sys.modules.pop(f"fastinstall.bench.{name}", None)
 
 
 @pytest.mark.usefixtures("beside_ours")
 def test_another_way_is_one_file() -> None:
-    decoder, store = way_named("acme-raw"), way_named("shelf")
-    assert {"acme-raw", "shelf"} <= {way.name for way in all_ways()}
+    decoder, store = all_ways()["acme-raw"], all_ways()["shelf"]
+    assert {"acme-raw", "shelf"} <= set(all_ways())
     assert (decoder.brings, decoder.sdists, store.title) == (("acme>=2", "pillow"), ("acme",), "a shelf")
     assert "'acme>=2' pillow numpy" in render_code("acme-raw", ImagePipeline())
     assert 'WANTED = {"kind": "shelf", "shorter": 300}' in render_code("shelf", ImagePipeline(shorter=300))
@@ -145,9 +140,9 @@ def planned(machine: LoaderLimits = MACHINE, *, own: bool = False) -> dict[str, 
 
 def test_all_but_the_baseline_are_selected() -> None:
     candidates = tuple(planned().values())
-    assert {each.name for each in candidates} == {way.name for way in all_ways()}
-    assert {each.name for each in select_candidates(candidates, ())} == {way.name for way in all_ways()} - {"pillow"}
-    assert {way.kind for way in all_ways()} == {each.kind for each in candidates}
+    assert {each.name for each in candidates} == set(all_ways())
+    assert {each.name for each in select_candidates(candidates, ())} == set(all_ways()) - {"pillow"}
+    assert {way.kind for way in all_ways().values()} == {each.kind for each in candidates}
 
 
 def test_what_changes_nothing_is_selected_by_name_only() -> None:

@@ -4,10 +4,10 @@ import ast
 import re
 
 import pytest
-from support.bench.adapters import way_named
+from support.bench.adapters import ADAPTERS, STORES
 
 from fastinstall.bench._stores import webdataset
-from fastinstall.bench.catalogue import all_adapters, all_stores
+from fastinstall.bench.catalogue import all_ways
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import ImagePipeline
 from fastinstall.core.errors import UsageError
@@ -15,7 +15,7 @@ from fastinstall.core.errors import UsageError
 PIPELINE = ImagePipeline(shorter=300, crop=280, filter="lanczos")
 
 
-@pytest.mark.parametrize("name", [each.name for each in all_adapters()])
+@pytest.mark.parametrize("name", [each.name for each in ADAPTERS])
 def test_an_adapter_is_a_whole_module(name: str) -> None:
     code = render_code(name, PIPELINE)
     assert "fastinstall bench DIR --loader" in str(ast.get_docstring(ast.parse(code)))
@@ -35,7 +35,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     assert "pillow-draft" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("name", [each.name for each in all_stores()])
+@pytest.mark.parametrize("name", [each.name for each in STORES])
 def test_a_script_is_complete_and_has_the_pipeline(name: str) -> None:
     text = render_code(name, PIPELINE)
     tree = ast.parse(text)
@@ -43,7 +43,7 @@ def test_a_script_is_complete_and_has_the_pipeline(name: str) -> None:
     (wanted,) = [
         each.value for each in tree.body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "WANTED"
     ]
-    settings = {each: getattr(PIPELINE, each) for each in way_named(name).settings}
+    settings = {each: getattr(PIPELINE, each) for each in all_ways()[name].settings}
     assert ast.literal_eval(wanted) == {"kind": name, **settings}
     names = [each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef)]
     assert len(names) == len(set(names)), "one would hide the other"
