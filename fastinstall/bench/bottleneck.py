@@ -6,7 +6,6 @@ workers; the difference is the cost of handing an image over to the main process
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from fastinstall.bench import report
 from fastinstall.core.messages import format_bytes
@@ -50,28 +49,24 @@ def verdict_of(
     """
     is_from_disk = reads_from_disk(workload, machine)
     stages = _list_stage_costs(baseline, is_from_disk=is_from_disk)
-    best = find_best_rate(baseline.rates) or report.LoadingRate(
-        workers=0,
-        engine=report.LoadingEngine.OWN,
-        images_per_second=baseline.images_per_second,
-        first_batch_seconds=0.0,
-    )
+    best = find_best_rate(baseline.rates)
+    workers, reached = (best.workers, best.images_per_second) if best else (0, baseline.images_per_second)
     if is_from_disk and baseline.cold_read_ms is not None:  # workers wait for their reads at the same time
         longer = max(0.0, baseline.cold_read_ms - baseline.stages["read"])
-        processes = max(1, best.workers) * 1000
-        best = replace(best, images_per_second=processes / (processes / best.images_per_second + longer))
+        processes = max(1, workers) * 1000
+        reached = processes / (processes / reached + longer)
     bound, where = _find_bottleneck(stages)
-    if target_rate is not None and best.images_per_second >= target_rate:
+    if target_rate is not None and reached >= target_rate:
         bound, where = report.LoadingLimit.FAST_ENOUGH, ""
     wanted = f"; you need {format_rate(target_rate)}" if target_rate is not None else ""
-    who = f"{best.workers} worker{'s load' if best.workers > 1 else ' loads'}" if best.workers else "one process loads"
+    who = f"{workers} worker{'s load' if workers > 1 else ' loads'}" if workers else "one process loads"
     return report.BottleneckVerdict(
         bound=bound,
-        sentence=f"{where}{who} {format_rate(best.images_per_second)} images/s{wanted}",
+        sentence=f"{where}{who} {format_rate(reached)} images/s{wanted}",
         stages=stages,
         evidence=tuple(_describe_files(baseline, workload, machine)),
         target_rate=target_rate,
-        reached_rate=best.images_per_second,
+        reached_rate=reached,
     )
 
 

@@ -143,12 +143,7 @@ def _generate_images(context: BenchContext, name: str) -> tuple[Workload, tuple[
 
 
 def generate_photos(
-    name: str,
-    directory: Path,
-    python: Path,
-    variables: Mapping[str, str],
-    count: int | None = None,
-    site: Sequence[Path] = (),
+    name: str, directory: Path, python: Path, variables: Mapping[str, str], count: int | None = None
 ) -> tuple[Path, ...]:
     """Generate the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
 
@@ -160,13 +155,12 @@ def generate_photos(
         python: path of the target's interpreter, which writes the photos.
         variables: the complete environment of the process.
         count: number of photos, limited to about 100 MB; None for the default number.
-        site: directories for the front of `sys.path`, with another PIL.
 
     Raises:
         NotLoadedError: the interpreter has no PIL, or the process failed, died or hung.
     """
     number = min(count or 0, WORKLOADS[name][1])
-    with start_target(python, variables, site) as target:
+    with start_target(python, variables) as target:
         names = target.ask("_photos.write", _GENERATING_SECONDS, name=name, directory=str(directory), count=number)
     return tuple(directory / each for each in names)
 

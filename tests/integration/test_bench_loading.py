@@ -316,10 +316,6 @@ def test_generated_photos_are_the_same_every_time(tmp_path: Path, monkeypatch: p
     first, second = ([each.read_bytes() for each in generate_photos("500px", tmp_path, PYTHON, {}, 9)] for _ in "12")
     assert first == second
     assert len(set(first)) == len(first) == 3, "their number is bounded"
-    (tmp_path / "PIL.py").write_text('raise ModuleNotFoundError("no PIL", name="PIL")')
-    with pytest.raises(NotLoadedError) as caught:
-        generate_photos("500px", tmp_path, PYTHON, {}, site=(tmp_path,))
-    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, "PIL")
 
 
 def test_files_are_dropped_from_the_page_cache(tmp_path: Path) -> None:

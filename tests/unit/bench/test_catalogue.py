@@ -109,10 +109,9 @@ def test_a_file_runs_on_old_pythons_without_packages(file: Path) -> None:
 def beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Add one more file to each of the two packages."""
     for package, name, text in ((adapters, "acme_raw", DECODER), (_stores, "shelf", STORE)):
-        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
         directory = tmp_path / name
         directory.mkdir()
-        shutil.move(tmp_path / f"{name}.py", directory)
+        (directory / f"{name}.py").write_text(text, encoding="utf-8")
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(directory)])
     shutil.copy(Path(str(_stores.__path__[0])) / "_preparing.py", tmp_path / "shelf")
     all_ways.cache_clear()
