@@ -59,7 +59,8 @@ def decode(stream: BinaryIO, facts: Dict[str, Any]) -> str:
     facts["size_bytes"] = status.st_size
     if not 0 < status.st_size <= MOST_BYTES:
         return "too large" if status.st_size else "empty"
-    with Image.open(stream) as image:
+    image = Image.open(stream)
+    with image:
         kind = "JPEG" if image.format == "MPO" else image.format  # a phone's MPO is a JPEG followed by more pictures
         facts.update(format=kind, width=image.width, height=image.height)
         reason = judge_header(image, kind)
