@@ -67,7 +67,7 @@ def foresee_conda_changes(change: CondaChange, status: StackStatus) -> tuple[str
     pin = f"conda fastinstall guard install --pin --prefix {quote(status.prefix)}"
     if coming is not None and not is_our_package(coming):
         package = f"make a conda package of it: conda fastinstall setup --prefix {quote(status.prefix)}"
-        told = f"{stack} will be replaced with {_name_package(coming)}{_explain_cause(coming, change)}"
+        told = f"{stack} will be replaced with {_name_package(coming)}{_explain_cause(coming, change, before, after)}"
         return told, f"to keep it, answer no, and {f'pin it: {pin}' if status.packaged else package}"
     if coming is None and going is not None:
         return f"{stack} will be removed", f"to get it back later: {status.repair}"
@@ -80,8 +80,7 @@ def foresee_conda_changes(change: CondaChange, status: StackStatus) -> tuple[str
     return f"{stack} {told}", f"afterwards: {status.repair}"
 
 
-def _explain_cause(coming: CondaPackage, change: CondaChange) -> str:
-    before, after = _find_pythons(change)
+def _explain_cause(coming: CondaPackage, change: CondaChange, before: str, after: str) -> str:
     if before != after:
         return f", because Python {before} becomes Python {after}"
     found = [(each, spec) for each in change.linked for spec in each.depends if name_of_spec(spec) == coming.name]
