@@ -14,9 +14,8 @@ from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import Session
 from fastinstall.proof.cases import Proof
-from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.look import look_for_wheel, open_run
 from fastinstall.setup.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
-from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from whole_proof.run import WholeProof, run_whole_proof
 

@@ -77,6 +77,7 @@ class Transaction:
 
     Attributes:
         id: the identifier, which sorts by time.
+        at: time of the start, ISO 8601, UTC.
         work: the directory of `stage` and `aside`; `Move.kept` is relative to it.
         stage: the directory in which incoming files are prepared.
         aside: the directory that keeps outgoing files.
@@ -84,7 +85,7 @@ class Transaction:
     """
 
     def __init__(self, store: JournalStore, begun: TransactionBegun) -> None:
-        self.id = begun.id
+        self.id, self.at = begun.id, begun.at
         self.work = store.prefix / begun.work
         self.stage = self.work / "stage"
         self.aside = self.work / "aside"

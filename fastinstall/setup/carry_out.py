@@ -6,7 +6,7 @@ environment unchanged. The package `steps` implements the steps; this module dec
 After the swap, doctor's checks judge the result; a receipt then records the setup.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -20,19 +20,19 @@ from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Noted, Started, ignore
 from fastinstall.core.messages import fix_command, listing
 from fastinstall.core.refused_writes import explain_refusal
-from fastinstall.core.values import immutable
+from fastinstall.doctor.checks.pillow_importable import list_shadow_findings
 from fastinstall.doctor.registry import judge_facts
 from fastinstall.guard.staged_files import stage_guard
 from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.run import Run
-from fastinstall.journal.stamp import Stamp, make_stamp
+from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.facts import Facts, Runtime
-from fastinstall.model.receipt import BuiltCore, Receipt
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Finding, Status
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Risk
-from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.environments import remember_environment
 from fastinstall.observe.guard_files import GUARD_ENTRIES, render_state
 from fastinstall.observe.interpreter import observe_interpreter
@@ -42,48 +42,19 @@ from fastinstall.observe.session import Session
 from fastinstall.proof.stack_operations import refuse_lost_features
 from fastinstall.proof.timing import MeasuredPil
 from fastinstall.setup.exclusive import ForeignChangeWatch, hold_environment_lock
-from fastinstall.setup.late_interrupts import report_late_interruptions
+from fastinstall.setup.look import open_run
 from fastinstall.setup.plan import Plan, SetupOutcome
 from fastinstall.setup.proven_wheel import build_and_prove, fetch_sources
-from fastinstall.setup.recovery import lock_recovered_environment
+from fastinstall.setup.recovery import lock_recovered_environment, report_late_interruptions
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.prove import Prove
 from fastinstall.setup.steps.swap import Swap
-from fastinstall.setup.steps.verify import refuse_errors
-from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.staging import compile_meanwhile, describe_core, read_left_out, stack_version, stage_wheel
 from fastinstall.wheelbuild.wheel_cache import keep_installed_wheel
 
 if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages
-
-
-@immutable
-class StagedStack:
-    """A staged stack that is ready to be swapped in, with the results of running and timing it.
-
-    Attributes:
-        site_packages: the staging directory that holds the stack's files, laid out as site-packages.
-        metadata: the name of the stack's `.dist-info` directory.
-        linked: the staged conda packages; None if the stack is installed as a wheel.
-        built: the wheel from which the files come.
-        runtime: results of importing the staged PIL and running operations with it.
-        core: the staged imaging core, for the receipt.
-        version: the version in `PIL/_version.py`.
-        speed: timings of the previous and the staged PIL; None if nothing was timed.
-        left_out: names of the kernels that the wheel was built without.
-    """
-
-    site_packages: Path
-    metadata: str
-    linked: "LinkedPackages | None"
-    built: BuildResult
-    runtime: Runtime
-    core: BuiltCore
-    version: str
-    speed: SpeedTable | None
-    left_out: tuple[str, ...]
 
 
 def carry_out(session: Session, plan: Plan) -> SetupOutcome:
@@ -97,13 +68,13 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
         RefusedError: the environment is locked, or a foreign file is in the way; the environment is unchanged.
         EnvironmentDamagedError: something failed, and the changes could not be undone.
     """
-    prefix = Path(plan.environment.prefix)
+    prefix = plan.environment.prefix
     with report_late_interruptions(prefix, plan.verb):
         if plan.build is None and plan.guard is not None:
             return SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
         python = plan.create.python if plan.create is not None else plan.environment.python
         engine = plan.package.engine if plan.package is not None else None
-        run = open_run(session, plan.request, Path(python), engine, prefix)
+        run = open_run(session, plan.request, python, engine, prefix)
         receipt, after = replace_stack(plan, run)
         remember_environment(session, plan.environment)
         _keep_ready_made_wheel(plan, run)
@@ -126,7 +97,7 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
     build, prove, swap, verify = plan.build, plan.prove, plan.swap, plan.verify
     if build is None or prove is None or swap is None or verify is None:
         raise FailedError("the plan lacks a step", hint="make a new plan: fastinstall plan")
-    prefix, create, emit = Path(plan.environment.prefix), plan.create, run.emit
+    prefix, create, emit = plan.environment.prefix, plan.create, run.emit
     if create is not None:
         emit(Started(stage="environment", message=f"making the virtual environment {prefix}"))
     with (
@@ -138,9 +109,9 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         else nullcontext(),
     ):
         # Prepare: build and prove the wheel outside the target.
-        interpreter = observe_interpreter(Path(plan.environment.python))
+        interpreter = observe_interpreter(plan.environment.python)
         watched = (*swap.entries, swap.installs, *GUARD_ENTRIES)
-        watch = ForeignChangeWatch(prefix, Path(interpreter.site_packages), watched)
+        watch = ForeignChangeWatch(prefix, interpreter.site_packages, watched)
         make_wheel = partial(build_and_prove, plan.prepare, build, prove.reference, interpreter, run)
         built = None if plan.builds_upon_changes else make_wheel()
 
@@ -152,26 +123,25 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         if plan.pin is not None and built is not None:
             plan.pin.refuse_harm(built.wheel, before, run)
 
-        stamp, store = make_stamp(), JournalStore(prefix)
+        store, site_packages = JournalStore(prefix), interpreter.site_packages
         with (
-            begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction,
+            begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction,
             _explain_system_errors(prefix, run.cache),  # inside `begin`, whose own error would not consider the cache
         ):
             # Stage the files on the target's filesystem; use, compare and time them there.
             if built is None:
                 _change_other_packages(plan, watch, transaction, run)
                 built = make_wheel()
-            staged = _stage_stack(plan, build, prove, built, before, transaction, run)
+            stage, linked, receipt = _stage_stack(plan, build, prove, built, before, transaction, run)
             if plan.guard is not None:
-                state = render_state(staged.site_packages, staged.core, staged.version, run.session.program)
-                stage_guard(staged.site_packages, state, Path(interpreter.executable), interpreter.version)
+                state = render_state(stage, receipt.core, receipt.stack_version, run.session.program)
+                stage_guard(stage, state, interpreter.executable, interpreter.version)
             if not plan.builds_upon_changes:
                 _change_other_packages(plan, watch, transaction, run)
 
             # Swap.
             emit(Started(stage="swap", message="replacing the files"))
-            linked = staged.linked
-            moves = swap.list_moves(staged.site_packages, linked.root if linked is not None else None, before)
+            moves = swap.list_moves(stage, linked.root if linked is not None else None, before)
             watch.refuse_changes()
             transaction.perform(moves)
             watch.accept_changes()
@@ -184,8 +154,10 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
                     plan.pin.write(built.wheel, prefix, transaction)
                 emit(Started(stage="verify", message="running doctor's checks on it"))
                 after = facts_of(run.session, plan.environment, replace(observing, binaries=Binaries.DECODED))
-                receipt = make_receipt(plan, build, staged, before, stamp, after)
-                refuse_errors(judge_facts(run.session, after, receipt, run.recipe, verify.checks).findings, after)
+                libraries = after.stack.core.libraries if after.stack.core is not None else ()
+                jpeg = next((library for library in libraries if library.is_called_libjpeg), None)
+                receipt = replace(receipt, jpeg=jpeg)
+                _refuse_errors(judge_facts(run.session, after, receipt, run.recipe, verify.checks).findings, after)
             transaction.commit(receipt)
         emit(Noted(message=f"the files were replaced in {transaction.window_ns / 1e6:.2f} ms", detail=True))
         return receipt, after
@@ -201,7 +173,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
         RefusedError: the environment is locked, or PIL is no longer the one in the receipt; nothing was changed.
         FailedError: something failed; the environment is unchanged.
     """
-    prefix = Path(plan.environment.prefix)
+    prefix = plan.environment.prefix
     checks = plan.verify.checks if plan.verify is not None else ()
     with lock_recovered_environment(session, plan.environment) as result:
         store = result.store
@@ -215,7 +187,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
         with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
             renew_guard_files(store, facts, receipt, transaction, session.program)
             after = facts_of(session, plan.environment, request)
-            refuse_errors(judge_facts(session, after, receipt, request.recipe, checks).findings, after)
+            _refuse_errors(judge_facts(session, after, receipt, request.recipe, checks).findings, after)
             transaction.commit(receipt)
     return receipt
 
@@ -233,71 +205,43 @@ def _change_other_packages(plan: Plan, watch: ForeignChangeWatch, transaction: T
     """Change other conda packages, in the plan's order: a file of several packages comes from the last one linked."""
     for step in plan.change:
         watch.refuse_changes()
-        step.change_packages(Path(plan.environment.prefix), transaction, run)
+        step.change_packages(plan.environment.prefix, transaction, run)
         watch.accept_changes()
 
 
 def _stage_stack(
-    plan: Plan,
-    build: Build,
-    prove: Prove,
-    built: BuildResult,
-    before: Facts,
-    transaction: Transaction,
-    run: Run,
-) -> StagedStack:
+    plan: Plan, build: Build, prove: Prove, built: BuildResult, before: Facts, transaction: Transaction, run: Run
+) -> tuple[Path, "LinkedPackages | None", Receipt]:
     """Stage the wheel or its conda packages, run real operations with the staged PIL, and time it against another PIL.
+
+    Returns:
+        The staging directory, laid out as site-packages; the staged conda packages, or None for a wheel; and the
+        receipt, which lacks only the libjpeg that is observed after the swap.
 
     Raises:
         FailedError: the staged PIL does not work, computes wrong results, or lacks a feature of the installed one.
     """
+    interpreter, linked = before.interpreter, None
     if plan.package is None:
         run.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
-        linked, stage = None, transaction.stage
-        made_here = built.sha256 if build.prebuilt is None else ""
-        metadata = stage_wheel(built.wheel, stage, before.interpreter, made_here)
+        stage, made_here = transaction.stage, built.sha256 if build.prebuilt is None else ""
+        metadata = stage_wheel(built.wheel, stage, interpreter, made_here)
     else:
         linked = plan.package.link(built, before, transaction, run)
         stage, metadata = linked.site_packages, linked.metadata
-    python, version = Path(before.interpreter.executable), stack_version(stage)
-    with compile_meanwhile(stage, before.interpreter) if linked is None else nullcontext():
-        core = describe_core(stage, before.interpreter, run.recipe.expect.symbols)
+    with compile_meanwhile(stage, interpreter) if linked is None else nullcontext():
+        core = describe_core(stage, interpreter, run.recipe.expect.symbols)
         runtime = prove.run_operations(stage, built, before, run)
     if before.runtime is not None:
         allowed = Risk.FEATURE_LOSS in plan.request.allow
         refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
+    python = interpreter.executable
     ours = MeasuredPil(label=f"{build.distribution} {build.version}", python=python, stage=stage)
-    speed = prove.time(ours, built, before, run)
-    return StagedStack(
-        site_packages=stage,
-        metadata=metadata,
-        linked=linked,
-        built=built,
-        runtime=runtime,
-        core=core,
-        version=version,
-        speed=speed,
-        left_out=read_left_out(stage, metadata),
-    )
-
-
-def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, stamp: Stamp, after: Facts) -> Receipt:
-    """Make the receipt of a transaction.
-
-    Args:
-        plan: the plan that was carried out.
-        build: the build step of the plan.
-        staged: the stack that was swapped in.
-        before: facts of the target before the swap.
-        stamp: identifier and time of the transaction.
-        after: facts of the target after the swap; the receipt takes only the core's libjpeg from them.
-    """
     artefact = build.source or build.prebuilt
-    libraries = after.stack.core.libraries if after.stack.core is not None else ()
     owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in before.stack.owners]
-    return Receipt(
-        id=stamp.id,
-        created_at=stamp.at,
+    receipt = Receipt(
+        id=transaction.id,
+        created_at=transaction.at,
         tool_version=__version__,
         environment=plan.environment,
         request=replace(plan.request, upgrade=False),  # the upgrade is done: a repair must not upgrade again
@@ -305,22 +249,41 @@ def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, s
         source_version=artefact.version if artefact is not None else "",
         distribution=build.distribution,
         version=build.version,
-        metadata=staged.metadata,
+        metadata=metadata,
         levels=build.levels,
-        left_out=staged.left_out,
+        left_out=read_left_out(stage, metadata),
         link=build.link,
-        wheel=staged.built.wheel.name,
-        wheel_sha256=staged.built.sha256,
-        python_version=before.interpreter.version,
-        core=staged.core,
-        stack_version=staged.version,
-        features=staged.runtime.features,
-        speed=staged.speed,
+        wheel=built.wheel.name,
+        wheel_sha256=built.sha256,
+        python_version=interpreter.version,
+        core=core,
+        stack_version=stack_version(stage),
+        features=runtime.features,
+        speed=prove.time(ours, built, before, run),
         previous=", ".join(owners),
         engine=plan.package.engine if plan.package is not None else CondaInstaller.PIP,
-        conda=staged.linked.stack if staged.linked is not None else None,
-        jpeg=next((library for library in libraries if library.is_called_libjpeg), None),
+        conda=linked.stack if linked is not None else None,
     )
+    return stage, linked, receipt
+
+
+def _refuse_errors(findings: Iterable[Finding], facts: Facts) -> None:
+    """Raise if a check reports an error; the caller then undoes the swap.
+
+    Errors about another PIL that programs import first do not count: the plan has warned of that PIL, and the swap
+    neither causes nor removes such errors.
+
+    Raises:
+        FailedError: a check reports an error; the details list all such errors.
+    """
+    excused = list_shadow_findings(facts)
+    wrong = [each for each in findings if each.status.gravity >= Status.ERROR.gravity and each not in excused]
+    if wrong:
+        raise FailedError(
+            "doctor found an error after the installation, so it was undone",
+            hint="report it with the output of: fastinstall inspect --redact",
+            details=tuple(f"{finding.check}: {finding.message}" for finding in wrong),
+        )
 
 
 def _keep_ready_made_wheel(plan: Plan, run: Run) -> None:
@@ -330,7 +293,7 @@ def _keep_ready_made_wheel(plan: Plan, run: Run) -> None:
         return
     try:
         wheel = run.index.fetch(prebuilt, run.cache, ignore)
-        keep_installed_wheel(run.cache, Path(plan.environment.prefix), wheel, prebuilt.sha256)
+        keep_installed_wheel(run.cache, plan.environment.prefix, wheel, prebuilt.sha256)
     except (OSError, FailedError) as error:
         run.emit(Noted(message=f"{prebuilt.filename} is not kept for repairs: {error}", warning=True))
 

@@ -74,13 +74,11 @@ class ForeignChangeWatch:
         Raises:
             RefusedError: the message names the changed files and, if known, the program that changed them.
         """
-        paths = self._find_changed_paths()
-        if paths:
+        changes = self._describe_changes()
+        if changes:
             again = f"fastinstall setup --prefix {quote(self._prefix)}"
-            raise RefusedError(
-                f"{self._prefix}: {self._name_culprits(paths)} changed {listing(paths, _SHOWN)} in the meantime",
-                hint=f"nothing was replaced; after it has ended, run again: {again}",
-            )
+            hint = f"nothing was replaced; after it has ended, run again: {again}"
+            raise RefusedError(f"{changes} in the meantime", hint=hint)
         refuse_concurrent_installers(self._prefix)
 
     @contextmanager
@@ -100,24 +98,21 @@ class ForeignChangeWatch:
         self._refuse_takeover(emit, None)
 
     def _refuse_takeover(self, emit: Emit, cause: Exception | None) -> None:
-        paths = self._find_changed_paths()
-        if paths:
-            message = (
-                f"{self._prefix}: {self._name_culprits(paths)} changed {listing(paths, _SHOWN)} after the installation"
-            )
+        changes = self._describe_changes()
+        if changes:
             self._wait_for_installers(emit)
-            raise FailedError(message, hint=f"fastinstall doctor --prefix {quote(self._prefix)}") from cause
+            hint = f"fastinstall doctor --prefix {quote(self._prefix)}"
+            raise FailedError(f"{changes} after the installation", hint=hint) from cause
 
     def _observe_snapshot(self) -> dict[str, str]:
         return observe_pil_snapshot(self._prefix, self._site_packages, self._names)
 
-    def _find_changed_paths(self) -> tuple[str, ...]:
-        return find_changed_paths(self._snapshot, self._observe_snapshot())
-
-    def _name_culprits(self, paths: tuple[str, ...]) -> str:
-        return describe_responsible_programs(
-            observe_concurrent_installers(self._prefix), installers(self._prefix, paths)
-        )
+    def _describe_changes(self) -> str:
+        """Return which program has changed which files since the last snapshot; empty if none are changed."""
+        paths = find_changed_paths(self._snapshot, self._observe_snapshot())
+        running, signers = observe_concurrent_installers(self._prefix), installers(self._prefix, paths)
+        culprits = describe_responsible_programs(running, signers)
+        return f"{self._prefix}: {culprits} changed {listing(paths, _SHOWN)}" if paths else ""
 
     def _wait_for_installers(self, emit: Emit) -> None:
         installers, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE

@@ -1,6 +1,5 @@
 """Describe what to expect from a plan: speed, duration, downloads, and space in the cache."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.compilers import list_wheel_compilers
@@ -13,6 +12,7 @@ from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.conda_packages import ChangeCondaPackages
 from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
 # Seconds on one core of a virtual machine with an Intel Xeon (Sapphire Rapids), for two levels (measured 2026-11-29).
@@ -46,7 +46,7 @@ def estimate_seconds(plan: Plan, cache: Path) -> float:
     seconds = max(download / _DOWNLOADED, _CREATED if plan.create else 0.0)  # both run at the same time
     if download:
         seconds += _UNPACKED
-    if build is not None and _is_compiled(plan):
+    if build is not None and build.prebuilt is None and not build.cached:
         cores = max(build.jobs, 1)
         seconds += len(build.statics) * (_LIBRARY_CONFIGURED + _LIBRARY / cores)
         seconds += len(build.targets) * _LEVEL / cores
@@ -63,8 +63,8 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
     build, proof = plan.build, plan.prove
     if build is None:
         return ""
-    cache = session.directories.cache
-    known = proof.find_known_speed(build, observe_cpu(allowed_cores=0).name, cache) if proof is not None else None
+    cpu, cache = observe_cpu(allowed_cores=0).name, session.directories.cache
+    known = proof.find_known_speed(build, cpu, cache) if proof is not None else None
     if known is not None:
         return f"{known.gain.replace(' (wheel)', '')}, as measured here"
     recipe = recipe_named(session, plan.request.recipe)
@@ -107,14 +107,16 @@ def estimate_cost(plan: Plan, cache: Path) -> PlanCost:
         plan: the plan, whose artefacts give their sizes.
         cache: root of our cache; files in it are not fetched again.
     """
-    missing = tuple({each.filename: each for each in _list_needed(plan) if _is_missing(each, cache)}.values())
+    is_cached = plan.build is not None and bool(plan.build.cached)
+    steps = [step for step in plan.steps if not (is_cached and isinstance(step, Build | PrivateHeaders))]
+    needed = {artefact.filename: artefact for step in steps for artefact in step.list_artefacts()}
+    missing = [artefact for artefact in needed.values() if _is_missing(artefact, cache)]
     download = sum(each.size for each in missing)
+    by_managers = any(isinstance(step, ChangeCondaPackages | SystemPackages | CondaToolchain) for step in steps)
     return PlanCost(
         download_bytes=download,
         kept_bytes=download + sum(map(_estimate_unpacked, missing)),
-        is_least=not all(each.size for each in missing)
-        or bool(plan.change)
-        or any(isinstance(step, SystemPackages | CondaToolchain) for step in plan.prepare),
+        is_least=by_managers or not all(artefact.size for artefact in missing),
     )
 
 
@@ -132,17 +134,6 @@ def _format_size(count: int, digits: int) -> str:
     """Return a size in MB, rounded to `digits` as by `round`; in a smaller unit if that would be 0 MB."""
     rounded = round(count / _MB, digits)
     return f"{rounded:.0f} MB" if rounded else format_bytes(count)
-
-
-def _list_needed(plan: Plan) -> Iterator[Artefact]:
-    is_compiled = _is_compiled(plan)
-    for step in plan.steps:
-        if is_compiled or not isinstance(step, Build | PrivateHeaders) or (isinstance(step, Build) and step.prebuilt):
-            yield from step.list_artefacts()
-
-
-def _is_compiled(plan: Plan) -> bool:
-    return plan.build is not None and plan.build.prebuilt is None and not plan.build.cached
 
 
 def _is_missing(artefact: Artefact, cache: Path) -> bool:

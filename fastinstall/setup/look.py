@@ -1,43 +1,54 @@
-"""Collect the planner's inputs from cache, index, conda's solver and pip's settings, and make the plan."""
+"""Collect the planner's inputs from cache, index, conda's solver and pip's settings, and make the plan.
+
+The index and conda's engine, which are asked here, are opened here for carrying out the plan too (`open_run`).
+"""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
 from fastinstall.conda.extra import find_microarchitectures
 from fastinstall.core.architecture import architecture_of
+from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import refuse_unusable_cache
 from fastinstall.guard.pinning import wants_pip_pin
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import PipSettings, pip_settings
+from fastinstall.index.run import Run
 from fastinstall.journal.receipt_file import read_receipt
-from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.facts import EnvironmentKind, Facts
+from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
+from fastinstall.model.facts import EnvironmentKind, Facts, Interpreter
 from fastinstall.model.guards import Project
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe import observation, recipes
-from fastinstall.observe.environments import (
-    NamedTarget,
-    base_python,
-    find_environment,
-    is_active_elsewhere,
-)
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.environments import NamedTarget, base_python, find_environment, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import observe_means
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.setup.decide.build import BuildDecision, complete_build, make_build_step, needs_compiling
 from fastinstall.setup.decide.conda import choose_conda_engine, make_conda_request
 from fastinstall.setup.decide.levels import refuse_unknown
 from fastinstall.setup.decide.libraries import may_have_made
-from fastinstall.setup.decide.other_machine import adapt_request, describe_python
 from fastinstall.setup.decide.planner import decide, keeps_pip_pin, make_plan, plan_wheel
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.new_environment import foresee_situation, relocate_interpreter
-from fastinstall.setup.plan import Plan, SetupOutcome, WheelPlan
+from fastinstall.setup.foresee import (
+    adapt_request,
+    describe_facts,
+    describe_python,
+    foresee_facts,
+    relocate_interpreter,
+)
+from fastinstall.setup.plan import Plan, SetupOutcome, Situation, WheelPlan, select_named_releases
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.tools import make_engine
 
 
 def decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
@@ -56,7 +67,7 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
 def _decide_with_means(session: Session, situation: Situation, *, from_cache: bool) -> tuple[Situation, BuildDecision]:
     """Decide what to build or take from the cache; return the decision, and the situation with toolchain if needed."""
     if situation.facts.toolchain is None and needs_compiling(situation):
-        toolchain = observation.observe_means(situation.recipe, session.variables)
+        toolchain = observe_means(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=toolchain))
     decision = decide(situation)
     search = from_cache and situation.facts.toolchain is not None and decision.choice.prebuilt is None
@@ -76,16 +87,16 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
         FastinstallError: the errors of `plan_wheel`; or nothing can be built for the target's machine.
     """
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # these options concern only installations
-    recipe = recipes.recipe_named(session, request.recipe)
+    recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request, target.machine or os.uname().machine)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
-    python = target.python or (base_python() if unnamed else Path(find_environment(session, target).python))
+    python = target.python or (base_python() if unnamed else find_environment(session, target).python)
     interpreter = observe_interpreter(python)
     if target.machine not in ("", interpreter.machine):
         architecture = architecture_of(target.machine)
         request = adapt_request(request, recipe, architecture)
         interpreter = describe_python(interpreter, architecture)
-    elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
+    elsewhere = interpreter.prefix / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
     relocated = relocate_interpreter(interpreter, elsewhere)
     situation = foresee_situation(session, recipe, request, (create, relocated))
@@ -93,10 +104,39 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
     return replace(planned, interpreter=interpreter)
 
 
+def foresee_situation(
+    session: Session,
+    recipe: Recipe,
+    request: Request,
+    made: tuple[CreateEnvironment, Interpreter],
+    saved: Plan | None = None,
+) -> Situation:
+    """Return the inputs of a plan for an environment that does not exist yet.
+
+    Args:
+        session: variables, directories and receiver of events of this run.
+        recipe: the recipe that the request names.
+        request: flags and settings of the setup.
+        made: the step that creates the environment, and its interpreter as it will be.
+        saved: a saved plan; releases newer than the files it names are left out. None to keep all releases of the
+            index.
+    """
+    create, interpreter = made
+    index = start_index(session, recipe, request, create.python)
+    facts = foresee_facts(session, recipe, made, toolchain=request.wheelhouse is None)
+    builder = None
+    if interpreter.machine != os.uname().machine:  # for another machine, or a 32-bit Python on this one
+        here = observe_interpreter(create.python)
+        if here.machine != interpreter.machine:
+            builder, facts = here, describe_facts(facts, architecture_of(interpreter.machine))
+    releases = select_named_releases(saved, index.releases(recipe, interpreter, builder))
+    return Situation(facts=facts, recipe=recipe, request=request, releases=releases, create=create)
+
+
 def find_project(facts: Facts) -> Project | None:
     """Return the project that manages the environment; None if there is none, or if it cannot be read."""
     try:
-        return project_of(Path(facts.environment.prefix))
+        return project_of(facts.environment.prefix)
     except FastinstallError:
         return None
 
@@ -111,7 +151,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
         return situation
     from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
 
-    prefix = Path(situation.facts.environment.prefix)
+    prefix = situation.facts.environment.prefix
     return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
 
 
@@ -192,3 +232,71 @@ def confirm_empty_plan(plan: Plan) -> SetupOutcome:
         hint = "make a new plan: fastinstall plan"
         raise RefusedError("the plan has no steps, and nothing is set up here", hint=hint)
     return SetupOutcome(plan=plan, receipt=receipt)
+
+
+def open_run(
+    session: Session, request: Request, python: Path, engine: CondaInstaller | None = None, prefix: Path | None = None
+) -> Run:
+    """Open a run with the resources to fetch, build and install.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        request: recipe, wheelhouse, and whether the run is offline.
+        python: the interpreter whose pip settings name the index.
+        engine: the engine that installs conda packages; None if the plan has none.
+        prefix: root of the environment whose conda program is used; None without such an environment.
+
+    Raises:
+        RefusedError: the cache cannot be used for a build, or the engine is not available.
+    """
+    refuse_unusable_cache(session.own_cache())
+    opened, tunables = None, session.variables.get("GLIBC_TUNABLES", "")
+    if engine is not None:
+        from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for conda packages)
+
+        opened = make_engine(session, engine, find_conda(session.variables, prefix), offline=request.offline)
+    return Run(
+        session=session,
+        recipe=recipe_named(session, request.recipe),
+        index=make_index(session, request, python),
+        cache=session.own_cache(),
+        cpu=observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables),
+        engine=opened,
+    )
+
+
+def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
+    """Open an engine that uses this session's variables and cache.
+
+    Raises:
+        RefusedError: the engine is not available.
+    """
+    from fastinstall.conda.engines.choose import open_engine  # noqa: PLC0415 (only for conda packages)
+
+    return open_engine(engine, tool, session.variables, session.own_cache() / "conda", offline=offline)
+
+
+def make_index(
+    session: Session, request: Request, python: Path, settings: Callable[[], PipSettings] | None = None
+) -> PackageIndex:
+    """Return the package index of pip's settings for a target, with the wheelhouse of the request.
+
+    The settings are read at their first use, unless `settings` returns them.
+    """
+    return PackageIndex(
+        settings=settings or cache(partial(pip_settings, python, session.variables)),
+        wheelhouse=Path(request.wheelhouse) if request.wheelhouse else None,
+        offline=request.offline,
+        cache=session.own_cache(),
+    )
+
+
+def start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
+    """Return a package index; unless offline, a thread reads its settings while the caller observes the target."""
+    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
+    session.emit(Started(stage="index", message=f"looking up {names}"))
+    if request.offline:
+        return make_index(session, request, python)
+    RunningProbe(partial(import_module, "fastinstall.index.client"))  # takes 0.2 s, in parallel with other processes
+    settings = RunningProbe(partial(pip_settings, python, session.variables))
+    return make_index(session, request, python, settings.result)

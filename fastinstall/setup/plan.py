@@ -1,26 +1,66 @@
-"""A plan: the steps of a setup, with reasons, as data that can be saved, read and refused.
+"""A plan, which is the steps of a setup with reasons, and the inputs that it is made from. Pure.
 
-A plan has a digest of the facts that it depends on. A saved plan is refused if the facts have changed, or if it differs
-from the plan that would be made now.
+A plan can be saved. A saved plan may come from anybody, so it is checked by planning again from its request and the
+files that it names (`select_named_releases`). Both plans must agree (`find_differences`), so a saved plan cannot choose
+its own risks, warnings or steps. The person who applies the plan accepts the risks (`allow_risks`). A digest of the
+facts shows early whether the environment has changed.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import field, replace
+from pathlib import PurePath
 
-from fastinstall.core.codec import digest, encode
+from fastinstall.core.codec import digest, encode, open_document
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import parse_version_number
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Environment, Facts, InstalledStack, Interpreter
+from fastinstall.model.guards import Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import LinkMode, PlanRisk, Request
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
 from fastinstall.setup.steps.pin import Pin, PinForPip
 from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
-from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.prove import Prove, Verify
 from fastinstall.setup.steps.swap import InstallGuard, Swap
-from fastinstall.setup.steps.verify import Verify
+
+
+@immutable
+class Situation:
+    """The inputs of a plan.
+
+    Attributes:
+        facts: facts of the target, including the toolchain if a wheel may have to be built.
+        recipe: the recipe to build.
+        request: the user's request, from flags, variables and settings.
+        releases: files that the index or the wheelhouse offers.
+        receipt: the receipt of an earlier setup; None if there is none.
+        create: the step that creates the environment; `facts` then describe the environment as it will be. None if the
+            environment exists.
+        restoring: whether the plan restores the build of the receipt, whose version needs no new consent.
+        microarchitectures: the CPU names of conda's `__archspec` that belong to each x86-64 level.
+        preview: changes that conda's solver would make; None if the solver was not asked.
+        links: pip's `find-links`, which a pin must repeat.
+        project: the project that manages the environment by its manifest and lock file; None if there is none.
+    """
+
+    facts: Facts
+    recipe: Recipe
+    request: Request
+    releases: Releases
+    receipt: Receipt | None = None
+    create: CreateEnvironment | None = None
+    restoring: bool = False
+    microarchitectures: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    preview: CondaChange | None = None
+    links: tuple[str, ...] = ()
+    project: Project | None = None
 
 
 @immutable
@@ -170,6 +210,75 @@ def _reduce_stack(stack: InstalledStack) -> InstalledStack:
         for owner in stack.owners
     )
     return replace(stack, core=core, owners=tuple(owners), hidden=(), of_others=())
+
+
+PLAN_AGAIN = "make a new plan: fastinstall plan -o FILE"
+
+
+def open_plan(data: object, file: PurePath) -> Plan:
+    """Read a saved plan.
+
+    Args:
+        data: the parsed JSON of the plan.
+        file: path of the plan, for error messages.
+
+    Raises:
+        DocumentError: the plan is malformed; the message names the file and the key.
+    """
+    return open_document(Plan, "plan", data, file=file)
+
+
+def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
+    """Return the releases that are not later than the files of a saved plan, so that later ones do not change the plan.
+
+    Without a saved plan, return all releases.
+
+    Raises:
+        RefusedError: a file of the plan is not offered, or only with another hash.
+    """
+    if plan is None:
+        return releases
+    named = {(each.filename, each.sha256) for step in plan.steps for each in step.list_artefacts()}
+    seen = set[tuple[str, str]]()
+
+    def drop_later(offered: tuple[Artefact, ...]) -> tuple[Artefact, ...]:
+        seen.update((each.filename, each.sha256) for each in offered)
+        taken = [parse_version_number(each.version) for each in offered if (each.filename, each.sha256) in named]
+        return tuple(each for each in offered if taken and parse_version_number(each.version) <= max(taken))
+
+    seen.update((each.filename, each.sha256) for each in releases.headers.values())
+    found = replace(
+        releases,
+        sources=drop_later(releases.sources),
+        wheels=drop_later(releases.wheels),
+        statics={name: drop_later(offered) for name, offered in releases.statics.items()},
+        compilers=drop_later(releases.compilers),
+        prebuilt=drop_later(releases.prebuilt),
+    )
+    for filename, sha256 in sorted(named - seen):
+        raise RefusedError(
+            f"{releases.origin} has no {filename} with sha256 {sha256 or 'unknown'}, which the plan names",
+            hint=PLAN_AGAIN,
+        )
+    return found
+
+
+def allow_risks(plan: Plan, allowed: Iterable[Risk]) -> Plan:
+    """Return the plan with exactly these risks accepted; risks that the plan itself marks as allowed do not count."""
+    names = tuple(allowed)
+    risks = tuple(replace(plan_risk, allowed=plan_risk.risk in names) for plan_risk in plan.risks)
+    return replace(plan, risks=risks, request=replace(plan.request, allow=names))
+
+
+def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
+    """Return a line for each file that applying a plan would fetch, with its address and required hash."""
+    lines: list[str] = []
+    for step in plan.steps:
+        lines += (
+            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in step.list_artefacts()
+        )
+        lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.list_conda_packages())
+    return tuple(dict.fromkeys(lines))
 
 
 _UNJUDGED = frozenset(

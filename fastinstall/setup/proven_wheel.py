@@ -6,7 +6,7 @@ If kernels do not compile or fail the proof, this module decides which kernels t
 the kernels that it left out.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -33,7 +33,6 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 
 if TYPE_CHECKING:
     from fastinstall.proof.quick import QuickProof
-    from fastinstall.proof.runs import ProofStack
 
 Make = Callable[[Build], BuildResult]
 
@@ -126,14 +125,24 @@ def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext
     """Prepare a quick proof that compares every level of an unpacked build with the official wheel."""
     from fastinstall.proof.judge import KNOWN_DIFFERENCES  # noqa: PLC0415 (not where the proof is on record)
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
+    from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
 
-    wheel, official = proof_context.reference, None
+    wheel, official, levels = proof_context.reference, None, list[ProofStack]()
+    whole = ProofStack(
+        label="",
+        python=proof_context.interpreter.executable,
+        tree=tree,
+        variables=run.variables,
+        patience=EMULATORS_PATIENCE if proof_context.cpu.is_emulated else 1.0,
+    )
     if wheel is not None:
-        unpacked = unpack_official_wheel(wheel, run)
-        official = _make_stack(f"{wheel.name} {wheel.version}", unpacked, proof_context, run)
+        official = replace(whole, label=f"{wheel.name} {wheel.version}", tree=unpack_official_wheel(wheel, run))
+    for level in subject.levels:  # the same tree each time; settings keep the loader from choosing a higher level
+        stack, hidden = replace(whole, label=level), tunable_for(level) if level != subject.levels[-1] else ""
+        levels.append(stack.with_tunables(hidden) if hidden else stack)
     return QuickProof(
         subject=subject,
-        levels=tuple(_make_stacks_of_levels(subject.levels, _make_stack("", tree, proof_context, run))),
+        levels=tuple(levels),
         reference=official,
         exact=run.recipe.is_exact,
         known=KNOWN_DIFFERENCES.get(proof_context.cpu.architecture, {}),
@@ -227,32 +236,11 @@ def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_co
         proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, run))
     run.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
     if not proof.holds:
-        raise _make_unproven_error(step, proof)
+        failed = [check for check in proof.checks if check.status is ProofStatus.FAILED]
+        raise UnprovenError(
+            f"{step.distribution} {step.version} fails the proof: {failed[0].name}: {failed[0].summary}",
+            version=step.source.version if step.source is not None else step.version,
+            operations=list_failed_operations(proof),
+            details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),
+        )
     return proof
-
-
-def _make_stacks_of_levels(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
-    """Yield the same tree once per level, with settings that keep the loader from choosing a higher level."""
-    for level in levels:
-        hidden = tunable_for(level) if level != levels[-1] else ""
-        stack = replace(whole, label=level)
-        yield stack.with_tunables(hidden) if hidden else stack
-
-
-def _make_stack(label: str, tree: Path, proof_context: ProofContext, run: Run) -> "ProofStack":
-    from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
-
-    python = Path(proof_context.interpreter.executable)
-    patience = EMULATORS_PATIENCE if proof_context.cpu.is_emulated else 1.0
-    return ProofStack(label=label, python=python, tree=tree, variables=run.variables, patience=patience)
-
-
-def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:
-    failed = [check for check in proof.checks if check.status is ProofStatus.FAILED]
-    version = step.source.version if step.source is not None else step.version
-    return UnprovenError(
-        f"{step.distribution} {step.version} fails the proof: {failed[0].name}: {failed[0].summary}",
-        version=version,
-        operations=list_failed_operations(proof),
-        details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),
-    )

@@ -3,13 +3,12 @@
 All commands use this module. The journal finishes or undoes an interrupted run; this module reports that.
 """
 
-import contextlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path, PurePath
 
 from fastinstall.core.directories import expand_home
-from fastinstall.core.errors import RefusedError
+from fastinstall.core.errors import InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
@@ -18,15 +17,10 @@ from fastinstall.journal.rollback import recover
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.facts import Environment
-from fastinstall.model.history import (
-    UnfinishedRun,
-    describe_finished_interruption,
-    describe_interruption,
-)
+from fastinstall.model.history import Interruption, UnfinishedRun, describe_finished_interruption, describe_interruption
 from fastinstall.observe.environments import NamedTarget, find_environment, make_absolute
 from fastinstall.observe.session import Session
 from fastinstall.setup.exclusive import hold_environment_lock
-from fastinstall.setup.late_interrupts import report_late_interruptions
 
 
 @immutable
@@ -42,7 +36,7 @@ class LockedEnvironment:
     sentences: tuple[str, ...]
 
 
-@contextlib.contextmanager
+@contextmanager
 def lock_recovered_environment(
     session: Session, environment: Environment, *, force: bool = False
 ) -> Iterator[LockedEnvironment]:
@@ -59,20 +53,41 @@ def lock_recovered_environment(
         EnvironmentDamagedError: a step of the recovery failed; the next command resumes it.
         DocumentError: a journal cannot be read.
     """
-    prefix = Path(environment.prefix)
-    sentences: list[str] = []
+    prefix, sentences = environment.prefix, list[str]()
 
-    def tell(sentence: str, *, changed: bool = True) -> None:
-        if sentence not in sentences:
-            sentences.append(sentence)
-            session.emit(Noted(message=sentence, changed=changed))
+    def report(interruption: Interruption, *consequences: str) -> None:
+        for sentence in (describe_finished_interruption(interruption), *consequences):
+            if sentence not in sentences:
+                sentences.append(sentence)
+                session.emit(Noted(message=sentence, changed=interruption.kind not in _UNSEEN))
 
-    with _telling_what_was_recovered(prefix, tell), hold_environment_lock(prefix):
-        _recover_each(JournalStore(prefix), tell, force=force)
-        yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
+    # Read without the lock: while another run holds the lock, no run counts as interrupted.
+    before = read_environment_history(prefix, sized=False).interruptions
+    try:
+        with hold_environment_lock(prefix):
+            recovered = recover(JournalStore(prefix), force=force)
+            if recovered is not None:
+                kept = (f"kept: {path}" for path in recovered.undone.kept)
+                lost = (f"could not be restored, because it had been removed: {path}" for path in recovered.undone.lost)
+                report(recovered.interruption, *kept, *lost)
+            creation = creation_note.creation_interruption(prefix)
+            if creation is not None:
+                creation_note.finish(prefix)
+                report(creation)
+            yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
+    except KeyboardInterrupt:  # perhaps deferred until after a recovery
+        left = read_environment_history(prefix, sized=False).interruptions
+        for interruption in before:
+            if interruption not in left:
+                report(interruption)
+        raise
 
 
-@contextlib.contextmanager
+_UNSEEN = (UnfinishedRun.PREPARATION, UnfinishedRun.CLEANUP, UnfinishedRun.CREATION)
+"""Kinds of interrupted runs of which a recovery changes only our own files, which users do not see."""
+
+
+@contextmanager
 def change_environment(
     session: Session, environment: Environment, verb: str, *, force: bool = False
 ) -> Iterator[LockedEnvironment]:
@@ -89,7 +104,7 @@ def change_environment(
         FastinstallError: the errors of `lock_recovered_environment`.
     """
     with (
-        report_late_interruptions(Path(environment.prefix), verb),
+        report_late_interruptions(environment.prefix, verb),
         lock_recovered_environment(session, environment, force=force) as locked,
     ):
         yield locked
@@ -103,7 +118,7 @@ def recover_environment(session: Session, environment: Environment) -> bool:
     Raises:
         FastinstallError: the errors of `lock_recovered_environment`.
     """
-    if not read_environment_history(Path(environment.prefix), sized=False).interruptions:
+    if not read_environment_history(environment.prefix, sized=False).interruptions:
         return False
     with lock_recovered_environment(session, environment) as result:
         return bool(result.sentences)
@@ -136,50 +151,9 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
 
 def describe_interruptions(environment: Environment) -> tuple[str, ...]:
     """Return a sentence on each interrupted run, with the command that recovers it; nothing is recovered."""
-    prefix = Path(environment.prefix)
+    prefix = environment.prefix
     interruptions = read_environment_history(prefix, sized=False).interruptions
     return tuple(describe_interruption(each, prefix) for each in interruptions)
-
-
-class _Tell(Protocol):
-    def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
-
-
-@contextlib.contextmanager
-def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
-    """If the block ends with a KeyboardInterrupt that was deferred until after a recovery, report that recovery.
-
-    The history is read without the lock: while another run holds the lock, no run counts as interrupted.
-    """
-    before = read_environment_history(prefix, sized=False).interruptions
-    try:
-        yield
-    except KeyboardInterrupt:
-        left = read_environment_history(prefix, sized=False).interruptions
-        for each in before:
-            if each not in left:
-                tell(describe_finished_interruption(each), changed=each.kind not in _UNSEEN)
-        raise
-
-
-_UNSEEN = (UnfinishedRun.PREPARATION, UnfinishedRun.CLEANUP)
-"""Kinds of interrupted runs that had changed only our own directories, which users do not see."""
-
-
-def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
-    """Recover an interrupted transaction, then an interrupted creation, and report each before the next may fail."""
-    recovered = recover(store, force=force)
-    if recovered is not None:
-        changed = recovered.interruption.kind not in _UNSEEN
-        tell(describe_finished_interruption(recovered.interruption), changed=changed)
-        for path in recovered.undone.kept:
-            tell(f"kept: {path}", changed=changed)
-        for lost in recovered.undone.lost:
-            tell(f"could not be restored, because it had been removed: {lost}", changed=changed)
-    making = creation_note.creation_interruption(store.prefix)
-    if making is not None:
-        creation_note.finish(store.prefix)
-        tell(describe_finished_interruption(making), changed=False)
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:
@@ -188,3 +162,57 @@ def recover_first(session: Session, target: NamedTarget) -> None:
         recover_environment(session, find_environment(session, target))
     else:
         clear_cut_creation(session, make_absolute(expand_home(target.new)))
+
+
+def report_late_interruptions(prefix: Path, verb: str) -> AbstractContextManager[None]:
+    """Return a context that raises if its block is interrupted after it has committed or undone a transaction.
+
+    Args:
+        prefix: root of the environment that the block works on.
+        verb: the command ("setup").
+
+    Raises:
+        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
+    """
+    before = read_environment_history(prefix, sized=False).setups
+    return _report_where(prefix, verb, lambda: read_environment_history(prefix, sized=False).setups != before)
+
+
+def report_interruption_after_recovery(prefix: Path) -> AbstractContextManager[None]:
+    """Return a context that raises if its block, which only recovers, is interrupted after the recovery.
+
+    Args:
+        prefix: root of the environment that the block recovers.
+
+    Raises:
+        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
+    """
+    if not read_environment_history(prefix, sized=False).interruptions:
+        return nullcontext()
+    return _report_where(prefix, "recovery", lambda: not read_environment_history(prefix, sized=False).interruptions)
+
+
+def report_interruption_after_completion(prefix: PurePath, verb: str) -> AbstractContextManager[None]:
+    """Return a context that raises if its block, which only reports on completed work, is interrupted.
+
+    Args:
+        prefix: root of the environment that was changed.
+        verb: the command ("setup").
+
+    Raises:
+        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
+    """
+    return _report_where(prefix, verb, lambda: True)
+
+
+@contextmanager
+def _report_where(prefix: PurePath, verb: str, is_done: Callable[[], bool]) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if not is_done():
+            raise
+        raise InterruptedAfterCompletion(
+            f"interrupted after the {verb} was done: the environment is complete; "
+            f"check: fastinstall doctor --prefix {quote(prefix)}"
+        ) from interruption

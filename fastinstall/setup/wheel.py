@@ -25,11 +25,10 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.setup.decide.other_machine import describe_cpu
-from fastinstall.setup.look import look_for_wheel, request_previous_version
+from fastinstall.setup.foresee import describe_cpu
+from fastinstall.setup.look import look_for_wheel, open_run, request_previous_version
 from fastinstall.setup.plan import WheelPlan
 from fastinstall.setup.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
-from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.output_directory import lock_directory, refuse_links, require_writable
 from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
@@ -96,7 +95,7 @@ def publish_channel(session: Session, plan: WheelPlan, wheel: Path, directory: P
         FailedError: the packages could not be made or written.
     """
     recipe, interpreter = recipe_named(session, plan.request.recipe), plan.interpreter
-    prefix = Path(interpreter.prefix)
+    prefix = interpreter.prefix
     known = find_microarchitectures(level.name for level in recipe.levels)
     environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=interpreter.executable)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
@@ -143,7 +142,7 @@ def _build_wheel(
     plan = look_for_wheel(session, target, request)
     interpreter, step = plan.interpreter, plan.build
     proving: Interpreter | None = interpreter
-    run = open_run(session, plan.request, Path(interpreter.executable))
+    run = open_run(session, plan.request, interpreter.executable)
     if target.machine and interpreter.machine != os.uname().machine:
         run = replace(run, cpu=describe_cpu(run.cpu, architecture_of(interpreter.machine)))
         proving = find_emulated_python(emulation, interpreter)

@@ -233,7 +233,7 @@ def _bring_package(
 
     Then move the package's files into the environment.
     """
-    from fastinstall.setup.tools import make_engine  # noqa: PLC0415 (`guard status` needs no engine)
+    from fastinstall.setup.look import make_engine  # noqa: PLC0415 (`guard status` needs no engine)
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None

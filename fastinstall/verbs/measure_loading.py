@@ -38,7 +38,7 @@ from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.proof.timing import SHORT, MeasuredPil, TimingEffort, measure
-from fastinstall.setup.tools import open_run
+from fastinstall.setup.look import open_run
 from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
 
 # fixed cost of timing the operations, with the extra rounds of the headline operation (see `proof.timing`)

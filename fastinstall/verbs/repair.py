@@ -32,11 +32,9 @@ from fastinstall.setup.carry_out import carry_out
 from fastinstall.setup.decide.conda import add_reinstallations
 from fastinstall.setup.decide.levels import choose_restored_levels
 from fastinstall.setup.decide.nothing_to_do import plan_nothing
-from fastinstall.setup.decide.repair import add_version_warning, make_repair_refusal, make_return_plan
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.look import decide_plan, find_project
-from fastinstall.setup.plan import Plan, PlanConsent, SetupOutcome
-from fastinstall.setup.tools import defer_pip_settings, make_index
+from fastinstall.setup.decide.risks import add_version_warning, make_repair_refusal, make_return_plan
+from fastinstall.setup.look import decide_plan, find_project, make_index
+from fastinstall.setup.plan import Plan, PlanConsent, SetupOutcome, Situation
 from fastinstall.verbs.setup import plan_setup
 from fastinstall.wheelbuild.wheel_cache import find_installed_wheel
 
@@ -160,8 +158,8 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, reci
         wheel = Artefact(name=name, version=version, filename=cached.name, url=cached.as_uri(), sha256=sha256)
         releases = Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
     else:
-        settings = defer_pip_settings(session, Path(facts.interpreter.executable))
-        releases = make_index(session, receipt.request, settings).releases(recipe, facts.interpreter)
+        index = make_index(session, receipt.request, facts.interpreter.executable)
+        releases = index.releases(recipe, facts.interpreter)
     if not releases.prebuilt or facts.environment.kind is EnvironmentKind.CONDA:
         facts = replace(facts, toolchain=observe_means(recipe, session.variables))
     situation = Situation(
@@ -224,9 +222,8 @@ def _make_followed_request(receipt: Receipt, recipe: str, version: str, request:
 def _refuse_unless_offered(session: Session, environment: Environment, request: Request) -> None:
     """Raise a UsageError if the index does not offer the requested version at all."""
     recipe = recipe_named(session, request.recipe)
-    interpreter = observe_interpreter(Path(environment.python))
-    index = make_index(session, request, defer_pip_settings(session, Path(environment.python)))
-    offered = index.releases(recipe, interpreter)
+    interpreter = observe_interpreter(environment.python)
+    offered = make_index(session, request, environment.python).releases(recipe, interpreter)
     versions = {base_version(artefact.version) for artefact in (*offered.sources, *offered.prebuilt)}
     if request.version not in versions:
         raise UsageError(f"{offered.origin} has no {recipe.source.pypi} {request.version}")

@@ -31,8 +31,7 @@ from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import observe_distributions, observe_owners
-from fastinstall.setup.late_interrupts import report_interruption_after_recovery
-from fastinstall.setup.recovery import change_environment, describe_interruptions
+from fastinstall.setup.recovery import change_environment, describe_interruptions, report_interruption_after_recovery
 from fastinstall.wheelbuild.wheel_cache import discard_unneeded_wheels, has_kept_wheels
 
 _SITES = ("site-packages", "dist-packages")

@@ -11,7 +11,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
@@ -31,12 +30,25 @@ from fastinstall.observe.session import Session
 from fastinstall.setup.decide.levels import refuse_unknown
 from fastinstall.setup.decide.nothing_to_do import plan_nothing
 from fastinstall.setup.decide.planner import warn_about_project
-from fastinstall.setup.decide.saved_plan import PLAN_AGAIN, allow_risks, select_named_releases
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.look import confirm_empty_plan, decide_plan, find_project, request_previous_version
-from fastinstall.setup.new_environment import foresee_facts, foresee_situation, plan_creation
-from fastinstall.setup.plan import Plan, PlanConsent, SetupOutcome, find_differences
-from fastinstall.setup.tools import start_index
+from fastinstall.setup.foresee import foresee_facts, plan_creation
+from fastinstall.setup.look import (
+    confirm_empty_plan,
+    decide_plan,
+    find_project,
+    foresee_situation,
+    request_previous_version,
+    start_index,
+)
+from fastinstall.setup.plan import (
+    PLAN_AGAIN,
+    Plan,
+    PlanConsent,
+    SetupOutcome,
+    Situation,
+    allow_risks,
+    find_differences,
+    select_named_releases,
+)
 from fastinstall.verbs.examine import Examination, examine
 
 
@@ -71,7 +83,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         about_project = warn_about_project(find_project(facts), facts) if request.pin else ()
         return replace(done, warnings=(*done.warnings, *about_project))
     # While pip is asked for its settings, observe how PIL runs, and the compiler.
-    index = start_index(session, recipe, request, Path(environment.python))
+    index = start_index(session, recipe, request, environment.python)
     # A wheelhouse may have a finished wheel, so that no compiler is needed.
     may_build = request.wheelhouse is None or environment.kind is EnvironmentKind.CONDA
     toolchain = RunningProbe(partial(observe_means, recipe, session.variables)) if may_build else None
@@ -160,8 +172,8 @@ def name_target(plan: Plan) -> NamedTarget:
         plan = plan_setup(session, name_target(plan), plan.request)
     """
     if plan.create is None:
-        return NamedTarget(prefix=Path(plan.environment.prefix))
-    return NamedTarget(new=Path(plan.create.prefix), python=Path(plan.create.python))
+        return NamedTarget(prefix=plan.environment.prefix)
+    return NamedTarget(new=plan.create.prefix, python=plan.create.python)
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:

@@ -20,9 +20,8 @@ from fastinstall.elf.cpu import Cpu, level_of
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import open_session
-from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.look import look_for_wheel, open_run
 from fastinstall.setup.proven_wheel import fetch_inputs
-from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from whole_proof.build_tree import BuildTree, open_build_tree
 from whole_proof.recorded_build import CoreSteps, RecordedCompilation

@@ -25,9 +25,8 @@ from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import load_recipe
 from fastinstall.observe.session import open_session
-from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.look import look_for_wheel, open_run
 from fastinstall.setup.proven_wheel import fetch_inputs
-from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.assemble import find_platform_tag
 from fastinstall.wheelbuild.base_wheel import find_reached_libraries, open_base_wheel, take_version
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult

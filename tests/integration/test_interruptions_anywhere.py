@@ -20,9 +20,8 @@ from fastinstall.core.process import conversation, run
 from fastinstall.setup import carry_out
 from fastinstall.setup.plan import Plan
 from fastinstall.setup.steps.create_environment import CreateEnvironment
-from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.prove import Prove, Verify
 from fastinstall.setup.steps.swap import Swap
-from fastinstall.setup.steps.verify import Verify
 
 STACK = (
     replace(build_step(), cached="5d" * 32),

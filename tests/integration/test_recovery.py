@@ -29,11 +29,11 @@ from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
-from fastinstall.setup.late_interrupts import report_late_interruptions
 from fastinstall.setup.recovery import (
     describe_interruptions,
     lock_recovered_environment,
     recover_environment,
+    report_late_interruptions,
 )
 
 STRIDE = 1 if extent.every_row else 7

@@ -20,8 +20,7 @@ ONE_OF_THEM = "|".join(WORDS.split())
 IN_NAME = re.compile(rf"(?:^|_)(?:{ONE_OF_THEM})(?:_|$)")
 IN_TEXT = re.compile(rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))(?i:{ONE_OF_THEM})(?![a-z])")
 ALLOWED = {
-    "late_interrupts": "the field's term, with its noun: a signal that comes when the work is done",
-    "report_late_interruptions": "likewise",
+    "report_late_interruptions": "the field's term, with its noun: a signal that comes when the work is done",
     "_lay_out": "to lay out: to arrange on a page, or as files in a directory",
     "lay_out_bridge": "likewise",
     "lay_out_wheel": "likewise",

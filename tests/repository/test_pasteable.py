@@ -18,7 +18,7 @@ BEFORE_A_PATH = re.compile(
 )
 SENTENCES = {
     "observe/environments.py": "--prefix {prefix} and --python {python} disagree",
-    "setup/new_environment.py": "--new-env {prefix}: already exists",
+    "setup/foresee.py": "--new-env {prefix}: already exists",
 }
 """Messages that are no commands, and repeat what was typed."""
 NAMES = [

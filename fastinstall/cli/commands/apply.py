@@ -11,11 +11,10 @@ from fastinstall.cli.options import read_allowed
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
-from fastinstall.setup.decide.saved_plan import PLAN_AGAIN, allow_risks, list_fetched_artefacts, open_plan
 from fastinstall.setup.expectations import describe_expectations
-from fastinstall.setup.late_interrupts import report_interruption_after_completion
 from fastinstall.setup.look import confirm_empty_plan
-from fastinstall.setup.plan import Plan
+from fastinstall.setup.plan import PLAN_AGAIN, Plan, allow_risks, list_fetched_artefacts, open_plan
+from fastinstall.setup.recovery import report_interruption_after_completion
 from fastinstall.verbs.setup import decide_saved_plan_again, refuse_another_environment
 
 

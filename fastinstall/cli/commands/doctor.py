@@ -137,8 +137,10 @@ def _fix(
     """
     from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415 (all of them only with --fix)
     from fastinstall.setup.expectations import describe_expectations  # noqa: PLC0415
-    from fastinstall.setup.late_interrupts import report_interruption_after_completion  # noqa: PLC0415
-    from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415
+    from fastinstall.setup.recovery import (  # noqa: PLC0415
+        recover_environment,
+        report_interruption_after_completion,
+    )
     from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415
     from fastinstall.verbs.setup import examine_result  # noqa: PLC0415

@@ -32,7 +32,7 @@ from fastinstall.model.guards import PinKind
 from fastinstall.model.results import Acceptance, Effect
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
-from fastinstall.setup.late_interrupts import report_interruption_after_completion
+from fastinstall.setup.recovery import report_interruption_after_completion
 from fastinstall.verbs.guard import accept, find_replacement, guards_of, install_guard, pin_project, remove_guard
 
 _ALSO = """\

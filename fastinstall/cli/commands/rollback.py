@@ -26,7 +26,7 @@ from fastinstall.model.request import Risk
 from fastinstall.model.results import Done
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.session import Session
-from fastinstall.setup.late_interrupts import report_interruption_after_completion
+from fastinstall.setup.recovery import report_interruption_after_completion
 from fastinstall.verbs.history import Transactions, forget_in, history, list_forgettable_history
 from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back
 

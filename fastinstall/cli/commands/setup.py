@@ -27,9 +27,8 @@ from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.observe.session import Session
 from fastinstall.setup.expectations import describe_expectations
-from fastinstall.setup.late_interrupts import report_interruption_after_completion
 from fastinstall.setup.plan import Plan, SetupOutcome
-from fastinstall.setup.recovery import recover_first
+from fastinstall.setup.recovery import recover_first, report_interruption_after_completion
 from fastinstall.setup.steps.pin import PinForPip
 from fastinstall.verbs.setup import examine_result, plan_setup, set_up
 

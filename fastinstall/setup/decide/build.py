@@ -31,8 +31,8 @@ from fastinstall.setup.decide.levels import (
     sort_recipe_levels,
 )
 from fastinstall.setup.decide.libraries import NativeChoice, choose_libraries, list_wanted_libraries
-from fastinstall.setup.decide.situation import Situation
 from fastinstall.setup.decide.versions import VersionChoice, choose_version
+from fastinstall.setup.plan import Situation
 from fastinstall.setup.steps.build import Build
 
 

@@ -6,7 +6,6 @@
 - The engine: one that installs conda packages, or fastinstall's own installation of a wheel ("pip").
 """
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from fastinstall.compilers.conda import make_extra_command
@@ -14,67 +13,40 @@ from fastinstall.conda.changes import apply_conda_change, explain_change, find_c
 from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
-from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import public_version
 from fastinstall.model import conda_packages, dependants
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.facts import EnvironmentKind, Facts
-from fastinstall.model.request import LinkMode, PlanRisk, Request
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.setup.decide import conda_advice
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.plan import Plan, Skipped
+from fastinstall.setup.decide.risks import mark_allowed_risks
+from fastinstall.setup.plan import Plan, Situation, Skipped
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.pin import Pin
 
 
-@immutable
-class CondaPart:
-    """The conda-specific part of a plan; empty outside conda environments.
-
-    Attributes:
-        change: steps that change other conda packages.
-        package: the step that turns the wheel into a conda package; None if a wheel is installed.
-        pin: the step that pins that package, or the reason why none is needed; None if no pin is requested.
-        skipped: steps that are not needed, with reasons.
-        records: conda packages that are replaced, as "name-version-build".
-        entries: top-level names in site-packages that belong to the replaced packages.
-        risks: changes of other packages that the user must allow by name.
-        warnings: weaknesses of the environment, as reported by `conda_advice`.
-        note: suffix of the plan's summary.
-        guard: the reason that the plan gives for the start-up guard; empty for the default reason.
-    """
-
-    change: tuple[ChangeCondaPackages, ...] = ()
-    package: MakeCondaPackages | None = None
-    pin: Pin | Skipped | None = None
-    skipped: tuple[Skipped, ...] = ()
-    records: tuple[str, ...] = ()
-    entries: tuple[str, ...] = ()
-    risks: tuple[PlanRisk, ...] = ()
-    warnings: tuple[str, ...] = ()
-    note: str = ""
-    guard: str = ""
-
-
-def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
-    """Return the conda-specific part of the plan of a build; empty outside conda environments.
+def add_conda_steps(plan: Plan, situation: Situation, build: Build) -> Plan:
+    """Add to the plan of a build the steps, risks and warnings of a conda environment; elsewhere, return it unchanged.
 
     Raises:
         RefusedError: no engine is available, a pin requires another build, or the plan needs an answer from the solver,
             which was not asked.
     """
-    facts, recipe, request = situation.facts, situation.recipe, situation.request
-    conda = _conda_of(facts)
+    facts, recipe, request, conda = situation.facts, situation.recipe, situation.request, situation.facts.conda
     if conda is None:
-        return CondaPart()
+        return plan
     engine = choose_conda_engine(situation)
     advice = tuple(conda_advice.advise_on_conda(facts, conda, request.link))
     if engine is CondaInstaller.PIP:
         why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
-        warnings = (conda_advice.warn_about_wheel(conda, recipe), *advice)
-        return CondaPart(skipped=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
+        return replace(
+            plan,
+            skipped=(*plan.skipped, why),
+            warnings=(*plan.warnings, conda_advice.warn_about_wheel(conda, recipe), *advice),
+            summary=f"{plan.summary} as a wheel, which conda does not know of",
+        )
     others = (situation.preview or CondaChange()).without(frozenset({*recipe.replaces, conda_packages.GUARD}))
     change = _plan_other_changes(situation, conda, engine, others)
     # The dependencies of the stack are computed from the packages as they are after the other changes.
@@ -93,19 +65,32 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         reason=f"conda then knows of it as {name}, and {kept}; the libraries are {where}",
     )
     untouched = Skipped(step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(request.link))
-    records = tuple(each.dist for each in conda_packages.find_replaced_packages(conda, recipe))
-    return CondaPart(
+    pin = _plan_conda_pin(facts, conda, package) if request.pin else None
+    skipped = (None if change else untouched, pin if isinstance(pin, Skipped) else None)
+    noticed = "to notice when pip, uv or another tool replaces it; the guard package holds off conda itself"
+    return replace(
+        plan,
         change=change,
         package=make,
-        pin=_plan_conda_pin(facts, conda, package) if request.pin else None,
-        skipped=() if change else (untouched,),
-        records=records,
-        entries=_list_entries(facts, conda, records),
-        risks=find_change_risks(others),
-        warnings=advice,
-        note=f" as the conda package {name}",
-        guard="to notice when pip, uv or another tool replaces it; the guard package holds off conda itself",
+        guard=replace(plan.guard, reason=noticed) if plan.guard is not None else None,
+        pin=pin if isinstance(pin, Pin) else None,
+        skipped=(*plan.skipped, *filter(None, skipped)),
+        risks=(*plan.risks, *mark_allowed_risks(find_change_risks(others), request.allow)),
+        warnings=(*plan.warnings, *advice),
+        summary=f"{plan.summary} as the conda package {name}",
     )
+
+
+def list_replaced(situation: Situation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the conda packages that a setup replaces ("name-version-build"), and their entries in site-packages."""
+    facts, conda = situation.facts, situation.facts.conda
+    if conda is None or choose_conda_engine(situation) is CondaInstaller.PIP:
+        return (), ()
+    records = tuple(each.dist for each in conda_packages.find_replaced_packages(conda, situation.recipe))
+    prefix, site = facts.environment.prefix, facts.interpreter.site_packages
+    files = (prefix / path for claim in conda.claims if claim.dist in records for path in claim.files)
+    names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}
+    return records, tuple(names - {"__pycache__"})
 
 
 def _plan_other_changes(
@@ -133,14 +118,6 @@ def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | 
     return Pin(file=dependants.PINS, line=dependants.pin_line(package), reason=keeping)
 
 
-def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
-    """List the top-level names that the replaced conda packages have in site-packages."""
-    prefix, site = facts.environment.prefix, facts.interpreter.site_packages
-    files = (prefix / path for claim in conda.claims if claim.dist in records for path in claim.files)
-    names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}
-    return tuple(sorted(names - {"__pycache__"}))
-
-
 def make_conda_request(situation: Situation, build: Build) -> CondaRequest | None:
     """Return a request that asks conda's solver whether our packages fit, and what else would change.
 
@@ -158,7 +135,7 @@ def make_conda_request(situation: Situation, build: Build) -> CondaRequest | Non
         RefusedError: no engine is available, or a pin requires another build.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
-    conda = _conda_of(facts)
+    conda = facts.conda
     if conda is None or choose_conda_engine(situation) is CondaInstaller.PIP:
         return None
     specs = conda_advice.list_missing_packages(conda, recipe, request)
@@ -216,7 +193,7 @@ def merge_conda_dependants(situation: Situation) -> Situation:
         RefusedError: no engine is available, or the build would link a libjpeg other than libjpeg-turbo.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.request
-    conda = _conda_of(facts)
+    conda = facts.conda
     if conda is None:
         return situation
     engine = choose_conda_engine(situation)
@@ -296,16 +273,14 @@ def is_conda(facts: Facts) -> bool:
     return facts.environment.kind is EnvironmentKind.CONDA
 
 
-def _conda_of(facts: Facts) -> Conda | None:
-    return facts.conda if is_conda(facts) else None
-
-
 def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
     """Return the available engines, the preferred one first."""
-    conda = facts.conda is not None and facts.conda.tool is not None
-    rattler = facts.toolchain is not None and facts.toolchain.rattler
-    found = ((CondaInstaller.CONDA, conda), (CondaInstaller.RATTLER, rattler))
-    return tuple(engine for engine, there in found if there)
+    found = []
+    if facts.conda is not None and facts.conda.tool is not None:
+        found.append(CondaInstaller.CONDA)
+    if facts.toolchain is not None and facts.toolchain.rattler:
+        found.append(CondaInstaller.RATTLER)
+    return tuple(found)
 
 
 def add_reinstallations(plan: Plan, conda: Conda) -> Plan:

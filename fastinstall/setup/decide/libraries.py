@@ -8,7 +8,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import BuildNeeds, Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
@@ -61,7 +61,7 @@ def choose_libraries(
         RefusedError: a compiler, Python's headers or a required library is missing and may not be fetched.
     """
     refuse_unknown(recipe, request, facts.cpu.architecture)
-    toolchain = facts.toolchain or Toolchain(compiler=None)
+    toolchain, python = facts.toolchain or Toolchain(compiler=None), facts.interpreter
     from_conda = _comes_with_headers(request)
     if toolchain.named_compiler and toolchain.compiler is None and not from_conda:
         raise RefusedError(
@@ -70,26 +70,89 @@ def choose_libraries(
         )
     wanted = list_wanted_libraries(recipe, request, base_wheel=base_wheel)
     usable = {each.name for each in toolchain.libraries if each.include and (base_wheel or each.library)}
-    there = set() if from_conda and base_wheel else usable
-    absent = tuple(name for name in wanted if name not in statics and name not in there)
-    here = tuple(
-        name
-        for name in recipe.libraries
-        if name not in absent and (name in wanted or (not base_wheel and name in usable))
-    )
+    present = set() if from_conda and base_wheel else usable
+    absent = tuple(name for name in wanted if name not in statics and name not in present)
+    available = wanted if base_wheel else (*wanted, *usable)
+    here = tuple(name for name in recipe.libraries if name in available and name not in absent)
     has_compiler = toolchain.compiler is not None and not from_conda
-    tools = (*(() if has_compiler else ("compiler",)), *(() if facts.interpreter.has_headers else ("Python.h",)))
-    need = _LibraryNeeds(
-        recipe=recipe,
-        facts=facts,
-        toolchain=toolchain,
-        request=request,
-        tools=tools,
-        absent=absent,
-        here=here,
-        headers=headers,
+    tools = (*(() if has_compiler else ("compiler",)), *(() if python.has_headers else ("Python.h",)))
+    if not absent and not tools:
+        return NativeChoice(enabled=here)
+    needs = BuildNeeds(
+        libraries=tuple(recipe.libraries[name] for name in absent),
+        python=python.minor if "Python.h" in tools and not python.free_threaded else "",
+        compiler="compiler" in tools,
     )
-    return _bring_what_is_missing(need, base_wheel=base_wheel) if absent or need.tools else NativeChoice(enabled=here)
+    missing = f"missing: {listing([*tools, *(f'the headers of {name}' for name in absent)])}"
+    packages = _list_header_packages(python, tools, absent, headers) if base_wheel else None
+    # System packages have no headers of a free-threaded Python.
+    by_system = request.with_system_deps and toolchain.may_install and not from_conda
+    step: SystemPackages | PrivateHeaders | CondaToolchain | None
+    if by_system and toolchain.package_manager is not None and ("Python.h" not in tools or needs.python):
+        manager = toolchain.package_manager
+        step = SystemPackages(manager=manager, packages=needs.list_packages(manager), reason=missing)
+    elif packages is not None:
+        step = PrivateHeaders(
+            packages=tuple(each.name for each in packages),
+            libraries=absent,
+            python=needs.python,
+            artefacts=packages,
+            reason=f"{missing}; unpacked into fastinstall's cache, not installed on the system",
+        )
+    else:  # without a base wheel, conda packages supply no libraries' headers
+        named = absent if base_wheel else ()
+        step = _plan_conda_toolchain(facts, request, tools, {name: recipe.libraries[name].conda for name in named})
+    if step is not None and (base_wheel or not absent or not isinstance(step, CondaToolchain)):
+        return NativeChoice(enabled=(*here, *absent), steps=(step,))
+    is_essential = any(recipe.libraries[name].required or name in request.require for name in absent)
+    if is_essential or (tools and step is None):
+        hint = needs.explain(toolchain.package_manager, allowed=toolchain.may_install, as_root=toolchain.as_root)
+        raise RefusedError(missing, hint=hint)
+    plan_risk = PlanRisk(
+        risk=Risk.FEATURE_LOSS,
+        summary=f"{missing}; the core is built without {listing(absent)}, which the official wheel has",
+        items=absent,
+    )
+    return NativeChoice(enabled=here, steps=() if step is None else (step,), plan_risk=plan_risk)
+
+
+def _list_header_packages(
+    python: Interpreter, tools: Sequence[str], libraries: Sequence[str], headers: Mapping[str, Artefact]
+) -> tuple[Artefact, ...] | None:
+    """Return the packages of all missing headers; None if packages of headers cannot supply all missing inputs."""
+    usual = python.libc == "glibc" and python.abi.removesuffix("t") == f"cp{python.minor.replace('.', '')}"
+    keys = {"Python.h": f"python{python.minor}" if usual else ""}
+    wanted = (*(keys.get(tool, "") for tool in tools), *libraries)
+    return tuple(headers[key] for key in wanted) if all(key in headers for key in wanted) else None
+
+
+def _plan_conda_toolchain(
+    facts: Facts, request: Request, tools: tuple[str, ...], libraries: Mapping[str, tuple[str, ...]]
+) -> CondaToolchain | None:
+    """Return the step that makes a private conda prefix with tools and headers.
+
+    Args:
+        facts: facts of this machine and the target.
+        request: names the compiler and the channels.
+        tools: missing tools: "compiler", "Python.h".
+        libraries: the conda packages of the libraries whose headers the prefix must have, by the recipe's names.
+
+    Returns:
+        The step; None if the request excludes conda packages, or if no compiler can be installed from them.
+    """
+    asked = find_compiler(request.toolchain)
+    if asked is not None and asked.is_exclusive:
+        return None
+    # the default channels have no compiler
+    known = facts.toolchain.channels if facts.toolchain is not None else ()
+    channels = tuple(channel for channel in known if channel not in (DEFAULTS, NO_DEFAULTS))
+    offers = (each.choose_packages(facts, request, tools, libraries, channels) for each in list_compilers())
+    chosen = next(filter(None, offers), None)
+    if chosen is None:
+        return None
+    return CondaToolchain(
+        channels=chosen.channels, packages=chosen.packages, libraries=tuple(libraries), reason=chosen.reason
+    )
 
 
 def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool) -> tuple[str, ...]:
@@ -129,127 +192,3 @@ def _comes_with_headers(request: Request) -> bool:
     """Return whether the requested compiler comes with its own headers, so that the machine's are not used."""
     asked = find_compiler(request.toolchain)
     return asked is not None and asked.brings_headers
-
-
-@immutable
-class _LibraryNeeds:
-    """Missing and available inputs of a build.
-
-    Attributes:
-        tools: missing tools: "compiler", "Python.h".
-        absent: the recipe's names of libraries whose headers are missing.
-        here: the recipe's names of libraries that the build can enable without further headers.
-        headers: packages of C headers that can be fetched; keys are the recipe's names of libraries, and "python3.12".
-    """
-
-    recipe: Recipe
-    facts: Facts
-    toolchain: Toolchain
-    request: Request
-    tools: tuple[str, ...]
-    absent: tuple[str, ...]
-    here: tuple[str, ...]
-    headers: Mapping[str, Artefact]
-
-    def list_header_packages(self) -> tuple[Artefact, ...] | None:
-        """Return the packages of all missing headers; None if packages of headers cannot supply all missing inputs."""
-        python = self.facts.interpreter
-        usual = python.libc == "glibc" and python.abi.removesuffix("t") == f"cp{python.minor.replace('.', '')}"
-        keys = {"Python.h": f"python{python.minor}" if usual else ""}
-        wanted = (*(keys.get(tool, "") for tool in self.tools), *self.absent)
-        return tuple(self.headers[key] for key in wanted) if all(key in self.headers for key in wanted) else None
-
-    @property
-    def has_system_packages(self) -> bool:
-        """Whether system packages can supply all missing inputs: they have no headers of a free-threaded Python."""
-        return not (self.facts.interpreter.free_threaded and "Python.h" in self.tools)
-
-    @property
-    def of_system(self) -> BuildNeeds:
-        """The missing inputs that the operating system's packages can supply."""
-        python = self.facts.interpreter
-        return BuildNeeds(
-            libraries=tuple(self.recipe.libraries[name] for name in self.absent),
-            python=python.minor if "Python.h" in self.tools and not python.free_threaded else "",
-            compiler="compiler" in self.tools,
-        )
-
-
-def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeChoice:
-    """Decide how to get missing inputs, or which libraries to build without.
-
-    Raises:
-        RefusedError: a tool or a required library is missing and cannot be fetched.
-    """
-    what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
-    step = _plan_bringing(need, what, base_wheel=base_wheel)
-    steps = () if step is None else (step,)
-    comes_whole = base_wheel or not isinstance(step, CondaToolchain)
-    if step is not None and (comes_whole or not need.absent):
-        return NativeChoice(enabled=(*need.here, *need.absent), steps=steps)
-    essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.request.require]
-    if essential or (need.tools and step is None):
-        toolchain = need.toolchain
-        hint = need.of_system.explain(
-            toolchain.package_manager, allowed=toolchain.may_install, as_root=toolchain.as_root
-        )
-        raise RefusedError(f"missing: {what}", hint=hint)
-    plan_risk = PlanRisk(
-        risk=Risk.FEATURE_LOSS,
-        summary=f"missing: {what}; the core is built without {listing(need.absent)}, which the official wheel has",
-        items=need.absent,
-    )
-    return NativeChoice(enabled=need.here, steps=steps, plan_risk=plan_risk)
-
-
-def _plan_bringing(
-    need: _LibraryNeeds, what: str, *, base_wheel: bool
-) -> SystemPackages | PrivateHeaders | CondaToolchain | None:
-    """Return the step that gets missing tools and headers; None if nothing can supply them.
-
-    System packages are used only if requested. Without a base wheel, conda packages supply no libraries' headers.
-    """
-    request, manager = need.request, need.toolchain.package_manager
-    from_conda = _comes_with_headers(request)
-    by_system = request.with_system_deps and need.toolchain.may_install and need.has_system_packages
-    if by_system and manager is not None and not from_conda:
-        return SystemPackages(
-            manager=manager, packages=need.of_system.list_packages(manager), reason=f"missing: {what}"
-        )
-    packages = need.list_header_packages() if base_wheel else None
-    if packages is not None:
-        return PrivateHeaders(
-            packages=tuple(each.name for each in packages),
-            libraries=need.absent,
-            python=need.of_system.python,
-            artefacts=packages,
-            reason=f"missing: {what}; unpacked into fastinstall's cache, not installed on the system",
-        )
-    return _plan_conda_toolchain(need, need.absent if base_wheel else ())
-
-
-def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToolchain | None:
-    """Return the step that makes a private conda prefix with tools and headers.
-
-    Args:
-        need: missing and available inputs of the build.
-        names: the recipe's names of the libraries whose headers the prefix must have.
-
-    Returns:
-        The step; None if the request excludes conda packages, or if no compiler can be installed from them.
-    """
-    asked = find_compiler(need.request.toolchain)
-    if asked is not None and asked.is_exclusive:
-        return None
-    libraries = {name: need.recipe.libraries[name].conda for name in names}
-    # the default channels have no compiler
-    channels = tuple(each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS))
-    offers = (
-        each.choose_packages(need.facts, need.request, need.tools, libraries, channels) for each in list_compilers()
-    )
-    chosen = next(filter(None, offers), None)
-    if chosen is None:
-        return None
-    return CondaToolchain(
-        channels=chosen.channels, packages=chosen.packages, libraries=tuple(names), reason=chosen.reason
-    )

@@ -24,8 +24,8 @@ from fastinstall.setup.decide.conda import is_conda, refuse_unsuited_engine
 from fastinstall.setup.decide.levels import choose_levels, is_best_served, list_requested_levels
 from fastinstall.setup.decide.protection import refuse_if_protected
 from fastinstall.setup.plan import Plan, Skipped, compute_facts_digest
+from fastinstall.setup.steps.prove import Verify
 from fastinstall.setup.steps.swap import InstallGuard
-from fastinstall.setup.steps.verify import Verify
 
 _SHOWN = 3
 

@@ -3,7 +3,6 @@
 Also plans the pin for pip, and warns if the project that manages the environment would undo the setup.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from fastinstall.core.errors import RefusedError
@@ -21,23 +20,21 @@ from fastinstall.observe.toolchain import DRIVEN_MANAGERS
 from fastinstall.setup.decide import risks
 from fastinstall.setup.decide.build import BuildDecision, decide_build, make_build_step
 from fastinstall.setup.decide.conda import (
-    CondaPart,
+    add_conda_steps,
     is_conda,
+    list_replaced,
     merge_conda_dependants,
-    plan_conda_part,
     refuse_unsuited_engine,
 )
 from fastinstall.setup.decide.nothing_to_do import plan_nothing
 from fastinstall.setup.decide.protection import refuse_if_protected
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.plan import Plan, Skipped, WheelPlan, compute_facts_digest
+from fastinstall.setup.plan import Plan, Situation, Skipped, WheelPlan, compute_facts_digest
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.pin import PinForPip
 from fastinstall.setup.steps.prepare import CondaToolchain, SystemPackages
-from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.prove import Prove, Verify
 from fastinstall.setup.steps.swap import InstallGuard, Swap
-from fastinstall.setup.steps.verify import Verify
 
 
 def decide(situation: Situation) -> BuildDecision:
@@ -65,7 +62,7 @@ def plan_wheel(situation: Situation, decision: BuildDecision) -> WheelPlan:
         prepare=decision.native.steps,
         build=build,
         risks=_collect_risks(decision),
-        warnings=_list_build_warnings(decision, build, (*decision.native.steps, build)),
+        warnings=_list_build_warnings(decision, build),
     )
 
 
@@ -86,65 +83,56 @@ def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
         latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
-    conda = plan_conda_part(situation, build)
     skipped = list[Skipped]()
     if situation.create is None:
         skipped.append(Skipped(step="create-environment", reason=f"{facts.environment.prefix} exists"))
     if not decision.native.steps:
         unneeded = "compiler and headers are present or not needed"
         skipped.append(Skipped(step="system-packages", reason=unneeded))
-    guard = InstallGuard(reason=conda.guard or "to notice when pip, uv or another tool replaces it")
+    guard = InstallGuard(reason="to notice when pip, uv or another tool replaces it")
     if not request.guard:
         risk = ": without the guard package a solver may replace the stack at the next change"
         skipped.append(Skipped(step="install-guard", reason=f"--no-guard{risk if is_conda(facts) else ''}"))
-    pin = conda.pin or _plan_pip_pin(situation, build)
-    skipped += (*conda.skipped, *((pin,) if isinstance(pin, Skipped) else ()))
+    pin = _plan_pip_pin(situation, build)
+    if isinstance(pin, Skipped):
+        skipped.append(pin)
     in_place = facts.stack.core is not None and facts.stack.has_init
-    made = Plan(
+    prove = Prove(
+        reference=decision.choice.base_wheel,
+        baseline=None if in_place else next(iter(situation.releases.wheels), None),
+        timed=not situation.restoring and not facts.cpu.is_emulated,
+        reason="run real operations in a subprocess and check their results before the environment changes",
+    )
+    checkouts = (
+        f"{owner.distribution.name} {owner.distribution.version} is an editable installation of {owner.checkout}: "
+        "programs will no longer import that directory; nothing in it is changed"
+        for owner in facts.stack.owners
+        if owner.checkout is not None
+    )
+    plan = Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
         request=request,
         create=situation.create,
         prepare=decision.native.steps,
         build=build,
-        prove=Prove(
-            reference=decision.choice.base_wheel,
-            baseline=None if in_place else next(iter(situation.releases.wheels), None),
-            timed=not situation.restoring and not facts.cpu.is_emulated,
-            reason="run real operations in a subprocess and check their results before the environment changes",
-        ),
-        change=conda.change,
-        package=conda.package,
-        swap=_plan_swap(situation, build, conda),
+        prove=prove,
+        swap=_plan_swap(situation, build),
         guard=guard if request.guard else None,
         pin=None if isinstance(pin, Skipped) else pin,
         verify=Verify(checks=verifying_checks(), reason="run doctor's checks on the result; an error undoes the setup"),
         skipped=tuple(skipped),
-        risks=(*_collect_risks(decision), *risks.mark_allowed_risks(conda.risks, request.allow)),
-        summary=_summarise(decision, build) + conda.note,
+        risks=_collect_risks(decision),
+        warnings=(*warn_about_shadows(facts), *checkouts, *_list_build_warnings(decision, build, prove)),
+        summary=_summarise(decision, build),
     )
-    warnings = (
-        *warn_about_shadows(facts),
-        *_warn_about_checkouts(facts),
-        *_list_build_warnings(decision, build, made.steps),
-        *conda.warnings,
-        *warn_about_project(situation.project, situation.facts),
-    )
-    return replace(made, warnings=warnings)
+    plan = add_conda_steps(plan, situation, build)
+    return replace(plan, warnings=(*plan.warnings, *warn_about_project(situation.project, facts)))
 
 
-def _warn_about_checkouts(facts: Facts) -> tuple[str, ...]:
-    """Return a warning for each editable installation that the setup will replace."""
-    return tuple(
-        f"{owner.distribution.name} {owner.distribution.version} is an editable installation of {owner.checkout}: "
-        "programs will no longer import that directory; nothing in it is changed"
-        for owner in facts.stack.owners
-        if owner.checkout is not None
-    )
-
-
-def _list_build_warnings(decision: BuildDecision, build: Build, steps: Iterable[SetupStep]) -> tuple[str, ...]:
+def _list_build_warnings(decision: BuildDecision, build: Build, *others: SetupStep) -> tuple[str, ...]:
     recipe, version = decision.situation.recipe, decision.choice.version
+    steps = (*decision.native.steps, build, *others)
     # Files that the index lists without a hash.
     files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
     names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
@@ -200,23 +188,23 @@ def _summarise(decision: BuildDecision, build: Build) -> str:
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 
 
-def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
-    stack = situation.facts.stack
-    entries = {entry for owner in stack.owners for entry in owner.entries} | {*stack.debris, *conda.entries}
+def _plan_swap(situation: Situation, build: Build) -> Swap:
+    stack, (records, of_packages) = situation.facts.stack, list_replaced(situation)
+    entries = {entry for owner in stack.owners for entry in owner.entries} | {*stack.debris, *of_packages}
     if stack.directory is not None:
         entries.add(situation.recipe.package)
     what = [
         f"{each.name} {each.version}"
         for each in (owner.distribution for owner in stack.owners)
         # if conda installed the distribution, its conda record is named below instead
-        if each.installer != "conda" or not any(dist.startswith(f"{each.name}-") for dist in conda.records)
+        if each.installer != "conda" or not any(dist.startswith(f"{each.name}-") for dist in records)
     ]
-    what += [f"conda's {dist}" for dist in conda.records]
+    what += [f"conda's {dist}" for dist in records]
     return Swap(
         removes=tuple(owner.distribution.metadata for owner in stack.owners),
         entries=tuple(sorted(entries)),
         installs=f"{build.distribution.replace('-', '_')}-{build.version}.dist-info",
-        records=conda.records,
+        records=records,
         reason=f"replaces {' and '.join(what)}; moved aside, not deleted" if what else "PIL is not installed yet",
     )
 

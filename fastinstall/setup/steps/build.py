@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import NoReturn
 
 from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
@@ -23,8 +22,8 @@ from fastinstall.index.run import Run
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.prepare import FetchedInputs
-from fastinstall.setup.steps.step import SetupStep
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_cache import locate_wheel
 
@@ -83,9 +82,9 @@ class Build(WheelOrder, SetupStep):
             with discarding_refused(wheel):
                 require_stack_alone(wheel)  # before a proof runs code of the wheel
             return BuildResult(wheel=wheel, sha256=files.sha256(wheel), from_cache=True)
-        built_before = self._take_from_cache(interpreter, run) if self.cached else None
-        if built_before is not None:
-            return built_before
+        cached = self._take_from_cache(interpreter, run) if self.cached else None
+        if cached is not None:
+            return cached
         from fastinstall.wheelbuild.pipeline import build_wheel  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         return build_wheel(self.request_build(interpreter, fetched, run))
@@ -98,15 +97,17 @@ class Build(WheelOrder, SetupStep):
             RefusedError: the plan names no source, or there is no usable compiler.
         """
         if self.source is None:
-            raise RefusedError(
-                "the plan names neither a source nor a wheel to take", hint="make a new plan: fastinstall plan"
-            )
-        variables = {**run.variables, **fetched.variables, **self._fetch_compiler(run)}
+            message = "the plan names neither a source nor a wheel to take"
+            raise RefusedError(message, hint="make a new plan: fastinstall plan")
+        variables, fetch = {**run.variables, **fetched.variables}, run.index.fetch
+        if self.clang is not None:
+            wheel, architecture = fetch(self.clang, run.cache, run.emit), architecture_of(run.cpu.architecture)
+            program = get_wheel_compiler(self.clang.name).prepare(wheel, run.cache, run.emit, architecture)
+            variables["CC"] = shlex.quote(str(program))
         compiler = observe_compiler(list_probed_flags(run.recipe, run.cpu.architecture), variables)
         if compiler is None:
             refuse_unusable_compiler(variables)
         run.emit(Started(stage="download", message=f"fetching {self.source.filename}"))
-        fetch = run.index.fetch
         return BuildRequest(
             recipe=run.recipe,
             step=self,
@@ -116,7 +117,7 @@ class Build(WheelOrder, SetupStep):
             base_wheel=fetch(self.base_wheel, run.cache, run.emit) if self.base_wheel else None,
             include_directories=fetched.includes,
             header_packages=fetched.headers,
-            library_prefix=Path(interpreter.prefix) if self.link is LinkMode.ENV else None,
+            library_prefix=interpreter.prefix if self.link is LinkMode.ENV else None,
             compiler=compiler,
             cache=run.cache,
             pip=argv_for(interpreter),
@@ -128,23 +129,13 @@ class Build(WheelOrder, SetupStep):
             is_foreign=run.cpu.architecture != os.uname().machine,
         )
 
-    def _fetch_compiler(self, run: Run) -> dict[str, str]:
-        """Fetch and unpack the plan's compiler wheel, and return the variable CC; empty if the plan has no wheel."""
-        if self.clang is None:
-            return {}
-        compiler = get_wheel_compiler(self.clang.name)
-        wheel = run.index.fetch(self.clang, run.cache, run.emit)
-        program = compiler.prepare(wheel, run.cache, run.emit, architecture_of(run.cpu.architecture))
-        return {"CC": shlex.quote(str(program))}
-
     def _take_from_cache(self, interpreter: Interpreter, run: Run) -> BuildResult | None:
         """Return the cached wheel that the plan names; None if it is gone or has kernels that are now left out."""
         from fastinstall.wheelbuild.pipeline import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         for entry in find_ready(run.cache, self, run.recipe, interpreter, run.index.wheelhouse):
             if entry.sha256 == self.cached:
-                message = f"{entry.wheel} was built before: taken from the cache"
-                run.emit(Noted(message=message, detail=True))
+                run.emit(Noted(message=f"{entry.wheel} was built before: taken from the cache", detail=True))
                 return BuildResult(wheel=locate_wheel(run.cache, entry), sha256=entry.sha256, from_cache=True)
         return None
 

@@ -11,19 +11,11 @@ from fastinstall.index.run import Run
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaStack
 from fastinstall.model.facts import Facts
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps import SetupStep
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages
-
-ENGINES = {
-    CondaInstaller.CONDA: "conda",
-    CondaInstaller.RATTLER: "py-rattler",
-    CondaInstaller.PIP: "pip",
-    CondaInstaller.AUTO: "any engine",
-}
-"""Names of the engines in the texts of plans."""
 
 _KEEPING = "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
 
@@ -44,7 +36,7 @@ class ChangeCondaPackages(SetupStep):
 
     def describe(self) -> str:
         """Return what the step does, as a line of a plan."""
-        return f"change other packages by {ENGINES[self.engine]}"
+        return f"change other packages by {_name_engine(self.engine)}"
 
     def outline(self) -> Iterable[str]:
         """Return the line of `describe`, and a line for each package."""
@@ -52,15 +44,13 @@ class ChangeCondaPackages(SetupStep):
 
     def list_details(self) -> Iterable[str]:
         """Yield a line for each package that is added, removed or replaced."""
-        before = {package.name: package for package in self.change.unlinked}
-        after = {package.name: package for package in self.change.linked}
+        before = {package.name: f"{package.version} {package.build}" for package in self.change.unlinked}
+        after = {package.name: f"{package.version} {package.build}" for package in self.change.linked}
         for name in sorted({*before, *after}):
-            old, new = before.get(name), after.get(name)
-            told = [f"{each.version} {each.build}" if each is not None else "" for each in (old, new)]
-            if old is not None and new is not None:
-                yield f"{name}: {told[0]} -> {told[1]}"
+            if name in before and name in after:
+                yield f"{name}: {before[name]} -> {after[name]}"
             else:
-                yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
+                yield f"{name}: {f'+ {after[name]}' if name in after else f'- {before[name]}'}"
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
         """List the packages that are added."""
@@ -98,7 +88,7 @@ class MakeCondaPackages(SetupStep):
 
     def describe(self) -> str:
         """Return what the step does, as a line of a plan."""
-        return f"make the conda package {self.package.dist} of it, linked by {ENGINES[self.engine]}"
+        return f"make the conda package {self.package.dist} of it, linked by {_name_engine(self.engine)}"
 
     def outline(self) -> Iterable[str]:
         """Return the line of `describe`, with the effect of the guard package or, without a guard, with the reason."""
@@ -121,3 +111,7 @@ class MakeCondaPackages(SetupStep):
 
         planned = CondaStack(package=self.package, guard=self.guard, channel=self.channel)
         return link_packages(planned, built, before, transaction, run)
+
+
+def _name_engine(engine: CondaInstaller) -> str:
+    return "py-rattler" if engine is CondaInstaller.RATTLER else engine

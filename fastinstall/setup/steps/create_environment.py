@@ -4,11 +4,10 @@ During the creation, the environment's directory holds a note (see `journal.crea
 empty the directory if this run is killed.
 """
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path, PurePath
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from fastinstall.core import process, refused_writes, signals
 from fastinstall.core.concurrency import await_future
@@ -16,7 +15,7 @@ from fastinstall.core.errors import EnvironmentDamagedError, FailedError, Refuse
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import creation_note
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps import SetupStep
 
 
 @immutable
@@ -29,8 +28,8 @@ class CreateEnvironment(SetupStep):
         reason: why the plan has this step, for the user.
     """
 
-    prefix: PurePath
-    python: PurePath
+    prefix: Path
+    python: Path
     reason: str
 
     def describe(self) -> str:
@@ -48,16 +47,17 @@ class CreateEnvironment(SetupStep):
         Raises:
             OSError: the directory cannot be created.
         """
-        prefix, made = Path(self.prefix), False
+        made = False
         try:
             with signals.defer_signals():
-                if not prefix.is_dir():
-                    prefix.mkdir(parents=True)
+                if not self.prefix.is_dir():
+                    self.prefix.mkdir(parents=True)
                     made = True
             yield
         except BaseException:
-            if made:
-                self._remove_empty_directory()
+            with signals.defer_signals():
+                if made and self.prefix.is_dir() and not any(self.prefix.iterdir()):
+                    self.prefix.rmdir()
             raise
 
     @contextmanager
@@ -73,10 +73,13 @@ class CreateEnvironment(SetupStep):
             FailedError: venv failed.
             EnvironmentDamagedError: the unfinished environment could not be removed completely.
         """
+        if any(self.prefix.iterdir()):
+            message = f"{self.prefix}: already exists, but the plan was to create it"
+            raise RefusedError(message, hint=f"--prefix {quote(self.prefix)}")
         begun = False
         try:
             with signals.defer_signals():
-                self._note_creation(at)
+                creation_note.note(self.prefix, at)
                 begun = True
             self._run_venv(meanwhile)
             yield
@@ -84,23 +87,8 @@ class CreateEnvironment(SetupStep):
             if begun:
                 self._remove_environment()
             raise
-        with signals.defer_signals(), contextlib.suppress(OSError):
-            creation_note.finish(Path(self.prefix))  # if the note cannot be removed, the next command removes it
-
-    @signals.defer_signals()
-    def _remove_empty_directory(self) -> None:
-        prefix = Path(self.prefix)
-        if prefix.is_dir() and not any(prefix.iterdir()):
-            prefix.rmdir()
-
-    def _note_creation(self, at: str) -> None:
-        """Write a note that a creation is in progress into the directory, which must be empty."""
-        prefix = Path(self.prefix)
-        if any(prefix.iterdir()):
-            raise RefusedError(
-                f"{prefix}: already exists, but the plan was to create it", hint=f"--prefix {quote(prefix)}"
-            )
-        creation_note.note(prefix, at)
+        with signals.defer_signals(), suppress(OSError):
+            creation_note.finish(self.prefix)  # if the note cannot be removed, the next command removes it
 
     def _run_venv(self, meanwhile: Callable[[], None]) -> None:
         argv, process_group = (self.python, "-I", "-m", "venv", self.prefix), process.ProcessGroup()
@@ -110,11 +98,8 @@ class CreateEnvironment(SetupStep):
                 meanwhile()
                 await_future(made)
             except process.CommandError as error:
-                raise FailedError(
-                    f"{self.python} could not make a virtual environment in {self.prefix}",
-                    hint=self._advise(),
-                    details=error.details,
-                ) from error
+                message = f"{self.python} could not make a virtual environment in {self.prefix}"
+                raise FailedError(message, hint=self._advise(), details=error.details) from error
             finally:
                 process_group.pull()
 
@@ -124,15 +109,15 @@ class CreateEnvironment(SetupStep):
             process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60)
         except process.CommandError:
             return "on Debian and Ubuntu: apt-get install python3-venv"
-        return f"is there room for it, some 20 MB? df -h {quote(refused_writes.find_nearest(Path(self.prefix)))}"
+        return f"is there room for it, some 20 MB? df -h {quote(refused_writes.find_nearest(self.prefix))}"
 
     @signals.defer_signals()
     def _remove_environment(self) -> None:
-        prefix = Path(self.prefix)
         try:
-            creation_note.clear(prefix)
+            creation_note.clear(self.prefix)
         except OSError as error:
+            reason = refused_writes.reason(error, self.prefix)
             raise EnvironmentDamagedError(
-                f"{refused_writes.reason(error, prefix)}: the unfinished environment could not be removed",
-                hint=f"it holds nothing useful; remove the cause, then: rm -r {quote(prefix)}",
+                f"{reason}: the unfinished environment could not be removed",
+                hint=f"it holds nothing useful; remove the cause, then: rm -r {quote(self.prefix)}",
             ) from error

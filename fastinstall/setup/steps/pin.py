@@ -8,7 +8,7 @@ from fastinstall.guard.pinning import PipPin, add_conda_pin, refuse_harmful_pin,
 from fastinstall.index.run import Run
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
-from fastinstall.setup.steps.step import ExplainedStep
+from fastinstall.setup.steps import ExplainedStep
 
 
 @tagged("pin")
@@ -73,7 +73,7 @@ class PinForPip(ExplainedStep):
         Raises:
             RefusedError: the errors of `refuse_harmful_pin`.
         """
-        pin, offline = self._make_pin(wheel, Path(before.environment.prefix)), run.index.offline
+        pin, offline = self._make_pin(wheel, before.environment.prefix), run.index.offline
         refuse_harmful_pin(pin, before, variables=run.variables, cache=run.cache, emit=run.emit, offline=offline)
 
     def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:

@@ -4,7 +4,7 @@ Only system packages change the machine; the target environment is not touched.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +26,7 @@ from fastinstall.index.run import Run
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe import BuildNeeds
 from fastinstall.observe.toolchain import find_package_manager
-from fastinstall.setup.steps.step import ExplainedStep
+from fastinstall.setup.steps import ExplainedStep
 from fastinstall.wheelbuild.system_packages import may_install
 
 
@@ -151,10 +151,7 @@ class PrivateHeaders(PreparingStep):
 
     def _explain_failure(self, error: FailedError, run: Run) -> FailedError:
         """Return an error that suggests other ways to get the headers, for machines that reach only a package index."""
-        manager = find_package_manager(run.variables)
-        libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
-        needs = BuildNeeds(libraries=libraries, python=self.python)
-        ways = needs.explain(manager, allowed=may_install(), as_root=find_root_prefix(run.variables))
+        ways = _explain_system_packages(run, self.libraries, self.python)
         conda = "if conda-forge can be reached: --toolchain conda; or " if find_spec("rattler") else ""
         return FailedError(
             f"C headers are missing, and {listing(self.packages)} cannot be fetched: {error.message}",
@@ -220,21 +217,14 @@ class CondaToolchain(PreparingStep):
             try:
                 engine.create(prefix, self.packages, self.channels)
             except FailedError as error:
-                hint = "; or ".join(filter(None, (error.hint, self._explain_system_packages(run))))
+                specs = (spec.split() for spec in self.packages)
+                python = next((spec[1] for spec in specs if spec[0] == "python" and spec[-1].endswith(".*")), "")
+                needs_compiler = PACKAGE in self.packages
+                ways = _explain_system_packages(run, self.libraries, python.removesuffix(".*"), compiler=needs_compiler)
+                hint = "; or ".join(filter(None, (error.hint, ways)))
                 raise FailedError(error.message, hint=hint, details=error.details) from error
             sealed_trees.seal(prefix, prefix, cache=run.cache)
         return prefix
-
-    def _explain_system_packages(self, run: Run) -> str:
-        """Return a hint on how to install compiler and headers with the system's package manager."""
-        pythons = (spec.split()[1] for spec in self.packages if spec.startswith("python ") and spec.endswith(".*"))
-        needs = BuildNeeds(
-            libraries=tuple(run.recipe.libraries[name] for name in self.libraries),
-            python=next(pythons, "").removesuffix(".*"),
-            compiler=PACKAGE in self.packages,
-        )
-        manager, as_root = find_package_manager(run.variables), find_root_prefix(run.variables)
-        return needs.explain(manager, allowed=may_install(), as_root=as_root)
 
     def _find_compiler(self, prefix: Path) -> dict[str, str]:
         """Return the variable CC with the compiler of a prefix; empty if the plan has only headers.
@@ -244,11 +234,19 @@ class CondaToolchain(PreparingStep):
         """
         if PACKAGE not in self.packages:
             return {}
-        compilers = (path for name in PROGRAMS for path in sorted((prefix / "bin").glob(name)))
-        compiler = next(compilers, None)
+        compiler = next((path for name in PROGRAMS for path in sorted((prefix / "bin").glob(name))), None)
         if compiler is None:
             raise FailedError(
                 f"{prefix}: the channel's packages contain no C compiler",
                 hint=f"name channels that have {PACKAGE}: --channel conda-forge",
             )
         return {"CC": str(compiler)}
+
+
+def _explain_system_packages(run: Run, libraries: Iterable[str], python: str, *, compiler: bool = False) -> str:
+    """Return a hint on how to install compiler and headers with the system's package manager."""
+    needs = BuildNeeds(
+        libraries=tuple(run.recipe.libraries[name] for name in libraries), python=python, compiler=compiler
+    )
+    manager, as_root = find_package_manager(run.variables), find_root_prefix(run.variables)
+    return needs.explain(manager, allowed=may_install(), as_root=as_root)

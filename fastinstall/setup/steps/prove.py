@@ -1,4 +1,4 @@
-"""Test the staged stack before the swap: run real operations with it, compare their pixels, and time it.
+"""Test the stack: before the swap by real operations and timings (`Prove`), after it by doctor's checks (`Verify`).
 
 The stack is timed against the one that it replaces or, if none is installed, against an official wheel. The timings
 are cached for these two builds and this CPU.
@@ -20,7 +20,7 @@ from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.speed import SpeedTable
 from fastinstall.proof.stack_operations import ProvenStack, prove, unpack_official_wheel
 from fastinstall.proof.timing import MeasuredPil, TimingEffort, measure
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps import SetupStep
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 
@@ -70,7 +70,7 @@ class Prove(SetupStep):
             cpu=before.cpu.name,
             level=before.cpu.level,
         )
-        return prove(stage, subject, Path(interpreter.executable), run)
+        return prove(stage, subject, interpreter.executable, run)
 
     def find_known_speed(self, build: WheelOrder, cpu: str, cache: Path) -> SpeedTable | None:
         """Return the speed table that an earlier setup measured for the same builds and CPU; None if there is none.
@@ -100,6 +100,27 @@ class Prove(SetupStep):
             return None
         in_place = MeasuredPil(label=f"pillow {before.stack.version} (in place)", python=after.python)
         return measure_speed(in_place, after, f"{core.sha256} {built.sha256}", before, run)
+
+
+@immutable
+class Verify(SetupStep):
+    """Observe the environment again and run doctor's checks; an error undoes the swap.
+
+    Attributes:
+        checks: names of the checks that must not report an error.
+        reason: why the plan has this step, for the user.
+    """
+
+    checks: tuple[str, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """Return what the step does, as a line of a plan."""
+        return f"check: {', '.join(self.checks)}"
+
+    def outline(self) -> Iterable[str]:
+        """Return no lines: a short text need not mention that a setup is checked."""
+        return ()
 
 
 def measure_speed(before: MeasuredPil, after: MeasuredPil, identity: str, facts: Facts, run: Run) -> SpeedTable | None:

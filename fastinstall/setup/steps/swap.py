@@ -8,18 +8,18 @@ these two exchanges, both the staged and the previous PIL would find their libra
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.conda.moves import find_claimed_entries, list_conda_moves
 from fastinstall.core import files, rights
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
-from fastinstall.model.facts import Facts, InstalledStack
+from fastinstall.model.facts import Facts
 from fastinstall.model.history import Move, MoveKind
 from fastinstall.model.recipe import LIBRARIES
 from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE, entries_present
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps import SetupStep
 
 
 @immutable
@@ -46,7 +46,11 @@ class Swap(SetupStep):
         return f"replace {leaving} with {coming}" if leaving else f"install {coming}"
 
     def list_moves(self, staged: Path, linked: Path | None, before: Facts) -> tuple[Move, ...]:
-        """List every rename of the swap: first those in site-packages, then those of conda's other files.
+        """List every rename of the swap, in an order that keeps an installed PIL working after each of them.
+
+        A staged entry whose name exists in site-packages is exchanged with the installed entry. Other staged entries
+        are moved in, libraries before the PIL that needs them. Installed entries without a staged counterpart are moved
+        aside. Moves of conda's files outside site-packages come last.
 
         Args:
             staged: directory of the staged stack, laid out as site-packages.
@@ -55,15 +59,38 @@ class Swap(SetupStep):
 
         Raises:
             RefusedError: a foreign file is in the way.
+            ValueError: site-packages is not below the prefix.
         """
-        prefix, site_packages = Path(before.environment.prefix), Path(before.interpreter.site_packages)
-        site = site_packages.relative_to(prefix)
-        if linked is None or before.conda is None:
-            return list_site_packages_moves(prefix, site_packages, staged, before.stack)
-        leaving = find_claimed_entries(site, before.conda, self.records)
-        kept = f"stage/prefix/{site}"
-        moves = list_site_packages_moves(prefix, site_packages, staged, before.stack, kept=kept, leaving=leaving)
-        return (*moves, *list_conda_moves(prefix, site_packages, linked, before.conda, self.records))
+        prefix, site_packages, stack = before.environment.prefix, before.interpreter.site_packages, before.stack
+        site, conda = site_packages.relative_to(prefix), before.conda if linked is not None else None
+        kept = f"stage/prefix/{site}" if conda is not None else "stage"
+        leaving = find_claimed_entries(site, conda, self.records) if conda is not None else ()
+        names = sorted(path.name for path in staged.iterdir())
+        for name in names:  # before the bridge makes hard links to these files
+            rights.give_tree(staged / name, rights.read_rights(site_packages))
+        incoming = sorted(names, key=lambda name: _rank_arrival(name, site_packages))
+        guarded = entries_present(site_packages) if GUARD_PACKAGE in names else ()
+        owned = [entry for owner in stack.owners for entry in owner.entries]
+        directory = [stack.directory.name] if stack.directory is not None else []
+        replaced = sorted({*owned, *directory, *stack.debris, *leaving, *guarded})
+        _refuse_foreign(site_packages, incoming, replaced)
+        bridge = (linked.parents[1] if linked is not None else staged.parent) / _BRIDGE
+        moves = [*_list_bridge_moves(site_packages, staged, bridge, site, incoming)]
+        for name in incoming:
+            kind = MoveKind.EXCHANGE if os.path.lexists(site_packages / name) else MoveKind.IN
+            moves.append(Move(kind=kind, live=str(site / name), kept=f"{kept}/{name}"))
+        moves += [
+            Move(kind=MoveKind.OUT, live=str(site / name), kept=f"aside/{name}")
+            for name in replaced
+            if name not in incoming and os.path.lexists(site_packages / name)
+        ]
+        for number, path in enumerate(path for owner in stack.owners for path in owner.outside):
+            if os.path.lexists(site_packages / path):
+                live = os.path.relpath(site_packages / path, prefix)
+                moves.append(Move(kind=MoveKind.OUT, live=live, kept=f"aside/outside/{number}"))
+        if linked is not None and conda is not None:
+            moves += list_conda_moves(prefix, site_packages, linked, conda, self.records)
+        return tuple(moves)
 
 
 @immutable
@@ -88,65 +115,6 @@ def _name(metadata: str) -> str:
 _BRIDGE = "aside/bridge"
 
 
-def list_site_packages_moves(
-    prefix: Path,
-    site_packages: Path,
-    staged: Path,
-    stack: InstalledStack,
-    *,
-    kept: str = "stage",
-    leaving: tuple[str, ...] = (),
-) -> tuple[Move, ...]:
-    """List the moves in site-packages, in an order that keeps an installed PIL working after each move.
-
-    A staged entry whose name exists in site-packages is exchanged with the installed entry. Other staged entries are
-    moved in, libraries before the PIL that needs them. Installed entries without a staged counterpart are moved aside.
-
-    Args:
-        prefix: root of the environment that is changed.
-        site_packages: the environment's site-packages.
-        staged: directory of the staged stack, laid out as site-packages.
-        stack: the installed PIL.
-        kept: path of `staged`, relative to the transaction's directory.
-        leaving: further top-level names to move aside.
-
-    Raises:
-        RefusedError: a foreign file is in the way.
-        ValueError: site-packages is not below the prefix.
-    """
-    names = sorted(path.name for path in staged.iterdir())
-    for name in names:  # before the bridge makes hard links to these files
-        rights.give_tree(staged / name, rights.read_rights(site_packages))
-    incoming = sorted(names, key=lambda name: _rank_arrival(name, site_packages))
-    guarded = entries_present(site_packages) if GUARD_PACKAGE in names else ()
-    owned = [entry for owner in stack.owners for entry in owner.entries]
-    directory = [stack.directory.name] if stack.directory is not None else []
-    replaced = sorted({*owned, *directory, *stack.debris, *leaving, *guarded})
-    _refuse_foreign(site_packages, incoming, replaced)
-    site = site_packages.relative_to(prefix)
-    coming = [
-        Move(
-            kind=MoveKind.EXCHANGE if os.path.lexists(site_packages / name) else MoveKind.IN,
-            live=str(site / name),
-            kept=f"{kept}/{name}",
-        )
-        for name in incoming
-    ]
-    going = [
-        Move(kind=MoveKind.OUT, live=str(site / name), kept=f"aside/{name}")
-        for name in replaced
-        if name not in incoming and os.path.lexists(site_packages / name)
-    ]
-    outside = [
-        Move(kind=MoveKind.OUT, live=os.path.relpath(site_packages / path, prefix), kept=f"aside/outside/{number}")
-        for number, path in enumerate(path for owner in stack.owners for path in owner.outside)
-        if os.path.lexists(site_packages / path)
-    ]
-    work = staged.parents[len(PurePath(kept).parts) - 1]
-    bridge = _list_bridge_moves(site_packages, staged, work, site, incoming)
-    return (*bridge, *coming, *going, *outside)
-
-
 def _rank_arrival(name: str, site_packages: Path) -> int:
     """Return the rank of a staged entry: new libraries, then PIL, then libraries that replace others, then the rest."""
     if name in LIBRARIES:
@@ -155,7 +123,7 @@ def _rank_arrival(name: str, site_packages: Path) -> int:
 
 
 def _list_bridge_moves(
-    site_packages: Path, staged: Path, work: Path, site: Path, incoming: Iterable[str]
+    site_packages: Path, staged: Path, bridge: Path, site: Path, incoming: Iterable[str]
 ) -> Iterator[Move]:
     """Yield moves that add the staged libraries to the installed library directory, before it is exchanged."""
     if not (site_packages / "PIL").is_dir():
@@ -163,7 +131,7 @@ def _list_bridge_moves(
     for name in incoming:
         there = site_packages / name
         if name in LIBRARIES and there.is_dir() and not there.is_symlink():
-            for path in lay_out_bridge(staged / name, there, work / _BRIDGE / name):
+            for path in lay_out_bridge(staged / name, there, bridge / name):
                 yield Move(kind=MoveKind.IN, live=str(site / name / path), kept=f"{_BRIDGE}/{name}/{path}")
 
 
@@ -172,10 +140,8 @@ def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iter
     known = {*replaced, *LIBRARIES, *GUARD_ENTRIES}
     for name in incoming:
         if name not in known and os.path.lexists(site_packages / name):
-            raise RefusedError(
-                f"{site_packages / name} is in the way: no Pillow's RECORD lists it",
-                hint=f"check it, then move it away: mv {quote(site_packages / name)} /somewhere/else",
-            )
+            hint = f"check it, then move it away: mv {quote(site_packages / name)} /somewhere/else"
+            raise RefusedError(f"{site_packages / name} is in the way: no Pillow's RECORD lists it", hint=hint)
 
 
 def lay_out_bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:

@@ -21,9 +21,8 @@ from fastinstall.observe.session import open_session
 from fastinstall.proof.cases import CaseDifference
 from fastinstall.proof.quick import prove_matrix
 from fastinstall.proof.runs import ProofStack, Results, Work
-from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.look import look_for_wheel, open_run
 from fastinstall.setup.proven_wheel import fetch_inputs
-from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from whole_proof.build_tree import BuildTree, open_build_tree
 from whole_proof.extensions import TEST_SWITCHES

@@ -4,17 +4,15 @@ from typing import Any
 
 from fastinstall.setup.decide.build import complete_build
 from fastinstall.setup.decide.planner import decide, make_plan
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.plan import Plan
+from fastinstall.setup.plan import Plan, Situation
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
 from fastinstall.setup.steps.pin import Pin, PinForPip
 from fastinstall.setup.steps.prepare import PreparingStep
-from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.prove import Prove, Verify
 from fastinstall.setup.steps.swap import InstallGuard, Swap
-from fastinstall.setup.steps.verify import Verify
 
 _ONE_EACH: dict[str, type[SetupStep] | tuple[type[SetupStep], ...]] = {
     "create": CreateEnvironment,

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 from support.values.builders import environment
@@ -90,7 +90,7 @@ def test_without_a_person_the_equivalent_command_is_given(console: Console, mess
 
 @pytest.mark.parametrize(("names_python", "words"), [(False, ()), (True, ("--python", "/usr/bin/python3"))])
 def test_the_same_command_names_python_only_if_the_user_did(*, names_python: bool, words: tuple[str, ...]) -> None:
-    made = CreateEnvironment(prefix=PurePosixPath("/srv/env"), python=PurePosixPath("/usr/bin/python3"), reason="")
+    made = CreateEnvironment(prefix=Path("/srv/env"), python=Path("/usr/bin/python3"), reason="")
     plan = replace(_plan(), request=Request(), create=made)
     command = equivalent_command(plan, names_python=names_python)
     assert command.split() == ["fastinstall", "setup", "--yes", "--new-env", "/srv/env", *words]

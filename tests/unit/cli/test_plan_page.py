@@ -21,9 +21,8 @@ from fastinstall.setup.plan import Plan, Skipped
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import MakeCondaPackages
 from fastinstall.setup.steps.prepare import SystemPackages
-from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.prove import Prove, Verify
 from fastinstall.setup.steps.swap import InstallGuard, Swap
-from fastinstall.setup.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()

@@ -17,8 +17,8 @@ from fastinstall.setup.plan import Plan, Skipped
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.pin import PinForPip
 from fastinstall.setup.steps.prepare import SystemPackages
+from fastinstall.setup.steps.prove import Verify
 from fastinstall.setup.steps.swap import InstallGuard
-from fastinstall.setup.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()

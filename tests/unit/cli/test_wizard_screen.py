@@ -1,7 +1,7 @@
 """The wizard's first screen has a line for each fact, and names all changes that the plan makes outside the cache."""
 
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -27,18 +27,17 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import MakeCondaPackages
 from fastinstall.setup.steps.create_environment import CreateEnvironment
 from fastinstall.setup.steps.pin import PinForPip
 from fastinstall.setup.steps.prepare import PrivateHeaders, SystemPackages
-from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.prove import Prove, Verify
 from fastinstall.setup.steps.swap import InstallGuard, Swap
-from fastinstall.setup.steps.verify import Verify
 
 STEPS: tuple[SetupStep, ...] = (
-    CreateEnvironment(prefix=PurePosixPath("/srv/env"), python=PurePosixPath("/usr/bin/python3"), reason=""),
+    CreateEnvironment(prefix=Path("/srv/env"), python=Path("/usr/bin/python3"), reason=""),
     SystemPackages(manager="apt", packages=("gcc",), reason="missing: compiler"),
     PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), python="", artefacts=(), reason=""),
     Build(

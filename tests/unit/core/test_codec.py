@@ -1,6 +1,6 @@
 import json
 from datetime import date
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -28,17 +28,16 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.setup.plan import Plan, Skipped
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.create_environment import CreateEnvironment
 from fastinstall.setup.steps.prepare import PrivateHeaders, SystemPackages
-from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.prove import Prove, Verify
 from fastinstall.setup.steps.swap import InstallGuard, Swap
-from fastinstall.setup.steps.verify import Verify
 
 ARTEFACT = Artefact(name="pillow", version="12.1.1", filename="p.whl", url="https://example.org/p.whl", sha256="e" * 64)
 STEPS: tuple[SetupStep, ...] = (
-    CreateEnvironment(prefix=PurePosixPath("/srv/a b"), python=PurePosixPath("/usr/bin/python3"), reason="asked for"),
+    CreateEnvironment(prefix=Path("/srv/a b"), python=Path("/usr/bin/python3"), reason="asked for"),
     SystemPackages(manager="apt", packages=("gcc",), reason="missing: compiler"),
     PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), python="", artefacts=(), reason="missing: headers"),
     Build(

@@ -16,10 +16,10 @@ from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.setup.expectations import describe_cost, estimate_cost
 from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.prepare import SystemPackages
 from fastinstall.setup.steps.prove import Prove
-from fastinstall.setup.steps.step import SetupStep
 
 MB = 1_000_000
 

@@ -11,7 +11,7 @@ from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.model.facts import Interpreter
 from fastinstall.setup import wheel
-from fastinstall.setup.decide.other_machine import describe_python
+from fastinstall.setup.foresee import describe_python
 from fastinstall.setup.wheel import Emulation, find_emulated_python
 
 HERE = healthy_facts().interpreter

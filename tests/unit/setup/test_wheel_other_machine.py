@@ -20,7 +20,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.setup import wheel
-from fastinstall.setup.decide.other_machine import describe_python
+from fastinstall.setup.foresee import describe_python
 from fastinstall.setup.plan import WheelPlan
 from fastinstall.setup.proven_wheel import ProofContext
 from fastinstall.setup.steps.build import Build

@@ -10,7 +10,7 @@ from support.values.build_requests import build_request
 from support.values.builders import healthy_facts
 
 from fastinstall.core.architecture import AARCH64, ARCHITECTURES
-from fastinstall.setup.decide.other_machine import describe_python
+from fastinstall.setup.foresee import describe_python
 from fastinstall.wheelbuild import compile as compilation
 from fastinstall.wheelbuild.compile import build_variables, remove_stray_variables
 

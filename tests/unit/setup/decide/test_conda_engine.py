@@ -18,7 +18,7 @@ from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import Request
 from fastinstall.setup.decide.conda import choose_conda_engine, make_conda_request
-from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.plan import Situation
 
 NOTHING = Releases(sources=(), wheels=(), origin="the package index")
 

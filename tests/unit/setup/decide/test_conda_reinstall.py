@@ -8,8 +8,8 @@ from support.values.plans import parts_of
 from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaInstaller, CondaPackage
 from fastinstall.setup.decide.conda import add_reinstallations
 from fastinstall.setup.plan import Plan, Skipped
+from fastinstall.setup.steps import SetupStep
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages, MakeCondaPackages
-from fastinstall.setup.steps.step import SetupStep
 from fastinstall.setup.steps.swap import InstallGuard
 
 TURBO = CondaPackage(name="libjpeg-turbo", version="2.1.5", build="h0_0")

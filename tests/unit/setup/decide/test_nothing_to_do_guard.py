@@ -7,8 +7,8 @@ import pytest
 from support.values.builders import changed, healthy_facts, receipt, recipe, request
 
 from fastinstall.setup.decide.nothing_to_do import plan_nothing
+from fastinstall.setup.steps.prove import Verify
 from fastinstall.setup.steps.swap import InstallGuard
-from fastinstall.setup.steps.verify import Verify
 
 OUTDATED = {"guard": {"problems": ["the guard is outdated: version 0"]}}
 

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,8 +46,7 @@ from fastinstall.setup.decide.build import complete_build, make_build_step
 from fastinstall.setup.decide.conda import make_conda_request
 from fastinstall.setup.decide.nothing_to_do import plan_nothing
 from fastinstall.setup.decide.planner import decide
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.plan import Plan, compute_facts_digest
+from fastinstall.setup.plan import Plan, Situation, compute_facts_digest
 from fastinstall.setup.steps.create_environment import CreateEnvironment
 
 CASES = sorted((Path(__file__).parents[3] / "cases" / "plans").glob("*.json"))
@@ -65,7 +64,7 @@ KEYS = {"describes", "base", "recipe", "releases", "request", "solver_request"} 
 PLAN = {"steps", "skipped", "risks", "warnings", "summary"}
 CREATE = CreateEnvironment(
     prefix=environment().prefix,
-    python=PurePosixPath("/usr/local/bin/python3.11"),
+    python=Path("/usr/local/bin/python3.11"),
     reason="requested by --new-env",
 )
 

@@ -13,7 +13,7 @@ import fastinstall.setup.steps
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaChange
 from fastinstall.setup.plan import Plan
-from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps import SetupStep
 
 MODULES = [f"fastinstall.setup.steps.{each.name}" for each in pkgutil.iter_modules(fastinstall.setup.steps.__path__)]
 

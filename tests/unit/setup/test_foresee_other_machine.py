@@ -13,7 +13,7 @@ from fastinstall.index.selection import list_supported_tags
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
 from fastinstall.setup.decide.levels import choose_best_level
-from fastinstall.setup.decide.other_machine import adapt_request, describe_cpu, describe_facts, describe_python
+from fastinstall.setup.foresee import adapt_request, describe_cpu, describe_facts, describe_python
 
 NEON = Level(name="armv8-a", requires=("fp", "asimd"), cflags=("-march=armv8-a",), architecture="aarch64")
 

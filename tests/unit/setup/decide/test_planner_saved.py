@@ -12,9 +12,14 @@ from support.values.plans import plan_of
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Risk
-from fastinstall.setup.decide.saved_plan import allow_risks, list_fetched_artefacts, select_named_releases
-from fastinstall.setup.decide.situation import Situation
-from fastinstall.setup.plan import Plan, find_differences
+from fastinstall.setup.plan import (
+    Plan,
+    Situation,
+    allow_risks,
+    find_differences,
+    list_fetched_artefacts,
+    select_named_releases,
+)
 
 CASES = sorted((Path(__file__).parents[3] / "cases" / "plans").glob("*.json"))
 _situation = importlib.import_module("test_planner")._situation  # what a case describes, defined in one place

@@ -9,7 +9,7 @@ from support.values.builders import advisory, environment, receipt, recipe, requ
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
 from fastinstall.model.advisories import Severity
 from fastinstall.model.request import PlanRisk, Risk
-from fastinstall.setup.decide.repair import add_version_warning, make_repair_refusal, make_return_plan
+from fastinstall.setup.decide.risks import add_version_warning, make_repair_refusal, make_return_plan
 from fastinstall.setup.plan import Plan
 
 LATER = Intent(name="pillow", version="14.0.0", tool="pip", asked=InstallRequest.BY_NAME, order=VersionOrder.LATER)
