@@ -153,11 +153,11 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
         left = context.end - time.monotonic() - _START_SECONDS
         operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]
         effort = TimingEffort(operations=operations, rounds=2, seconds=0.015)
-        if len(effort.operations) < _FEWEST:
+        if len(operations) < _FEWEST:
             context.remark("no table of operations: no time was left; --only operations measures it alone")
             return None
-        if len(effort.operations) < len(SHORT):
-            context.remark(f"there was time for {len(effort.operations)} of {len(SHORT)} operations only")
+        if len(operations) < len(SHORT):
+            context.remark(f"there was time for {len(operations)} of {len(SHORT)} operations only")
     session = context.session
     session.emit(Started(stage="measure", message=f"operations: {before.label} against {after.label}"))
     try:
