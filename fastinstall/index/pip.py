@@ -58,7 +58,12 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
     Raises:
         RefusedError: the target is too old for fastinstall's pip, and has no pip of its own.
     """
-    if _is_supported(interpreter.version):
+    from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed only for an installation)
+
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import, needed only for an installation)
+
+    supported = SpecifierSet(metadata("pip")["Requires-Python"] or "")
+    if supported.contains(interpreter.version, prereleases=True):
         return (*TOOL_PIP, "--python", str(interpreter.executable))
     if interpreter.pip_version is None:
         python = interpreter.executable
@@ -108,19 +113,12 @@ def forecast_pip_install(
     raise UndeterminedError(_describe_stderr(done.stderr))
 
 
-def _is_supported(version: str) -> bool:
-    from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed only for an installation)
-
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import, needed only for an installation)
-
-    return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
-
-
 def _describe_stderr(stderr: str) -> str:
     lines = [line.removeprefix("ERROR: ").strip() for line in stderr.splitlines() if line.startswith("ERROR: ")]
     return lines[0] if lines else (stderr.strip().splitlines() or ["pip said nothing"])[-1]
 
 
+_DEFAULT_INDEX = "https://pypi.org/simple/"  # pip's own default
 _PIP_TIMEOUT = 15.0  # pip's own default
 
 
@@ -151,7 +149,7 @@ class PipSettings:
     @property
     def indexes(self) -> tuple[str, ...]:
         """The indexes in pip's order."""
-        return (self.index_url or _find_default_index(), *self.extra_index_urls)
+        return (self.index_url or _DEFAULT_INDEX, *self.extra_index_urls)
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -207,12 +205,6 @@ def name_place(place: str) -> str:
     'https://example.org/simple'
     """
     return remove_credentials(place).rstrip("/")
-
-
-def _find_default_index() -> str:
-    from unearth import PackageFinder  # noqa: PLC0415 (slow to import; only where pip's settings name no index)
-
-    return PackageFinder().sources[0]["url"]
 
 
 def _parse_seconds(text: str) -> float:

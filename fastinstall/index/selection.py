@@ -9,13 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag, cpython_tags
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    canonicalize_name,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
+from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
 from fastinstall.compilers import list_wheel_compilers
@@ -64,7 +58,7 @@ def parse_filename(filename: str) -> FileName | None:
             name, version, _build, tags = parse_wheel_filename(filename)
             return FileName(name=name, version=version, tags=tags)
         name, version = parse_sdist_filename(filename)
-    except (InvalidWheelFilename, InvalidSdistFilename):
+    except ValueError:
         return None
     return FileName(name=name, version=version, tags=frozenset())
 

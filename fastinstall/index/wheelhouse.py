@@ -78,14 +78,10 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
 _SCRIPTS = re.compile(r"^\s*\[\s*(?:console|gui)_scripts\s*\]", re.MULTILINE)
 
 
-_METADATA = re.compile(r"[^/]+\.dist-info")
-
-
 def metadata_of(names: Iterable[str]) -> str:
     """Return the name of the only `.dist-info` directory among paths, or "" if there is not exactly one."""
-    found = {name.partition("/")[0] for name in names}
-    metadata = [name for name in found if _METADATA.fullmatch(name)]
-    return metadata[0] if len(metadata) == 1 else ""
+    found = {top for name in names if re.fullmatch(r"[^/]+\.dist-info", top := name.partition("/")[0])}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _require_record(wheel: Path, archive: ZipFile) -> None:

@@ -12,7 +12,7 @@ import hashlib
 import io
 import pickle
 import struct
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 import PIL
@@ -368,17 +368,12 @@ def row_of(content: bytes) -> Any:
     return Image.frombytes("L", (len(content), 1), content)
 
 
-def bound(function: Callable[..., Any], first: Any) -> Callable[..., Any]:
-    """Return an operation that calls `function` with `first` before the image."""
-    return lambda image, *parameters: function(first, image, *parameters)
-
-
 OPERATIONS: Dict[str, Callable[..., Any]] = {
     "members": lambda _, name: row_of(" ".join(report_members(name)).encode()),
     "resize": resize,
     "reduce": reduce,
-    "filter-3x3": bound(convolve, 3),
-    "filter-5x5": bound(convolve, 5),
+    "filter-3x3": partial(convolve, 3),
+    "filter-5x5": partial(convolve, 5),
     "box-blur": lambda image, radius: image.filter(ImageFilter.BoxBlur(one_or_two(radius))),
     "gaussian-blur": lambda image, radius: image.filter(ImageFilter.GaussianBlur(one_or_two(radius))),
     "unsharp-mask": unsharp_mask,
@@ -417,8 +412,8 @@ OPERATIONS: Dict[str, Callable[..., Any]] = {
     "getextrema": lambda image, _: image.getextrema() and [image.getextrema()],
     "getbbox": lambda image, _: [image.getbbox()],
     "getcolors": getcolors,
-    "enhance-color": bound(enhance, "Color"),
-    "enhance-contrast": bound(enhance, "Contrast"),
-    "enhance-brightness": bound(enhance, "Brightness"),
-    "enhance-sharpness": bound(enhance, "Sharpness"),
+    "enhance-color": partial(enhance, "Color"),
+    "enhance-contrast": partial(enhance, "Contrast"),
+    "enhance-brightness": partial(enhance, "Brightness"),
+    "enhance-sharpness": partial(enhance, "Sharpness"),
 }
