@@ -86,13 +86,12 @@ def metadata_of(names: Iterable[str]) -> str:
 
 def _require_record(wheel: Path, archive: ZipFile) -> None:
     """Refuse a wheel whose content differs from its RECORD."""
-    from installer.exceptions import InstallerError  # noqa: PLC0415 (only where something is installed)
-    from installer.sources import WheelFile  # noqa: PLC0415 (only where something is installed)
+    from installer import exceptions, sources  # noqa: PLC0415 (only where something is installed)
 
     archive.filename = str(wheel)  # an archive opened as a stream has no name, which WheelFile parses
     try:
-        WheelFile(archive).validate_record()
-    except (InstallerError, ValueError) as error:
+        sources.WheelFile(archive).validate_record()
+    except (exceptions.InstallerError, ValueError) as error:
         raise ArchiveError(wheel, f"differs from its RECORD: {error}") from error
 
 

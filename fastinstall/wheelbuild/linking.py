@@ -37,18 +37,26 @@ def library_flags(
         (directory / f"lib{request.recipe.libraries[name].link}.a").symlink_to(archive)
     own = (f"-L{directory}",)
     if base_wheel is not None:
-        _link_bundled(request, base_wheel, enabled, directory)
+        for name, library in enabled.items():
+            target = _find_carried_library(request, base_wheel, library)
+            if target is None:
+                raise FailedError(
+                    f"{base_wheel.filename} has no lib{library.link}, so it cannot carry a core with {name}",
+                    hint=f"leave out {name}, or pass --link system to build without the official wheel",
+                )
+            refuse_misfit(request, name, target.name)
+            (directory / f"lib{library.link}.so").symlink_to(target)
         return own
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
-        library = request.library_prefix / "lib"
-        missing = sorted(name for name, each in enabled.items() if not (library / f"lib{each.link}.so").exists())
+        place = request.library_prefix / "lib"
+        missing = sorted(name for name, each in enabled.items() if not (place / f"lib{each.link}.so").exists())
         if missing:
             conda = " ".join(package for name in missing for package in enabled[name].conda)
             raise FailedError(
-                f"{library}: it lacks libraries: {', '.join(missing)}",
-                hint=f"conda install -p {quote(library.parent)} {conda}, or pass --link bundle",
+                f"{place}: it lacks libraries: {', '.join(missing)}",
+                hint=f"conda install -p {quote(place.parent)} {conda}, or pass --link bundle",
             )
-        return (*own, f"-L{plain_path(library, directory / 'env')}")
+        return (*own, f"-L{plain_path(place, directory / 'env')}")
     return own if archives else ()
 
 
@@ -82,20 +90,6 @@ def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
         path = inside if inside is not None and inside.exists() else _ask_compiler_for_library(request, file)
         found += [path.resolve()] if path is not None else []
     return tuple(found)
-
-
-def _link_bundled(
-    request: BuildRequest, base_wheel: BaseWheel, enabled: Mapping[str, NativeRequirement], directory: Path
-) -> None:
-    for name, library in enabled.items():
-        target = _find_carried_library(request, base_wheel, library)
-        if target is None:
-            raise FailedError(
-                f"{base_wheel.filename} has no lib{library.link}, so it cannot carry a core with {name}",
-                hint=f"leave out {name}, or pass --link system to build without the official wheel",
-            )
-        refuse_misfit(request, name, target.name)
-        (directory / f"lib{library.link}.so").symlink_to(target)
 
 
 def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:

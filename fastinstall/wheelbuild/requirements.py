@@ -82,8 +82,7 @@ def fetch_requirements(
     }
     within = Path("requirements", codec.digest(inputs))
     place = request.cache / within
-    latest, recent = _read_latest(place, request.cache)
-    known = _locate_wheels(place, latest) if latest is not None else ()
+    known, recent = _find_latest_wheels(place, request.cache)
     if known and (request.offline or recent):
         return known
     if request.wheelhouse is not None:  # files from a wheelhouse are used for this run only
@@ -98,25 +97,22 @@ def fetch_requirements(
     return known
 
 
-def _read_latest(place: Path, cache: Path) -> tuple[FetchedWheels | None, bool]:
-    """Read the record of the latest fetch.
+def _find_latest_wheels(place: Path, cache: Path) -> tuple[tuple[Path, ...], bool]:
+    """Find the wheels of the latest fetch.
 
     Args:
         place: the directory of the fetches.
         cache: root of our cache, which contains `place`.
 
     Returns:
-        The record, and whether it is recent; the record is None if it cannot be read or its files have changed.
+        The wheels, and whether the fetch is recent; no wheels if the record cannot be read or its files have changed.
     """
     record = foreign.read_kept(FetchedWheels, _DOCUMENT, place / _LATEST)
-    kept = place / record.directory if record is not None else place
-    if (
-        record is None
-        or not sealed_trees.is_intact(kept, cache=cache)
-        or {*record.files} != {*foreign.list_names(kept)}
-    ):
-        return None, False
-    return record, time.time() - (place / _LATEST).stat().st_mtime <= _LIFETIME
+    if record is None or not sealed_trees.is_intact(place / record.directory, cache=cache):
+        return (), False
+    if {*record.files} != {*foreign.list_names(place / record.directory)}:
+        return (), False
+    return _locate_wheels(place, record), time.time() - (place / _LATEST).stat().st_mtime <= _LIFETIME
 
 
 def _locate_wheels(place: Path, fetched: FetchedWheels) -> tuple[Path, ...]:

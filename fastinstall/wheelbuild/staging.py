@@ -63,18 +63,17 @@ def install_wheel(
     Raises:
         FailedError: the wheel is damaged.
     """
-    from installer import install  # noqa: PLC0415 (only where something is installed)
-    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415 (only where something is installed)
-    from installer.exceptions import InstallerError  # noqa: PLC0415 (only where something is installed)
-    from installer.sources import WheelFile  # noqa: PLC0415 (only where something is installed)
+    from installer import destinations, exceptions, install, sources  # noqa: PLC0415 (only where something is installed)
 
     places = {name: str(directory) for name, directory in schemes.items()}
-    destination = SchemeDictionaryDestination(places, interpreter=str(interpreter.executable), script_kind="posix")
+    destination = destinations.SchemeDictionaryDestination(
+        places, interpreter=str(interpreter.executable), script_kind="posix"
+    )
     try:
-        with WheelFile.open(wheel) as source:
+        with sources.WheelFile.open(wheel) as source:
             install(source, destination, additional_metadata={"INSTALLER": installer} if installer else {})
             return source.dist_info_dir
-    except (InstallerError, BadZipFile, ValueError) as error:
+    except (exceptions.InstallerError, BadZipFile, ValueError) as error:
         raise FailedError(f"{wheel}: damaged: {error}", hint="remove it and run the same command again") from error
 
 

@@ -173,7 +173,13 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
 
 def find_installed_wheel(cache: Path, prefix: Path, sha256: str) -> Path | None:
     """Return the wheel with this hash, built or kept for this environment; None if there is neither."""
-    return find_wheel(cache, sha256) or _find_kept_wheel(_locate(cache, prefix), sha256)
+    if (built := find_wheel(cache, sha256)) is not None:
+        return built
+    for wheel in (_locate(cache, prefix) / sha256).glob("*.whl"):
+        with suppress(OSError):
+            if files.sha256(wheel) == sha256:
+                return wheel
+    return None
 
 
 def has_kept_wheels(cache: Path) -> bool:
@@ -202,14 +208,6 @@ def discard_unneeded_wheels(cache: Path) -> None:
 
 def _locate(cache: Path, prefix: Path) -> Path:
     return cache / _PLACE / hashlib.sha256(os.fsencode(os.path.realpath(prefix))).hexdigest()[:32]
-
-
-def _find_kept_wheel(place: Path, sha256: str) -> Path | None:
-    for wheel in (place / sha256).glob("*.whl"):
-        with suppress(OSError):
-            if files.sha256(wheel) == sha256:
-                return wheel
-    return None
 
 
 def _list_named_hashes(prefix: Path) -> set[str]:
