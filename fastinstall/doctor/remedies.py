@@ -139,11 +139,6 @@ def show_note(path: PurePath) -> str:
     return show("readelf", "-nW", path, "|", "grep", "-i", "ISA needed")
 
 
-def show_symbol_count(path: PurePath, name: str) -> str:
-    """Return a command that counts the dynamic symbols of an ELF file whose names contain `name`."""
-    return show("nm", "-D", path, "|", "grep", "-c", name)
-
-
 def show_strings(path: PurePath, pattern: str) -> str:
     """Return a command that shows the strings of a binary that match an extended grep pattern, ignoring case."""
     return show("strings", path, "|", "grep", "-iE", pattern)

@@ -219,6 +219,11 @@ class Codec:
     inside: bool = False
     users: tuple[PurePath, ...] = ()
 
+    @property
+    def path(self) -> PurePath:
+        """The file that is the library, or that contains it."""
+        return self.library.path or PurePath()
+
 
 @immutable
 class Linkage:

@@ -19,6 +19,7 @@ from fastinstall.core import foreign
 from fastinstall.core.files import sha256
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.elf import symbols as symbol_tables
 from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic, read_notes
@@ -150,12 +151,7 @@ def _choose_version(content: bytes, expected: str | None) -> str:
     versions = [match.decode("ascii") for match in _VERSION.findall(content)]
     if expected is not None and expected in versions:
         return expected
-    return max(versions, key=_rank, default="")
-
-
-def _rank(version: str) -> tuple[bool, tuple[int, ...]]:
-    release = re.split(r"\.(?:post|dev)", version)[0]
-    return ".post" in version, tuple(int(part) for part in release.split("."))
+    return max(versions, key=lambda version: (".post" in version, list_leading_numbers(version)), default="")
 
 
 def read_stub(path: Path) -> Stub | None:

@@ -41,8 +41,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         absent = context.facts.stack.directory is None
         yield Finding.skipped(explain_no_stack(context.facts) if absent else libraries.explain_no_simulation(context))
         return
-    found = libraries.codecs_of(context, "jpeg")
-    codecs: _Codecs = {each.library.path: each for each in found if each.library.path is not None}
+    codecs: _Codecs = {codec.path: codec for codec in libraries.codecs_of(context, "jpeg")}
     shared = [codec for codec in codecs.values() if not codec.inside]
     bindings = [binding for binding in linkage.bindings if binding.symbol.startswith("jpeg_")]
     crossed = tuple(binding for binding in bindings if binding.is_crossed and binding.provider in codecs)
@@ -106,10 +105,10 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
 
 def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> Iterator[str]:
     for codec in codecs:
-        name, path = _name_codec(codec), codec.library.path
-        if path is not None and codec.inside:
+        name, path = _name_codec(codec), codec.path
+        if codec.inside:
             yield f"{name}, linked into {path}"
-        elif path is not None:
+        else:
             users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
             whose, reason = libraries.describe_file_owner(context, path), libraries.explain_choice_of(context, path)
             yield f"{name}: {path} ({'; '.join(filter(None, (whose, reason)))}), used by {users}"

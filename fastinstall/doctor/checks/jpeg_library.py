@@ -25,35 +25,18 @@ libjpeg-turbo, which no other package can replace. In a conda environment instal
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
 
-from fastinstall.core.values import immutable
 from fastinstall.doctor import codec_libraries as libraries
 from fastinstall.doctor import remedies
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core
-from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
+from fastinstall.elf.description import Codec, ImagingCore, LoadedLibrary, MissingLibrary
 from fastinstall.model.finding import Finding, Status
 
 _TURBO = "libjpeg-turbo"
 _SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, but makes smaller files"}
 _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
 _SHOWN = 16
-
-
-@immutable
-class Jpeg:
-    """The libjpeg that the core uses.
-
-    Attributes:
-        library: the library's file and identity.
-        path: the file that contains the library.
-        inside: whether the library is linked into the core's own file.
-    """
-
-    library: LoadedLibrary
-    path: PurePath
-    inside: bool
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -106,7 +89,7 @@ def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Findin
     )
 
 
-def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _report_identity(context: CheckContext, jpeg: Codec) -> Iterator[Finding]:
     library, name = jpeg.library, libraries.name_library(jpeg.library)
     failure = "" if jpeg.inside else _explain_mismatch(context, library)
     status, expected, message = Status.WARNING, _TURBO, ""
@@ -131,7 +114,7 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         )
 
 
-def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _report_changed(context: CheckContext, jpeg: Codec) -> Iterator[Finding]:
     recorded = context.own_receipt.jpeg if context.own_receipt is not None else None
     if recorded is None or not (changes := describe_change_since_setup(recorded, jpeg.library)):
         return
@@ -207,21 +190,17 @@ def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibra
     return None if is_loaded else next((each for each in libraries.list_missing(context) if _is_jpeg(each.name)), None)
 
 
-def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
+def _find_jpeg(context: CheckContext, core: ImagingCore) -> Codec | None:
     """Return the libjpeg that the core uses, or None.
 
     That of the simulated process is preferred to the one among the libraries that the core needs directly.
     """
-    codec = libraries.find_core_codec(context, "jpeg")
-    if codec is not None and codec.library.path is not None:
-        return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
-    for library in core.libraries:
-        if _is_jpeg(library.soname) and library.path is not None:
-            return Jpeg(library=library, path=library.path, inside=False)
-    return None
+    needed = (each for each in core.libraries if _is_jpeg(each.soname) and each.path is not None)
+    direct = next((Codec(kind="jpeg", library=library) for library in needed), None)
+    return libraries.find_core_codec(context, "jpeg") or direct
 
 
-def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
+def _portray(context: CheckContext, jpeg: Codec) -> tuple[str, ...]:
     """Return evidence on a libjpeg: path, why the loader chose it, SIMD code, interface, and owner."""
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"

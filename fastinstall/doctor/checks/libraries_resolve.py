@@ -89,9 +89,7 @@ def _list_codecs(context: CheckContext, linkage: Linkage) -> Iterator[str]:
     """Yield a row for each library behind a codec: kind, name and version, SIMD code, owner, path."""
     simd, prefix = {True: "SIMD", False: "no SIMD", None: "-"}, context.facts.environment.prefix
     for codec in linkage.codecs:
-        path, name = codec.library.path, libraries.name_library(codec.library)
-        if path is None:
-            continue
+        path, name = codec.path, libraries.name_library(codec.library)
         owner = libraries.describe_file_owner(context, path)
         linked = " (linked in)" if codec.inside else ""
         place = path.relative_to(prefix) if path.is_relative_to(prefix) else path

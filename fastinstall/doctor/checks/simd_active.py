@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core, list_whole_copies, name_core_copy
-from fastinstall.doctor.remedies import offer_repair, offer_setup, show, show_symbol_count
+from fastinstall.doctor.remedies import offer_repair, offer_setup, show
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Status, shorten_evidence
 
@@ -87,7 +87,7 @@ def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator
                 f"{some if len(missing) < len(wanted) else 'no SIMD kernels'}",
                 evidence=shorten_evidence((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
                 remedy=offer_repair(context),
-                verify=show_symbol_count(copy.path, missing[0]),
+                verify=show("nm", "-D", copy.path, "|", "grep", "-c", missing[0]),
             )
 
 
@@ -97,7 +97,7 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")
     evidence = shorten_evidence(f"missing: {symbol}" for symbol in missing)
-    verify = show_symbol_count(core.path, missing[0])
+    verify = show("nm", "-D", core.path, "|", "grep", "-c", missing[0])
     if len(missing) == len(wanted):
         evidence = (f"{core.path} defines none of {', '.join(missing)}",)
     if len(missing) < len(wanted):

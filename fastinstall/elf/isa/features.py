@@ -6,7 +6,7 @@ Source: /proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
 from collections.abc import Collection, Iterable
 
 from fastinstall.core.architecture import X86_64
-from fastinstall.elf.cpu import LEVELS, rank
+from fastinstall.elf.cpu import LEVELS, list_level_features
 
 _IMPLIES = {
     "ssse3": ("pni",),
@@ -30,18 +30,13 @@ def level_for(features: Collection[str]) -> str | None:
     >>> level_for({"avx2"}), level_for({"popcnt"}), level_for({"sha_ni"})
     ('x86-64-v3', 'x86-64-v2', None)
     """
-    held: set[str] = set()
-    for level, own in LEVELS.items():
-        held.update(own)
-        if held.issuperset(features):
-            return level
-    return None
+    return next((level for level in LEVELS if not set(features).difference(list_level_features(level))), None)
 
 
 def features_of_level(level: str) -> tuple[str, ...]:
     """Return the features that code for a level may use, beyond x86-64-v1."""
-    above = (each for each in X86_64.levels[1:] if rank(each.name) <= rank(level))
-    return tuple(flag for each in above for flag in each.requires if flag not in {"lahf_lm", "xsave"})
+    usual = {*X86_64.levels[0].requires, "lahf_lm", "xsave"}
+    return tuple(flag for flag in list_level_features(level) if flag not in usual)
 
 
 def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
@@ -75,5 +70,5 @@ def _parse_switch_line(line: str) -> frozenset[str] | None:
 
 def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
     """Sort features by the level that requires them; features that no level requires come last, by name."""
-    order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
+    order = {flag: number for number, flag in enumerate(list_level_features(X86_64.levels[-1].name))}
     return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))

@@ -25,21 +25,10 @@ _ENTRY = struct.Struct("<iIIIQ")
 _ALWAYS = 1 << 63  # the capability "tls", which every CPU has
 
 
-@immutable
-class CacheEntry:
-    """A file that `ldconfig` found.
-
-    Attributes:
-        flags: bits for the ABI and the C library that the file is for.
-        hwcaps: the subdirectory of glibc-hwcaps that contains the file; "" if it is in none.
-        capabilities: bits for the older subdirectories that contain the file ("haswell", "tls").
-        path: offset of the file's path in `LoaderCache.content`.
-    """
-
-    flags: int
-    hwcaps: str
-    capabilities: int
-    path: int
+_Entry = tuple[int, str, int, int]
+"""Four values of a file: bits for the ABI and the C library that it is for; the subdirectory of glibc-hwcaps that
+contains it, or ""; bits for the older subdirectories that contain it ("haswell", "tls"); the offset of its path in
+`LoaderCache.content`."""
 
 
 @immutable
@@ -52,7 +41,7 @@ class LoaderCache:
     """
 
     content: bytes = b""
-    entries: dict[bytes, list[CacheEntry]] = field(default_factory=dict)
+    entries: dict[bytes, list[_Entry]] = field(default_factory=dict)
 
     def find(
         self, soname: str, machine: str, hwcaps: tuple[str, ...], older: Collection[str] | None = None
@@ -69,10 +58,10 @@ class LoaderCache:
         architecture = architecture_of(machine)
         held = _ALWAYS | sum(1 << bit for bit, name in architecture.capability_bits if name in (older or ()))
         fitting: dict[str, int] = {}
-        for entry in self.entries.get(os.fsencode(soname), ()):
-            usable = not entry.capabilities or (older is not None and not entry.capabilities & ~held)
-            if entry.flags == architecture.cache_flags and usable:
-                fitting.setdefault(entry.hwcaps, entry.path)
+        for flags, level, capabilities, path in self.entries.get(os.fsencode(soname), ()):
+            usable = not capabilities or (older is not None and not capabilities & ~held)
+            if flags == architecture.cache_flags and usable:
+                fitting.setdefault(level, path)
         offset = next((fitting[name] for name in (*hwcaps, "") if name in fitting), None)
         end = self.content.find(b"\0", offset) if offset is not None else -1
         return os.fsdecode(self.content[offset:end]) if end >= 0 else None
@@ -90,20 +79,15 @@ def read_loader_cache(path: Path) -> LoaderCache:
         return LoaderCache()
 
 
-def _parse(content: bytes) -> dict[bytes, list[CacheEntry]]:
+def _parse(content: bytes) -> dict[bytes, list[_Entry]]:
     if not content.startswith(_MAGIC):
         return {}
     count, extension = struct.unpack_from("<I8xI", content, 20)
     names = _read_hwcap_names(content, extension) if extension else []
-    entries: dict[bytes, list[CacheEntry]] = {}
+    entries: dict[bytes, list[_Entry]] = {}
     for flags, soname, path, _, hwcap in _ENTRY.iter_unpack(content[48 : 48 + count * _ENTRY.size]):
         named = hwcap & _HWCAP_EXTENSION and not hwcap & _ALWAYS
-        entry = CacheEntry(
-            flags=flags,
-            hwcaps=names[hwcap & 0xFFFFFFFF] if named else "",
-            capabilities=0 if named else hwcap,
-            path=path,
-        )
+        entry = (flags, names[hwcap & 0xFFFFFFFF] if named else "", 0 if named else hwcap, path)
         entries.setdefault(content[soname : content.index(b"\0", soname)], []).append(entry)
     return entries
 

@@ -48,13 +48,11 @@ class ResolvedLibrary:
     Attributes:
         soname: the name in the DT_NEEDED entry.
         path: the file, or None if the loader would fail.
-        needed_by: the first file with this entry.
         problem: why `path` is None; empty if the file was found.
     """
 
     soname: str
     path: Path | None
-    needed_by: Path
     problem: str = ""
 
 
@@ -94,16 +92,13 @@ def resolve_libraries(
     opened.requester = None
     seen = {opened}
     answers: dict[str, ResolvedLibrary] = {}
-    for requester, request in process.bring_in([opened]):
-        if request.file in seen:
-            continue
-        found = None
-        if request.file is not None:
-            seen.add(request.file)
-            found = Path(process.tidy(request.file))
-        asking = Path(process.tidy(requester))
-        answer = ResolvedLibrary(soname=request.name, path=found, needed_by=asking, problem=request.problem)
-        answers.setdefault(request.name, answer)
+    for _, request in process.bring_in([opened]):
+        if request.file not in seen:
+            found = Path(process.tidy(request.file)) if request.file is not None else None
+            answer = ResolvedLibrary(soname=request.name, path=found, problem=request.problem)
+            answers.setdefault(request.name, answer)
+            if request.file is not None:
+                seen.add(request.file)
     return tuple(answers.values())
 
 
