@@ -4,17 +4,17 @@ Decoding x86-64 code needs the extra `isa`. Without it, only the ISA note and re
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.files import sha256 as digest
+from fastinstall.elf.cpu import LEVELS, list_level_features
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.isa import arm_verdict, instructions
-from fastinstall.elf.isa.features import features_of_level, features_of_switches, level_for, sort_cpu_features
 from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
@@ -58,14 +58,14 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
 def _read_declared_isa(scan: IsaScan) -> IsaScan:
     """Complete a scan from the file's ISA note and its recorded compiler switches."""
     switches = compiler_switches(Path(scan.path))
-    by_switches = features_of_switches(switches)
-    found = {*(by_switches or ()), *(features_of_level(scan.declared) if scan.declared else ())}
+    by_switches = _features_of_switches(switches)
+    found = {*(by_switches or ()), *(_features_of_level(scan.declared) if scan.declared else ())}
     told = scan.declared is not None or by_switches is not None
     recorded = (f"recorded switches (first of {len(switches)} sets): {switches[0]}",) if switches else ()
     return replace(
         scan,
-        requires=sort_cpu_features(found),
-        level=level_for(found) if told else None,
+        requires=_sort_cpu_features(found),
+        level=_level_for(found) if told else None,
         evidence=(*_describe_note(scan), *recorded, "not decoded: the code itself was not inspected"),
     )
 
@@ -76,15 +76,15 @@ def _decode_code(scan: IsaScan) -> IsaScan:
     used, decoded = features_of(usage.functions), sum(function.instructions for function in usage.functions)
     required = _collect_required_features(usage)
     certain = not usage.asks and all(function.is_code for function in usage.functions)
-    places = _describe_places(usage, sort_cpu_features(required))
+    places = _describe_places(usage, _sort_cpu_features(required))
     return replace(
         scan,
         confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
-        requires=sort_cpu_features(required),
-        contains=sort_cpu_features(used.keys() - required),
-        silent=sort_cpu_features(required & instructions.SILENT),
-        level=level_for(required),
-        shares={feature: round(used[feature] / decoded, 6) for feature in sort_cpu_features(used)},
+        requires=_sort_cpu_features(required),
+        contains=_sort_cpu_features(used.keys() - required),
+        silent=_sort_cpu_features(required & instructions.SILENT),
+        level=_level_for(required),
+        shares={feature: round(used[feature] / decoded, 6) for feature in _sort_cpu_features(used)},
         instructions=decoded,
         evidence=(*_describe_note(scan), *_describe_dispatcher(usage), *places),
     )
@@ -137,3 +137,69 @@ def _describe_places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
         most, address = max(held, default=(0, 0))
         if most:
             yield f"{feature}: {sum(number for number, _ in held)} instructions, {most} of them at {address:#x}"
+
+
+_IMPLIES = {
+    "ssse3": ("pni",),
+    "sse4_1": ("pni", "ssse3"),
+    "sse4_2": ("pni", "ssse3", "sse4_1", "popcnt"),
+    "avx": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt"),
+    "f16c": ("avx",),
+    "fma": ("avx",),
+    "avx2": ("avx",),
+    "avx512f": ("avx2", "avx", "fma", "f16c"),
+}
+
+_SWITCHES = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "sse4": "sse4_2", "lzcnt": "abm", "bmi": "bmi1"}
+
+_FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
+
+
+def _level_for(features: Collection[str]) -> str | None:
+    """Return the lowest x86-64 level with all of `features`, or None if no level has them all.
+
+    >>> _level_for({"avx2"}), _level_for({"popcnt"}), _level_for({"sha_ni"})
+    ('x86-64-v3', 'x86-64-v2', None)
+    """
+    return next((level for level in LEVELS if not set(features).difference(list_level_features(level))), None)
+
+
+def _features_of_level(level: str) -> tuple[str, ...]:
+    """Return the features that code for a level may use, beyond x86-64-v1."""
+    usual = {*X86_64.levels[0].requires, "lahf_lm", "xsave"}
+    return tuple(flag for flag in list_level_features(level) if flag not in usual)
+
+
+def _features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
+    """Return the features that recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
+
+    Args:
+        lines: the distinct sets of switches that parts of a file were compiled with, one set per line.
+
+    Returns:
+        The features. None if they are unknown: 1. the switches name neither a CPU nor a feature; 2. they name
+        `-march=native` or a CPU that is not in the tables; 3. the sets allow different features.
+    """
+    found = {_parse_switch_line(line) for line in lines}
+    return found.pop() if len(found) == 1 else None
+
+
+def _parse_switch_line(line: str) -> frozenset[str] | None:
+    known: set[str] | None = None
+    for word in line.split():
+        if word.startswith("-march="):
+            processor = word.removeprefix("-march=")
+            levels = [each.name for each in X86_64.levels if processor in (each.name, *each.aliases, *each.processors)]
+            if not levels:
+                return None
+            known = (known or set()).union(*map(_features_of_level, levels))
+        elif word.startswith("-m") and (word[2:] in _SWITCHES or word[2:] in _FLAGS):
+            feature = _SWITCHES.get(word[2:], word[2:])
+            known = {feature, *_IMPLIES.get(feature, ()), *(known or ())}
+    return frozenset(known) if known is not None else None
+
+
+def _sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
+    """Sort features by the level that requires them; features that no level requires come last, by name."""
+    order = {flag: number for number, flag in enumerate(list_level_features(X86_64.levels[-1].name))}
+    return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))
