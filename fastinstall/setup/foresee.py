@@ -1,4 +1,7 @@
-"""Describe an environment that does not exist yet: the step that creates it, its interpreter and its facts."""
+"""Describe environments that cannot be observed: one that does not exist yet, and one on another architecture.
+
+The CPU and C library of another machine are assumed to be the lowest that official wheels support.
+"""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Find the risks that a user must allow by name, and warnings about a version. Pure."""
+"""Find the risks that a user must allow by name, and warnings about a version; in a repair, refuse too. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
