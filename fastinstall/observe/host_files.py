@@ -28,6 +28,9 @@ _FLAG = re.compile(r"[a-z0-9][a-z0-9_]*")
 _CPUINFO = re.compile(r"^(?:flags|Features|processor)\s*:", re.MULTILINE)
 
 
+_FEATURES = re.compile(r"(?:flags|Features)\s*:")
+
+
 _LARGEST = 1 << 24
 
 
@@ -72,13 +75,30 @@ def _read_facts(path: Path, text: str) -> Cpu:
 
 
 def _read_cpuinfo(path: Path, text: str) -> Cpu:
+    if _is_cut(text):
+        raise DocumentError(path, "flags", "the file ends in the middle of the list: copy it again")
     cpu = parse_cpuinfo(text)
     if not cpu.flags:
         raise DocumentError(path, "flags", "missing: no line lists the processor's features")
     return cpu
 
 
+def _is_cut(text: str) -> bool:
+    """Return whether a copy of /proc/cpuinfo ends within a list of features.
+
+    A complete list ends with a line break, and further lines about the same processor or an empty line follow it. Only
+    in an excerpt without lines "processor" may a complete list be the last line.
+    """
+    last = re.split(r"\n\s*\n", text)[-1]
+    lines = last.splitlines()
+    if not lines or not _FEATURES.match(lines[-1]):
+        return False
+    return not last.endswith("\n") or any(line.startswith("processor") for line in lines)
+
+
 def _read_flags(path: Path, text: str) -> Cpu:
+    if not text.endswith("\n") and text.strip():
+        raise DocumentError(path, "", "its last line has no line break: add one if no flag is missing")
     words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
     wrong = next((word for word in words if not _FLAG.fullmatch(word)), None)
     if wrong is not None:

@@ -81,6 +81,26 @@ WHOLE = "processor\t: {number}\nflags\t\t: fpu sse2 pni ssse3 sse4_1 avx avx2\nb
 
 
 @pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        pytest.param(WHOLE.format(number=0).partition("avx2")[0], "flags", id="in a flag"),
+        pytest.param(WHOLE.format(number=0).partition(" avx2")[0], "flags", id="after a flag"),
+        pytest.param(WHOLE.format(number=0).partition(" avx2")[0] + "\n", "flags", id="with a line break"),
+        pytest.param(WHOLE.format(number=0).partition("\nbugs")[0], "flags", id="after the flags"),
+        pytest.param(WHOLE.format(number=0) + WHOLE.format(number=1).partition("vx2")[0], "flags", id="second core"),
+        pytest.param("flags\t\t: fpu sse2 pni ssse", "flags", id="one line"),
+        pytest.param("processor\t: 0\nFeatures\t: fp asimd aes", "flags", id="Arm"),
+        pytest.param("# list\ncx16 popcnt sse4_", "", id="list"),
+    ],
+)
+def test_a_copy_cut_off_in_the_middle_of_its_flags_is_refused(tmp_path: Path, text: str, key: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(DocumentError, match="copy it again" if key else "no line break") as caught:
+        read_host(path)
+    assert (caught.value.file, caught.value.key) == (path, key)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         WHOLE.format(number=0),
