@@ -63,8 +63,7 @@ def read_dynamic(path: Path) -> DynamicFile:
         OSError: the file cannot be opened.
     """
     with open_image(path) as image:
-        tags = image.tags
-        notes = [(kind, content) for name, kind, content in read_notes(image) if name == b"GNU\0"]
+        tags, notes = image.tags, list(_read_gnu_notes(image))
         texts = {tag: image.strings.text(tags[tag]) for tag in (SONAME, RPATH, RUNPATH) if tag in tags}
         return DynamicFile(
             machine=image.machine,
@@ -102,8 +101,8 @@ def _read_interpreter(image: ElfImage) -> str | None:
     return None
 
 
-def read_notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
-    """Yield the owner, the kind and the content of each note. As in the loader, a malformed note ends its segment."""
+def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
+    """Yield the kind and the content of each GNU note. As in the loader, a malformed note ends its segment."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)
@@ -113,7 +112,8 @@ def read_notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
             start = offset + _round_up(12 + name_size, alignment)
             if start + size > len(content):
                 break
-            yield content[offset + 12 : offset + 12 + name_size], kind, content[start : start + size]
+            if content[offset + 12 : offset + 12 + name_size] == b"GNU\0":
+                yield kind, content[start : start + size]
             offset = start + _round_up(size, alignment)
 
 

@@ -8,11 +8,13 @@ or one that finds no such copy, finds the baseline copy beside glibc-hwcaps. The
 simulated loader takes.
 """
 
+import io
 import json
 import os
 import re
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -22,8 +24,8 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import list_leading_numbers
 from fastinstall.elf import symbols as symbol_tables
 from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
-from fastinstall.elf.dynamic import DynamicFile, read_dynamic, read_notes
-from fastinstall.elf.image import ElfError, ElfImage, open_image
+from fastinstall.elf.dynamic import DynamicFile, read_dynamic
+from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
 from fastinstall.elf.lookup import read_versions
@@ -222,7 +224,8 @@ def describe_making(core: ImagingCore) -> ImagingCore:
         return core
 
 
-_PACKAGE_NOTE = (b"FDO\0", 0xCAFE1A7E)
+_PACKAGE_NOTE: tuple[str, object] = ("FDO", 0xCAFE1A7E)
+_MOST_NOTES = 1000
 _GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
 _RELATIVE_RELOCATIONS = "GLIBC_ABI_DT_RELR"
 
@@ -252,11 +255,17 @@ def read_details(path: Path) -> BuildTraces:
 
 
 def _read_package_note(image: ElfImage) -> dict[str, str]:
-    for name, kind, content in read_notes(image):
-        if (name, kind) == _PACKAGE_NOTE:
-            try:
-                values = dict(json_data(content.rstrip(b"\0")))
-            except (TypeError, ValueError) as error:
-                raise ElfError(image.path, f"malformed: package metadata: {error}") from error
-            return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
+    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
+
+    content = io.BytesIO(image.read(0, image.size))  # pyelftools can read no more of a malformed file than this
+    try:
+        elf = ELFFile(content)
+        notes = chain.from_iterable(iter_notes(elf, part.offset, part.size) for part in image.of_kind(NOTE))
+        for note in islice(notes, _MOST_NOTES):
+            if (note["n_name"], note["n_type"]) == _PACKAGE_NOTE:
+                values = json_data(bytes(note["n_descdata"]).rstrip(b"\0"))
+                return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    except Exception as error:  # pyelftools raises errors of any type for a malformed file
+        raise ElfError(image.path, f"malformed: {type(error).__name__}: {error}") from error
     return {}
