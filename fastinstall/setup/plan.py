@@ -8,9 +8,8 @@ facts shows early whether the environment has changed.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
-from pathlib import PurePath
 
-from fastinstall.core.codec import digest, encode, open_document
+from fastinstall.core.codec import digest, encode
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
@@ -128,10 +127,6 @@ class Plan:
         parts = (self.create, *first, *self.prepare, self.build, self.prove, *then, *one_each)
         return tuple(step for step in parts if step is not None)
 
-    def was_made_from(self, facts: Facts) -> bool:
-        """Return whether the plan was made from the same facts; facts on which no decision depends may differ."""
-        return compute_facts_digest(facts) == self.facts_digest
-
 
 @immutable
 class WheelPlan:
@@ -213,19 +208,6 @@ def _reduce_stack(stack: InstalledStack) -> InstalledStack:
 
 
 PLAN_AGAIN = "make a new plan: fastinstall plan -o FILE"
-
-
-def open_plan(data: object, file: PurePath) -> Plan:
-    """Read a saved plan.
-
-    Args:
-        data: the parsed JSON of the plan.
-        file: path of the plan, for error messages.
-
-    Raises:
-        DocumentError: the plan is malformed; the message names the file and the key.
-    """
-    return open_document(Plan, "plan", data, file=file)
 
 
 def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:

@@ -46,6 +46,7 @@ from fastinstall.setup.plan import (
     SetupOutcome,
     Situation,
     allow_risks,
+    compute_facts_digest,
     find_differences,
     select_named_releases,
 )
@@ -202,7 +203,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
     else:
         facts = foresee_facts(session, recipe, made)
-    if not saved.was_made_from(facts):
+    if compute_facts_digest(facts) != saved.facts_digest:  # facts on which no decision depends may differ
         stale = f"the plan is stale: {saved.environment.prefix} has changed since it was made"
         raise RefusedError(stale, hint=PLAN_AGAIN)
     anew = plan_setup(session, target, saved.request, saved=saved)

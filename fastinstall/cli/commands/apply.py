@@ -9,11 +9,12 @@ from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.core import foreign
+from fastinstall.core.codec import open_document
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.setup.expectations import describe_expectations
 from fastinstall.setup.look import confirm_empty_plan
-from fastinstall.setup.plan import PLAN_AGAIN, Plan, allow_risks, list_fetched_artefacts, open_plan
+from fastinstall.setup.plan import PLAN_AGAIN, Plan, allow_risks, list_fetched_artefacts
 from fastinstall.setup.recovery import report_interruption_after_completion
 from fastinstall.verbs.setup import decide_saved_plan_again, refuse_another_environment
 
@@ -57,6 +58,6 @@ def read_plan(path: Path) -> Plan:
     if not path.exists():
         raise DocumentError(path, "", "no such file", hint=f"save a plan first: fastinstall plan -o {quote(path)}")
     try:
-        return open_plan(foreign.read_json(path), path)
+        return open_document(Plan, "plan", foreign.read_json(path), file=path)
     except DocumentError as error:
         raise error.hinting(PLAN_AGAIN) from None
