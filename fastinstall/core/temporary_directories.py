@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import discard, opened
-from fastinstall.core.foreign import text_or_empty
 
 _DAY = 86400.0
 """One day in seconds."""
@@ -71,8 +70,11 @@ def _mark_of_this_boot() -> str:
     Machines that share a cache may not see each other's locks, so each machine removes only the directories that have
     its own mark. Source: random(4).
     """
-    boot = text_or_empty("/proc/sys/kernel/random/boot_id").replace("-", "").strip()
-    return f".{boot[:12]}" if boot else ""
+    try:  # not with `foreign`: the kernel refuses to read files of /proc/sys into a large buffer
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").replace("-", "").strip()
+    except (OSError, ValueError):
+        return ""
+    return f".{boot[:12]}"
 
 
 @contextlib.contextmanager
