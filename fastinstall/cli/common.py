@@ -1,4 +1,4 @@
-"""Functions that verbs share: open session and target, check flags, print results and progress."""
+"""Functions that the verbs share: they open sessions and targets, check flags, and print results and progress."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ _NAMED_PROGRAMS = 12
 def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str], effect: Effect | None = None) -> None:
     """Print a result on stdout: as a JSON document with --json, else as text.
 
-    The text is omitted with --quiet if the run could have changed something, but did not.
+    With --quiet, the text is omitted if the command can change an environment, but changed nothing this time.
 
     Args:
         context: the context of this run, with the console.
@@ -44,7 +44,7 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]
         did = encode(effect) if effect is not None else {}
         text = dump({**document(name, value), **did})
         if name == "plan":
-            console.exact(text)  # unchanged, because `apply` compares the plan literally
+            console.exact(text)  # prints the plan unchanged, because `apply` compares it literally
         else:
             console.document(text)
         return
@@ -54,7 +54,7 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]
 
 
 def tell_restarts(effect: Effect | None, context: Context) -> None:
-    """Print which running programs need a restart, if any do."""
+    """Print on stderr which running programs must be restarted because they still use the previous Pillow, if any."""
     if effect is not None and effect.restart and not context.console.json:
         named = listing((f"{each.pid} {each.name}" for each in effect.restart), most=_NAMED_PROGRAMS)
         context.console.talk(f"restart these programs, which still use the Pillow from before: {named}")
@@ -66,7 +66,7 @@ def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect
     Args:
         before: the state of the environment before the run, from `identify_state`.
         prefix: the root of the environment.
-        context: the context of this run; changes that it records count, too.
+        context: the context of this run; changes recorded in it count, too.
     """
     from fastinstall.observe.running_programs import find_outdated_programs  # noqa: PLC0415 (only after a change)
 
@@ -75,7 +75,7 @@ def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect
 
 
 def identify_state(prefix: PurePath) -> object:
-    """Return an environment's receipt and IDs of transactions: a value that every change by fastinstall alters."""
+    """Return an environment's receipt and transaction IDs: a value that every change by fastinstall alters."""
     receipt = foreign.bytes_or_empty(Path(prefix, RECEIPT))
     return receipt, sorted(each.name for each in Path(prefix).glob(f"{TRANSACTIONS}/*"))
 
@@ -91,7 +91,7 @@ def target_of(arguments: Namespace) -> NamedTarget:
         hint = "--new-env makes an environment, --prefix names one"
         raise UsageError("--new-env and --prefix exclude each other", hint=hint)
     python = arguments.python
-    if python and "/" not in python:  # looked up on PATH, as a shell does
+    if python and "/" not in python:  # a bare name is looked up on PATH, as in a shell
         import shutil  # noqa: PLC0415 (only for a bare name)
 
         python = shutil.which(python) or python
@@ -99,10 +99,10 @@ def target_of(arguments: Namespace) -> NamedTarget:
 
 
 def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Return session and target for a verb that changes nothing; report an interrupted run in the target on stderr.
+    """Return a session and the target, for a verb that changes nothing; report interrupted runs in the target.
 
     Raises:
-        FastinstallError: as `find_environment`.
+        FastinstallError: raised by `find_environment`.
     """
     session = session_of(context)
     environment = find_environment(session, target_of(arguments))
@@ -111,10 +111,10 @@ def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session
 
 
 def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Run `recover_or_report` on the target, then return session and target, for a verb that changes the target.
+    """Run `recover_or_report` on the target, then return a session and the target, for a verb that changes it.
 
     Raises:
-        FastinstallError: as `find_environment` and `recover_environment`.
+        FastinstallError: raised by `find_environment` or `recover_environment`.
     """
     session = open_working_session(context)
     environment = find_environment(session, target_of(arguments))
@@ -136,7 +136,7 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
     Verbs call this before they change an environment.
 
     Raises:
-        FastinstallError: as `recover_environment`.
+        FastinstallError: raised by `recover_environment`.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
         from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (doctor has it in its report)

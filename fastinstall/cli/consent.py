@@ -31,8 +31,8 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
         expected: phrases on the expected speed gain, duration and cost.
 
     Raises:
-        RefusedError: nobody can be asked, or with `--yes` a risk is not allowed (exit code 5); a DeclinedError if the
-            person declines.
+        RefusedError: nobody can be asked, or --yes was given but a risk is not allowed (exit code 5).
+        DeclinedError: the person declined.
     """
     from fastinstall.cli.text.plan_page import plan_text  # noqa: PLC0415 (only where there is a plan)
 
@@ -51,10 +51,17 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
 
 
 def agree(question: str, arguments: Namespace, console: Console, command: str) -> None:
-    """Raise unless --yes was given or a person says yes.
+    """Return if --yes was given or a person answers the question with yes; otherwise raise.
+
+    Args:
+        question: a yes-or-no question.
+        arguments: the parsed arguments, with or without `--yes`.
+        console: knows whether a person can be asked.
+        command: the same command with `--yes`, for the error message.
 
     Raises:
-        RefusedError: nobody can be asked (exit code 5); a DeclinedError if the person declines.
+        RefusedError: nobody can be asked (exit code 5).
+        DeclinedError: the person declined.
     """
     refuse_without_yes(arguments, console, command)
     if not arguments.yes and not asker_for(console).confirm(question):
@@ -72,7 +79,7 @@ def refuse_unaccepted(plan: "Plan", *, with_items: bool = True) -> None:
         RefusedError: a risk is not allowed; the message names each such risk.
     """
     if risks := _list_unaccepted_risks(plan):
-        from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # noqa: PLC0415 (as in `consent`)
+        from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # noqa: PLC0415 (only for a refusal)
 
         items: list[str] = []
         for plan_risk in risks if with_items else ():
@@ -104,9 +111,9 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str, ris
 
 
 def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
-    """Ask about each risk by name; return the plan with its risks accepted, or None if one is declined.
+    """Ask about each risk that is not yet allowed; return the plan with all risks allowed, or None if one is declined.
 
-    The accepted risks are added to the plan's request, so that the equivalent command line allows them.
+    The allowed risks are added to the plan's request, so that the equivalent command line allows them.
     """
     risks = _list_unaccepted_risks(plan)
     for plan_risk in risks:

@@ -1,7 +1,7 @@
 """Print results on stdout and messages on stderr, with colour and wrapped lines only on a terminal.
 
-Text is laid out for the width, colours and verbosity of each stream. This module also copes with streams that are
-closed, have a limited encoding, lead to a pipe that is closed early, or to a full disk.
+Text is laid out for the width and the colours of each stream. This module also copes with closed streams, limited
+encodings, pipes that are closed early, and full disks.
 """
 
 import codecs
@@ -77,10 +77,10 @@ def write_lines(stream: TextIO, text: str) -> None:
 
 @contextlib.contextmanager
 def _writing_to(stream: TextIO) -> Iterator[None]:
-    """Flush the stream after the block. If writing fails, discard later output; raise unless a pipe was closed.
+    """Flush the stream after the block. If a write fails, discard later output, and raise unless a pipe was closed.
 
-    Later output goes to /dev/null, so that not even the flush fails when Python exits. Source: Python's documentation
-    of the signal module, "Note on SIGPIPE".
+    Later output goes to /dev/null, so that Python's own flush at exit does not fail either. Source: Python's
+    documentation of the signal module, "Note on SIGPIPE".
     """
     try:
         yield
@@ -134,7 +134,7 @@ class Page:
     program: str = PROGRAM
 
     def paint(self, text: str, style: str) -> str:
-        """Put `text` in a style ("ok", "warning", "error", "bold", "dim") if colours are on."""
+        """Return `text` in a style ("ok", "warning", "error", "bold", "dim"), or unchanged if colours are off."""
         code = _CODES.get(style)
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text
 
@@ -155,7 +155,7 @@ class Page:
             yield (rest if number else first) + self.paint(line, style)
 
     def advice(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
-        """Yield lines as `lines` does; but if the text would wrap, put its command on one line, for pasting."""
+        """Yield `text` in lines as `lines` does, but never wrap a command in the text, so that it can be pasted."""
         found = _COMMAND.fullmatch(text)
         length = len(spell_commands(text, self.program))
         if self.width is None or len(first) + length <= self.width or found is None:
@@ -199,17 +199,17 @@ class Page:
 
     def shortened(self, items: Sequence[str]) -> tuple[str, ...]:
         """Return the first few items and a line with the number of the others; with --verbose, all items."""
-        # A single item more takes no more room than the line that would replace it.
+        # A seventh item takes no more room than the line "... and 1 more" that would replace it.
         if self.verbose or len(items) <= SHOWN + 1:
             return tuple(items)
         return (*items[:SHOWN], f"... and {len(items) - SHOWN} more: --verbose or --json")
 
 
 def strip_control_characters(text: str, *, colour: bool = False) -> str:
-    r"""Escape characters that control a terminal, which text from files and foreign metadata may contain.
+    r"""Escape the characters with which text from files or foreign metadata could control the terminal.
 
-    Control characters, and those that change the writing direction, become JSON escapes ("\u001b"), so that JSON output
-    stays valid. Line breaks and tabs stay.
+    Control characters, and characters that change the writing direction, become JSON escapes ("\u001b"), so that JSON
+    output stays valid. Line breaks and tabs stay.
 
     Args:
         text: the text to print.
@@ -292,7 +292,7 @@ class Console:
         self.exact(spell_commands(text, self.out.program))
 
     def document(self, text: str) -> None:
-        """Print a result, one JSON document, on stdout.
+        """Print a result in JSON on stdout.
 
         Raises:
             UnwrittenError: writing to stdout failed.
@@ -311,7 +311,7 @@ class Console:
             self._write(sys.stdout, text, self.out)
 
     def patch(self, text: str) -> None:
-        """Print a diff on stdout: as exact UTF-8 bytes for a program, with escapes on a terminal.
+        """Print a diff on stdout: exact UTF-8 bytes if stdout is a pipe or file, or with escapes on a terminal.
 
         Raises:
             UnwrittenError: writing to stdout failed.
@@ -358,9 +358,10 @@ def page_for(
 
 
 def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO) -> bool:
-    """Return whether to use colour: not with --no-color or NO_COLOR; otherwise with FORCE_COLOR or on a terminal.
+    """Return whether to use colour on a stream.
 
-    Source: no-color.org.
+    --no-color (`refused`) and NO_COLOR switch it off; otherwise, FORCE_COLOR switches it on. Without any of these, only
+    terminals get colour. Source: no-color.org.
     """
     if refused or variables.get("NO_COLOR"):
         return False
@@ -372,7 +373,7 @@ def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO)
 def is_dumb(variables: Mapping[str, str]) -> bool:
     """Return True if a terminal must get plain lines: if it supports no escape codes, or FASTINSTALL_PLAIN is set.
 
-    The variable is for screen readers, which cannot be detected.
+    FASTINSTALL_PLAIN is for users of screen readers, because a screen reader cannot be detected.
     """
     asked = variables.get(PLAIN, "").lower() not in ("", "0", "no", "false", "off")
     return asked or variables.get("TERM", "") in ("", "dumb", "unknown")

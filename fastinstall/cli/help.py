@@ -66,7 +66,7 @@ _EXAMPLES = {
     "fastinstall completion zsh > _fastinstall": "in a directory of fpath",
     "fastinstall completion fish > fastinstall.fish": "in ~/.config/fish/completions",
 }
-"""Command to its purpose; the commands of a verb, which is their second word, are in the order of its help."""
+"""Example command to its purpose. The second word is the verb; the commands of a verb are in the order of help."""
 
 EXAMPLES: dict[str, Mapping[str, str]] = {
     "": {
@@ -76,7 +76,7 @@ EXAMPLES: dict[str, Mapping[str, str]] = {
     },
     **{verb: {command: use for command, use in _EXAMPLES.items() if command.split()[1] == verb} for verb in VERBS},
 }
-"""Verb to its example commands, each with its purpose; the empty name has the examples of the program itself."""
+"""Verb to its example commands with their purposes; the empty key has the examples of the program itself."""
 
 
 _WIDTH = 80
@@ -125,7 +125,7 @@ def usage(parser: argparse.ArgumentParser) -> str:
 
 
 def format_argument(action: argparse.Action) -> str:
-    """Format an argument as in a command line: "-o, --output FILE"; "[CHECK...]" if it may be omitted."""
+    """Format an argument for help texts: a flag as "-o, --output FILE", an optional list as "[CHECK...]"."""
     value = "|".join(map(str, action.choices or (action.metavar,)))
     if not action.option_strings:
         return f"[{value}...]" if action.nargs == "*" else value
@@ -145,7 +145,7 @@ def groups_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[argpa
 
 
 def _render_flags(parser: argparse.ArgumentParser, shown: frozenset[str] | None) -> Iterator[str]:
-    """Yield a line for each argument and each flag in `shown` (None: all), with the help up to the semicolon."""
+    """Yield a line for each argument and each flag in `shown` (None for all), with its help up to the semicolon."""
     for title, actions in groups_of(parser):
         rows = []
         for action in actions:

@@ -50,8 +50,8 @@ class Context:
         sources: where the values of absent flags come from.
         console: prints to stdout and stderr.
         log: the log of this run; every event is written to it.
-        closing: context managers to leave before an error or result is printed, such as the live progress line.
-        changes: changes to the target that remain even if the run fails: a sentence to whether it was printed.
+        closing: context managers to leave before an error or result is printed, such as that of the live progress line.
+        changes: a sentence for each change that remains even if the run fails, with whether it was printed already.
         words: the command line, without the program.
         program: the command that starts this program, quoted for a shell.
     """
@@ -107,7 +107,7 @@ def _parse_and_run(words: Sequence[str], variables: Mapping[str, str], program: 
             outcome = int(command.run(arguments, context))
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (every exception is reported)
         outcome = error
-    with suppress(KeyboardInterrupt), signals.defer_signals():  # an interruption now must not falsify the report
+    with suppress(KeyboardInterrupt), signals.defer_signals():  # Ctrl-C must not change what is reported now
         code = int(_report_outcome(outcome, arguments, context))
         log.write(f"exit code {code}")
         log.close()
@@ -125,7 +125,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return _explain(_complete_error(outcome, context), console)
         case InterruptedAfterCompletion():
             console.complain(outcome.message)
-            return ExitCode.OK  # the command had completed its work
+            return ExitCode.OK  # the interruption came after the work was complete
         case KeyboardInterrupt():
             return _report_interruption(console, context)
         case UnwrittenError():
@@ -133,7 +133,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             changes = arguments.verb in _CHANGING or getattr(arguments, "fix", False)
             if changes:
                 console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
-            return ExitCode.FAILED_CHANGED if changes else ExitCode.FAILED_UNCHANGED  # scripts read this code
+            return ExitCode.FAILED_CHANGED if changes else ExitCode.FAILED_UNCHANGED  # scripts rely on this code
         case _:
             return _report_unexpected(outcome, arguments, context)
 
@@ -152,7 +152,7 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
 
 
 def _explain_no_environment(error: NoEnvironmentError, context: Context) -> RefusedError:
-    """Return the error with the same command line as a hint, and a flag that names an environment.
+    """Return the error with a hint: the same command line, plus a flag that names an environment.
 
     For doctor, the error lists known environments that have a Pillow.
     """
@@ -173,7 +173,7 @@ def _explain_no_environment(error: NoEnvironmentError, context: Context) -> Refu
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
-    """Return an error that explains an OSError of a command that changes nothing; None if it can only be a bug."""
+    """Explain an OSError in a command that changes nothing; return None if it can only come from a bug."""
     try:
         place = Path.cwd()
     except OSError:
@@ -193,9 +193,9 @@ def _repeat_command(words: Sequence[str]) -> str:
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
-    """Return the error; if its exit code wrongly says that nothing was changed, return one with exit code 7 instead.
+    """Return the error; if its exit code denies changes that remain, return an error with exit code 7 instead.
 
-    The new error lists the changes that remain and were not printed yet.
+    The new error lists those changes that were not printed yet.
     """
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error

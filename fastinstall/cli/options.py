@@ -1,4 +1,4 @@
-"""The table of options: the flag, variable, key in fastinstall.toml, wizard question and reader of each.
+"""The table of options: each has a flag, a variable, a key in fastinstall.toml, a wizard question and a reader.
 
 Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`. A reader is a
 function that converts a TOML value, or text from a flag or variable. For an invalid value, it raises ValueError with a
@@ -31,7 +31,7 @@ class Sources:
 
     Attributes:
         variables: environment variables; an empty one counts as absent.
-        settings: key to value, as in TOML, in the first settings file that exists.
+        settings: key to TOML value, from the first settings file that exists.
         file: the path of the settings file; None if there is none.
         overruled: keys whose variables and settings are ignored, because a flag of this run overrules them.
     """
@@ -42,7 +42,7 @@ class Sources:
     overruled: frozenset[str] = frozenset()
 
     def find(self, key: str, flag: str, read: Reader, *, negated: bool = False) -> tuple[Any, ...]:
-        """Return the value for a key, or an empty tuple if nothing sets it.
+        """Return a tuple with the value for a key, or an empty tuple if no variable or setting gives one.
 
         Args:
             key: the key in the settings file.
@@ -95,7 +95,7 @@ def variable_of(flag: str) -> str:
 
 
 def load_settings(path: Path, known: Collection[str]) -> dict[str, object]:
-    """Read a settings file, which may have the keys `known`.
+    """Read a settings file; only the keys in `known` are allowed.
 
     Raises:
         DocumentError: the file is not TOML, or has an unknown key.
@@ -195,8 +195,8 @@ class Question(NamedTuple):
     """How the wizard asks for an option.
 
     Attributes:
-        title: the option's name in the menu; empty if the wizard does not ask, or asks with another option.
-        text: the question; empty if the wizard has a function that asks it.
+        title: the option's name in the menu; empty if the option has no entry of its own.
+        text: the question; empty if a function of the wizard words it.
         meanings: value to its meaning; empty if the value is typed.
         empty: the text shown for an absent value, or for a switch that is off.
         note: printed before a value is typed.
@@ -234,7 +234,7 @@ class Option(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """The name of its environment variable."""
+        """The name of the environment variable for this option."""
         return variable_of(self.flag)
 
 
@@ -362,7 +362,7 @@ def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk,
 
 
 def format_flags(request: Request) -> tuple[str, ...]:
-    """Return the flags that make the same request on the command line."""
+    """Return the flags that make this request on the command line."""
     usual = Request()
     words: list[str] = []
     for option in REQUEST_OPTIONS:

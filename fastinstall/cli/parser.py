@@ -79,7 +79,7 @@ def parse(
         program: the command that starts this program, for the commands in help texts.
 
     Returns:
-        The parsed arguments, and the sources of the options that have no flag among the arguments.
+        The parsed arguments; and the sources, from which `read_request` takes the values of absent build flags.
 
     Raises:
         UsageError: a flag or verb is unknown, or a value is invalid.
@@ -90,7 +90,7 @@ def parse(
         settings = load_settings(file, _list_keys())
         refuse_planted(file, variables, "run from another directory, or remove that file")
     flags = frozenset(word.partition("=")[0] for word in words if word.startswith("--"))
-    # Variables and settings of these keys are ignored, because a flag names another target or level.
+    # Variables and settings for these keys are ignored, because a flag names another target or level.
     overruled = frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
     sources = Sources(variables=variables, settings=settings, file=file, overruled=overruled)
     parser = build_parser(words[0] if words and words[0] in VERBS else None, program)
@@ -151,14 +151,14 @@ def build_parser(only: str | None = None, program: str = PROGRAM) -> argparse.Ar
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """Return the parsers of the verbs of a command-line parser, in order."""
+    """Return the parser of each verb of a command-line parser, in order."""
     # argparse has no public way to list the parsers of verbs.
     found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
     return [verb for action in found for verb in action.choices.values()]
 
 
 def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """Yield the flags of a verb with their actions, except help flags and options of the build request."""
+    """Yield each flag of a verb with its action, except help flags and the flags of `REQUEST_OPTIONS`."""
     for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
         flag = next((name for name in action.option_strings if name.startswith("--")), None)
         if flag is not None and flag not in _HELP and not action.dest.startswith("request_"):
@@ -355,7 +355,7 @@ def _add_max_age(parser: argparse.ArgumentParser, summary: str, usual: float) ->
 
 
 def _add(group: argparse._ActionsContainer, spelling: str, summary: str, **kind: Any) -> None:  # noqa: ANN401
-    """Add a flag, written as "-o --output FILE"; without a placeholder or choices it is a switch."""
+    """Add a flag, spelled like "-o --output FILE"; without a placeholder ("FILE") or choices, it is a switch."""
     names = [word for word in spelling.split() if word.startswith("-")]
     if value := spelling.removeprefix(" ".join(names)).strip():
         kind["metavar"] = value

@@ -33,20 +33,20 @@ def name_program(script: str, options: Mapping[str, str | bool], python: Path, s
     if Path(script).name == "__main__.py":
         return f"{quote(python)} -m {PROGRAM}"
     if Path(script).name != PROGRAM:
-        return PROGRAM  # another program, which calls main()
+        return PROGRAM  # another program called main()
     runner = _find_runner(prefix)
-    # Without an index as its source, `uvx fastinstall` would run another version.
+    # If this fastinstall did not come from an index, `uvx fastinstall` would run another version.
     has_own_source = any(prefix.glob(f"lib/python*/site-packages/{PROGRAM}-*.dist-info/direct_url.json"))
     if runner is not None and not has_own_source:
         return f"{runner} {PROGRAM}"
-    # uvx puts its environment on PATH only for this run
+    # uvx puts its environment on PATH, but only for this run.
     if runner is None and _is_on_path(script, search_path):
         return PROGRAM
     return quote(Path(script).absolute())
 
 
 def _find_runner(prefix: Path) -> str | None:
-    """Return the launcher ("uvx", "pipx run") that made a temporary environment for this run, or None."""
+    """Return the launcher ("uvx", "pipx run") that made the environment for this run; None if it is permanent."""
     if _OF_UV.fullmatch(prefix.parent.name):
         return "uvx"
     kept = prefix.parent.name in ("pipx", ".cache") and "pipx" in prefix.parts

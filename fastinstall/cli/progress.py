@@ -80,10 +80,10 @@ class ProgressLines:
             self._thread.join()
 
     def _tell_lasting(self, event: Event) -> None:
-        """Print an event if it should remain readable after the work: a warning, note or, with --verbose, a stage."""
+        """Print an event that should stay visible: a warning, a note, or with --verbose the start or end of a stage."""
         verbose = self._console.verbose
         match event:
-            case Started() if verbose or not self._state.stage:  # some stages have no live line
+            case Started() if verbose or not self._state.stage:  # stages of planning have no live line
                 self._tell(event.message)
             case Finished() if verbose:
                 self._tell(f"{event.message} ({event.seconds:.1f} s)")
@@ -109,7 +109,7 @@ class ProgressLines:
 
 
 class ProgressLine(ProgressLines):
-    """Prints lasting lines, and below them a live line while a stage is in progress."""
+    """Prints warnings and notes as lines that stay, and below them a live line while a stage is in progress."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -167,7 +167,7 @@ class ProgressLine(ProgressLines):
 def progress_listener(console: Console) -> ProgressLines:
     """Return a listener that shows events on stderr.
 
-    It is a context manager: enter it before the first event, and leave it before the result is printed.
+    The listener is a context manager: enter it before the first event, and leave it before the result is printed.
     """
     return ProgressLines(console) if console.err.width is None or console.lines_only else ProgressLine(console)
 
@@ -194,7 +194,7 @@ class ProgressState:
 
 
 def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
-    """Return the state after an event; empty for the stages of planning, because a question may follow them."""
+    """Return the state after an event. During planning the state is empty, because a question may follow."""
     match event:
         case Started(stage="index" | "solve"):
             return ProgressState()

@@ -117,12 +117,13 @@ class Menus:
         return str(_ask_unless_interrupted(questionary.text(asked, default=default, **self._make_terminal()))).strip()
 
     def _wrap_question(self, question: str, room: int) -> str:
-        """Return the question, ending in a line break if its line lacks `room` columns for the answer."""
+        """Return the question, plus a line break if fewer than `room` columns are left beside it for the answer."""
         text = self._fit(question)
         if len(f"{_MARK}{text} ") + room < self._width:  # one column is left for the cursor
             return text
         lines = self._console.err.lines(text, first=" " * len(_MARK), rest=" " * len(_MARK))
-        return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)  # the caller or questionary adds a blank
+        # The caller or questionary adds one more blank to the indentation of the last line.
+        return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)
 
     @property
     def _width(self) -> int:
@@ -173,12 +174,12 @@ class Lines:
         return self._ask_line(question, f"(Enter for {default})" if default else "") or default
 
     def _ask_line(self, question: str, ways: str) -> str:
-        """Ask, and return the answer. `ways` lists the possible answers, on a line of its own if the first is full."""
+        """Print a question and the possible answers `ways`, on a second line if necessary; return the typed answer."""
         asked, page = f"{question} {ways}".rstrip(), self._console.err
         if page.width is not None and len(asked) + _SHORT > page.width:
             asked = "\n".join((*page.lines(question), ways)).rstrip()
         line = ""
-        try:  # around the question too: Ctrl-C may come as soon as it is visible
+        try:  # includes the question, because Ctrl-C may come as soon as it is visible
             self._say(f"{asked} ")
             line = sys.stdin.readline()
         finally:
@@ -194,7 +195,7 @@ class Lines:
 
 
 def fit(text: str, known: tuple[str, ...] = ()) -> str:
-    """Return a text without secrets; control characters and those that stderr cannot encode are escaped."""
+    """Return a text without secrets, with escapes for control characters and characters that stderr cannot encode."""
     encoding = sys.stderr.encoding or "ascii"
     return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
@@ -256,7 +257,7 @@ def choose_or_go_back(
 def ask_text_or_go_back(
     asker: Asker, question: str, read: Callable[[str], object], complain: Callable[[str], None], default: str = ""
 ) -> str | None:
-    """Ask for a valid or empty line of text, or return None if the user goes back.
+    """Ask for a line of text until it is valid or empty; return None if the user goes back.
 
     Args:
         asker: asks the question.

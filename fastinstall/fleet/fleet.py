@@ -40,11 +40,11 @@ class ExcludedHost:
     """A host that no wheel is built for.
 
     Attributes:
-        host: its name, as its facts file gives it.
+        host: the host's name, from the facts file's content or, if that is unreadable, from the file's name.
         cause: the kind of reason, in one word.
         reason: why no wheel is built for the host, in a sentence.
         hint: how to have the host included.
-        file: path of its facts file; empty if the reason does not concern one file.
+        file: path of the facts file; empty if the reason concerns several files or none.
     """
 
     host: str
@@ -65,7 +65,7 @@ class HostGroup:
         libc: the C library, "glibc" or "musl".
         libc_version: its version, such as "2.36".
         level: the highest level that the CPUs of the hosts have, such as "x86-64-v3"; empty if unknown.
-        runs: the level of the copy that the loader of the hosts takes from the wheel.
+        runs: the level that these hosts load; a wheel has a copy of the core for each of its levels.
         artefact: the `id` of the artefact that the hosts take.
         hosts: names of the hosts, in alphabetical order.
     """
@@ -92,16 +92,16 @@ class FleetArtefact:
         abi: the interpreter's ABI tag, such as "cp311".
         architecture: the kernel's machine name, such as "x86_64".
         libc: the C library, "glibc" or "musl".
-        minimum_glibc: the oldest glibc of its hosts, which the wheel must support; empty if unknown, and in a set.
+        minimum_glibc: the oldest glibc among its hosts, which the wheel must support; empty if unknown, and in a set.
         levels: the CPU levels in the wheel, the baseline first.
-        directory: the wheel's directory, relative to the wheelhouse: "." or the name of a level. A wheel for one level
-            has a separate directory if the wheelhouse already has a wheel that every host can run.
+        directory: the wheel's directory, relative to the wheelhouse: "." for a wheel that every host with its Python
+            can run, or the name of a level for a wheel that only some of them can run.
         reason: why it is built for these levels; empty in a set.
         hosts: names of the hosts that take it, sorted; empty in a set.
-        builder: the interpreter on this machine that builds it; None if this machine has no suitable one.
+        builder: the interpreter on this machine to build it; None if there is none, or if the wheel is built already.
         wheel: path of the wheel, relative to the wheelhouse; None until it is built.
         sha256: digest of the wheel, hexadecimal; empty until it is built.
-        problem: why it is not or cannot be built; empty if nothing prevents it.
+        problem: why it was not or cannot be built; empty if there is no problem.
         hint: how to solve the problem.
     """
 

@@ -1,4 +1,4 @@
-"""Plan wheels for many machines by their facts files, or a set with one wheel for each CPython in use.
+"""Plan wheels for many machines from their facts files, or a set with one wheel for each CPython in use.
 
 The plan also says which of the wheels this machine can build.
 """
@@ -35,8 +35,8 @@ def plan_hosts(
         session: provides the clock, and the variables for finding interpreters.
         place: a directory of facts files.
         request: what to build for all hosts.
-        python: an interpreter of this machine to prefer as builder; None to use those found on this machine.
-        max_age: days after which a facts file is too old, and its host excluded; None for no limit.
+        python: the interpreter of this machine to prefer as builder; None to search this machine for builders.
+        max_age: days after which a facts file is too old, so that its host is excluded; None for no limit.
 
     Raises:
         UsageError: the directory has no facts files, the recipe does not support the request, or the request is for
@@ -57,7 +57,7 @@ def plan_set(session: Session, python: Path | None, request: Request, machine: s
 
     Args:
         session: provides the variables for finding interpreters.
-        python: an interpreter to prefer as builder; its version is added to the set. None to use those found.
+        python: the interpreter to prefer as builder; its version is added to the set. None to search for builders.
         request: what to build. If it names no levels, each wheel has all levels that the recipe selects automatically.
         machine: the architecture of the wheels, as the kernel names it; empty for this machine's.
 
@@ -118,7 +118,7 @@ def _name_python(python: Path) -> str:
 
 
 def _find_recipe(session: Session, request: Request, machine: str, why: str) -> Recipe:
-    """Return the recipe that a request for other machines names.
+    """Return the recipe that a request for other machines names; refuse the level "native".
 
     Args:
         session: provides the directories of recipes.
@@ -145,7 +145,7 @@ def _add_builders(
 
     Args:
         session: provides the variables for finding interpreters.
-        preferred: an interpreter to use wherever its ABI fits; None to use those found on this machine.
+        preferred: the interpreter to use wherever its ABI fits; None to search this machine for builders.
         artefacts: the planned wheels.
     """
     first = tuple(python for python in (preferred, base_python()) if python is not None)

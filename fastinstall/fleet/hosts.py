@@ -3,7 +3,7 @@
 Each document is the output of `inspect --json`. Documents are read one at a time, and only the members that matter for
 wheels are decoded, as strictly as by the model's codec.
 
-Whoever collects the documents can add two keys: "host", the machine's name, and "observed_at", when it was written.
+Whoever collects the documents can add two keys: "host", the machine's name, and "observed_at", the time of writing.
 """
 
 import json
@@ -36,7 +36,7 @@ class HostDocument:
 
     Attributes:
         name: the host's name, taken from the file's name; the document itself may give another.
-        file: its path, for messages.
+        file: path of the file, for messages.
         modified: modification time of the file, in seconds since the epoch.
         content: bytes of the file.
         problem: why the file could not be read; empty if it was read.
@@ -99,11 +99,13 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
 
 
 def identify_host(fields: dict[str, Any], document: HostDocument) -> tuple[str, float]:
-    """Return the host's name, and when its document was written.
+    """Return the host's name, and the time at which its document was written.
+
+    The key "host" gives the name, by default the file's name. The key "observed_at" gives the time, in UTC if it has no
+    zone; by default it is the file's modification time.
 
     Args:
-        fields: members of the document: "host", else the file's name counts; "observed_at" (without a zone it is UTC),
-            else the file's modification time counts.
+        fields: members of the document.
         document: the file.
 
     Returns:
@@ -142,7 +144,7 @@ class MachineClass:
         architecture: the machine that the interpreter was built for: "x86_64".
         libc: "glibc" or "musl"; empty if unknown.
         libc_version: "2.36"; empty if unknown.
-        cpu: the processor, with `cores` and `quota` set to fixed values, as they do not matter here.
+        cpu: the processor; its `cores` and `quota` have fixed values, because wheels do not depend on them.
     """
 
     implementation: str

@@ -36,7 +36,7 @@ class Unreported:
     """A host without a usable report.
 
     Attributes:
-        host: the host's name, as its report gives it.
+        host: the host's name, from its report or, if that is unreadable, from the file's name.
         absence: the kind of reason, in one word.
         reason: why the host has no usable report, in a sentence.
         hint: how to get a report.
@@ -59,7 +59,7 @@ class SharedFinding:
         status: the verdict, the same on all hosts.
         message: the message, the same on all hosts; "PREFIX" replaces the environment's path.
         hosts: names of the hosts, in alphabetical order.
-        remedy: the remedy that one of the hosts reported, also with "PREFIX"; None if it reported none.
+        remedy: the remedy in the first of the reports, with "PREFIX" as in the message; None if it has none.
         link: URL of a page that explains the finding.
     """
 
@@ -78,7 +78,7 @@ class HostReport:
     Attributes:
         host: the host's name, as its report gives it.
         status: the gravest status of the host's environments.
-        findings: the findings that are neither ok nor skipped; `hosts` of each is this host alone.
+        findings: the findings that are neither ok nor skipped; each has this host alone in `hosts`.
         written: when the report was written, in seconds since the epoch.
         unobservable: "PREFIX: reason" for each environment that could not be examined.
     """
@@ -98,7 +98,7 @@ class Collected:
         summary: one line with the number of hosts of each status.
         status: the gravest status of all hosts; a host without a usable report counts as `unknown`.
         hosts: names of hosts by status, the gravest status first; statuses that no host has are absent.
-        findings: findings that are not ok, the gravest first; of equal ones, those of most hosts first.
+        findings: findings that are not ok, the gravest first; of equally grave ones, that of the most hosts first.
         unreported: hosts without a usable report, sorted by name.
     """
 
@@ -191,7 +191,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
 
 
 def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> SharedFinding:
-    """Replace the environment's path in a finding, so that hosts with other paths can share the finding."""
+    """Return a finding with "PREFIX" for the environment's path, so that hosts with other paths can share it."""
     prefix, remedy = str(report.environment.prefix), finding.remedy
     if remedy is not None:
         command = remedy.command and _generalize(remedy.command, prefix)
@@ -214,8 +214,8 @@ def sum_up(
     Args:
         reports: reports in any order; a host with several counts once, with the gravest status.
         unreported: hosts whose documents gave no report.
-        oldest: reports written before this time are too old, in seconds since the epoch; None for no limit.
-        now: the present, in seconds since the epoch; messages say how old a report is.
+        oldest: a time in seconds since the epoch; reports written earlier are too old. None for no limit.
+        now: the current time in seconds since the epoch, to say in messages how old a report is.
     """
     current = [report for report in reports if oldest is None or report.written >= oldest]
     hosts: dict[str, Status] = {}
@@ -253,7 +253,7 @@ def _group_findings(reports: Sequence[HostReport]) -> tuple[SharedFinding, ...]:
 
 
 def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], now: float) -> Iterator[Unreported]:
-    """Yield environments that could not be examined, and, by their latest report, hosts that have only old reports."""
+    """Yield an entry for each environment that could not be examined, and for each host that has only old reports."""
     for report in current:
         for reason in report.unobservable:
             yield Unreported(host=report.host, absence=Absence.UNOBSERVABLE, reason=reason, hint=_HINT)
@@ -267,5 +267,5 @@ def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], n
 
 
 def _compute_weight(status: Status) -> tuple[int, bool]:
-    """Return a sort key by gravity; of two equally grave statuses, one that was determined ranks higher."""
+    """Return a sort key by gravity; a verdict ranks above an equally grave `crashed`, `unknown` or `skipped`."""
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}

@@ -2,8 +2,8 @@
 
 Such a machine unpacks the wheels that fit it, and runs `python -m fastinstall` from that directory without pip.
 
-fastinstall's own wheel is built from the running code, not downloaded from its origin (PEP 610): from the checkout of
-an editable installation, otherwise from the installed files.
+fastinstall's own wheel is not downloaded from its origin (PEP 610), but built from the running code: from the checkout
+of an editable installation, otherwise from the installed files.
 """
 
 import platform
@@ -52,8 +52,8 @@ def fetch_tool(
 ) -> tuple[ToolWheels, dict[str, Path]]:
     """Fetch the wheels that `publish_tool` puts into `wheelhouse`/tool, without changing that directory.
 
-    They support every Python that fastinstall supports, those that the directory already supports, and `pythons`; and
-    the architectures that the directory already supports, and `machines`.
+    They support every Python that fastinstall supports, every Python that the directory already supports, and
+    `pythons`. They also support every architecture that the directory already supports, and `machines`.
 
     Args:
         session: provides variables and the cache.
@@ -63,7 +63,7 @@ def fetch_tool(
         offline: use no index; every wheel must then be in the cache.
 
     Returns:
-        The wheels as they will be in the directory, and the present path of each file by its name.
+        The wheels as they will be in the directory, and a map from each file's name to its current path.
 
     Raises:
         FailedError: fastinstall's wheel cannot be built, or fetching dependencies failed for every Python.
@@ -104,7 +104,7 @@ def fetch_tool(
 
 @contextmanager
 def publish_tool(session: Session, tool: ToolWheels, paths: Mapping[str, Path]) -> Iterator[ToolWheels]:
-    """Put fetched wheels and their SHA256SUMS into their directory; undo that if the block raises.
+    """Put fetched wheels and their SHA256SUMS into their directory; undo that if the `with` block raises.
 
     Intact files are kept. Files of an earlier run that are no longer needed are removed. Other files are not touched.
 
@@ -236,7 +236,7 @@ def _list_installed_contents() -> dict[str, Path]:
 
 
 def _is_of_wheel(path: PurePosixPath) -> bool:
-    """Return whether an installed file came from the wheel: it is no generated script and no installer's note."""
+    """Return whether an installed file came from the wheel, and not from the installer (a script or a note)."""
     is_note = path.parent.name.endswith(".dist-info") and path.name in _OF_AN_INSTALLATION
     return ".." not in path.parts and not path.is_absolute() and not is_note
 

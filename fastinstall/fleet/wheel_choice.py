@@ -2,8 +2,8 @@
 
 One wheel can carry several CPU levels if the loader chooses among them (glibc 2.33 and later). An older loader takes
 the baseline of such a wheel, which is correct but slower. Hosts with an older loader therefore get a wheel for their
-level alone, in a separate directory. Every host can run the wheel for its Python at the top of the wheelhouse, because
-pip and uv choose by file name and ignore the CPU.
+level alone, in a separate directory. The wheel at the top of the wheelhouse must run on every host with its Python,
+because pip and uv choose by file name and ignore the CPU.
 
 A finished wheel runs on the hosts that its platform tags allow. Source: PEP 600, "manylinux_X_Y": the wheel runs with
 glibc X.Y and every later version.
@@ -64,10 +64,10 @@ def plan_fleet(
         hosts: the hosts whose facts files were read, in any order.
         unread: hosts whose facts files could not be read.
         recipe: the recipe to build for all hosts.
-        request: what to build. Levels that it names apply to all hosts of their architecture; otherwise each host gets
-            the best level of its CPU.
-        now: the present, in seconds since the epoch.
-        max_age: days after which a facts file is too old, and its host excluded; None for no limit.
+        request: what to build. If it names levels, they apply to all hosts of their architecture; otherwise, each host
+            gets the best level of its CPU.
+        now: the current time, in seconds since the epoch.
+        max_age: days after which a facts file is too old, so that its host is excluded; None for no limit.
     """
     names, refused = _sort_out_hosts(hosts, recipe, request, now, max_age)
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}
@@ -98,11 +98,11 @@ def name_artefact(abi: str, levels: Iterable[str]) -> str:
 
 
 def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
-    """Return the fleet with those hosts excluded whose glibc is older than their wheel needs.
+    """Return the fleet after excluding the hosts whose glibc is too old for their finished wheel.
 
     Args:
         fleet: a fleet whose wheels are built.
-        needed: the oldest glibc that each wheel runs with, by the artefact's `id`; empty text if unknown.
+        needed: artefact `id` to the oldest glibc that the wheel runs with; the text is empty if unknown.
     """
     out: list[ExcludedHost] = []
     groups: list[HostGroup] = []
@@ -153,7 +153,7 @@ def _leave_out(fleet: Fleet, more: Iterable[ExcludedHost]) -> Fleet:
 def _sort_out_hosts(
     hosts: Iterable[FleetHost], recipe: Recipe, request: Request, now: float, max_age: float | None
 ) -> tuple[dict[MachineClass, list[str]], list[ExcludedHost]]:
-    """Return the names of hosts to build for, grouped by machine, and the excluded hosts."""
+    """Return the names of the hosts to build for, grouped by class of machine, and the excluded hosts."""
     by_name: dict[str, list[FleetHost]] = {}
     for host in hosts:
         by_name.setdefault(host.name, []).append(host)
@@ -172,7 +172,7 @@ def _sort_out_hosts(
 
 
 def _judge_documents(host: FleetHost, others: list[FleetHost], now: float, max_age: float | None) -> Verdict | None:
-    """Return why a host is excluded regardless of its machine: for its facts file, or others of the same name."""
+    """Return why a host is excluded: for a duplicate name, old facts or a protected environment; None otherwise."""
     if others:
         files = sorted(each.file for each in (host, *others))
         hint = f"keep the one for {host.name}, or give each host its own name"
@@ -188,7 +188,7 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], now: float, max_a
 
 
 def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
-    """Return why no wheel is built for a machine; the architecture is checked first, as levels depend on it."""
+    """Return why no wheel is built for a machine, or None; the architecture comes first, as levels depend on it."""
     known = (machine.cpu.architecture, machine.architecture)
     architecture = next((each for each in known if not recipe.serves(each)), None)
     if architecture is not None:
@@ -236,7 +236,7 @@ def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
 
 
 def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[_Share]:
-    """Yield few wheels that give each of several machines with one Python its best level; the common wheel is first."""
+    """Yield few wheels with which machines of the same Python all get their best level, the common wheel first."""
     asked = tuple(level.name for level in _list_asked_levels(recipe, request, machines[0].architecture))
     if asked:
         yield machines, asked, ".", f"{listing(asked)}, as requested"
@@ -271,7 +271,7 @@ def _has_choosing_loader(machine: MachineClass, request: Request) -> bool:
 
 
 def _choose_loaded_level(machine: MachineClass, levels: tuple[str, ...], recipe: Recipe, request: Request) -> str:
-    """Return the level of a wheel that a machine runs."""
+    """Return which of a wheel's `levels` a machine loads."""
     if len(levels) == 1 or not _has_choosing_loader(machine, request):
         return levels[0]
     ordered = sort_recipe_levels(recipe, levels)

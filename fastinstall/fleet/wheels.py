@@ -168,7 +168,7 @@ def _build_artefact(
 
 
 def _add_wheel(artefact: FleetArtefact, name: str, sha256: str) -> FleetArtefact:
-    """Add a wheel and drop the builder, so that `FLEET_FILE` is the same on machines without that Python."""
+    """Add a wheel to an artefact; drop the builder, so that `FLEET_FILE` does not depend on this machine's Pythons."""
     path = str(Path(artefact.directory, name))
     return replace(artefact, wheel=path, sha256=sha256, builder=None, problem="", hint="")
 

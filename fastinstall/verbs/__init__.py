@@ -1,1 +1,1 @@
-"""The functions for other programs to call: one for each verb of the command line, with an example."""
+"""The Python interface for other programs: the functions behind the verbs of the command line, with examples."""

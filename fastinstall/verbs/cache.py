@@ -18,7 +18,7 @@ from fastinstall.model.results import PURPOSES, CachePart, CacheSurvey
 from fastinstall.observe.session import Session
 
 _TEMPORARY = "tmp"
-_BLOCK = 512  # bytes of st_blocks: stat(2)
+_BLOCK = 512  # bytes per unit of st_blocks, according to stat(2)
 
 
 def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
@@ -82,7 +82,7 @@ def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
 
 
 def _remove_parts(cache: Path, parts: Sequence[CachePart]) -> Iterator[CachePart]:
-    """Remove directories of the cache; yield those that still existed."""
+    """Remove directories of the cache; yield those that no other run had removed before."""
     discard_abandoned(list_abandoned(cache / _TEMPORARY))
     with temporary_directory("clear", within=cache / _TEMPORARY) as space:
         for part in parts:
@@ -93,9 +93,10 @@ def _remove_parts(cache: Path, parts: Sequence[CachePart]) -> Iterator[CachePart
 
 
 def _take_away(part: Path, aside: Path) -> bool:
-    """Move a directory of the cache aside, or empty it if it is a link or mount point; return False if it is missing.
+    """Move a directory of the cache to `aside`; return False if it does not exist.
 
-    A run that starts at the same time finds the directory either complete or absent.
+    A run that starts at the same time then finds the directory either complete or absent. Only the contents of a link
+    or mount point are moved away.
     """
     try:
         if not part.is_symlink():
@@ -118,7 +119,7 @@ def _refuse_while_used(cache: Path) -> None:
     for path in _list_work(cache):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:  # the run that used it has just ended and removed it
+        except FileNotFoundError:  # the run that used this path has just ended
             continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -140,7 +141,7 @@ def _measure(directories: Iterable[Path]) -> int:
     """Return the disk usage of directories in bytes; links are not followed, and unreadable entries count as 0."""
     taken: dict[tuple[int, int], int] = {}
     for path in (path for directory in directories for path in directory.rglob("*")):
-        with suppress(OSError):  # the entry has just been removed
+        with suppress(OSError):  # the entry may have been removed just now
             status = path.lstat()
             taken[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
     return sum(taken.values())

@@ -40,11 +40,11 @@ class Examination:
     Attributes:
         checks: the names of the checks to run; empty for all.
         quick: whether to read files only, and run nothing in the target.
-        started: the probe that uses the target's PIL, if it is running already.
+        started: the running probe that uses the target's PIL; None if none was started.
         hosts: other machines on which the installed code should run; the checks judge it for these machines, too.
-        interpreter: the target's Python, or the probe that is observing it; None to observe it.
-        cpu: the processor, if it was observed already.
-        recipes: name to recipe, for recipes that were read already.
+        interpreter: the target's Python, or the probe that is observing it; None if it must still be observed.
+        cpu: the processor; None if it must still be observed.
+        recipes: name to recipe, for recipes that need not be read again.
     """
 
     checks: tuple[str, ...] = ()
@@ -161,7 +161,7 @@ def _examine_environment(
 
 
 def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:
-    """Return the fork's recipe, for its advisories, if the installed distribution is a known fork; else None."""
+    """Return the recipe of the installed fork of Pillow, for its advisories; None if no known fork is installed."""
     official = (recipe.name, recipe.source.pypi, recipe.source.base_wheel)
     owners = {owner.distribution.name for owner in facts.stack.owners}.difference(official)
     with contextlib.suppress(UsageError):

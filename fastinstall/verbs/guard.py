@@ -1,10 +1,10 @@
 """The actions of `guard`: inspect, install and remove the guards, pin a project, and accept a replacement.
 
-Every environment gets the start-up guard, and a conda environment also the guard package. Pins of the environment are
-installed only on request. A project is not changed: `pin_project` makes a diff, which the user applies.
+Every environment gets the start-up guard, and a conda environment also the guard package. An environment is pinned only
+on request. A project is not changed: `pin_project` makes a diff, which the user applies.
 
-In a conda environment, the guard package is linked or moved out, and conda's history gets a revision. The package file
-stays in the channel inside the environment, so that it can be installed again offline.
+Installing or removing the guard package adds a revision to conda's history. The package file stays in the channel
+inside the environment, so that it can be installed again offline.
 
 `guard accept` keeps the Pillow that replaced the stack, and removes guards, pins and the receipt in one transaction.
 Neither the command nor its rollback touches PIL; the rollback restores the receipt, so that doctor warns again.
@@ -229,10 +229,7 @@ def _find_package(facts: Facts) -> CondaPackage | None:
 def _bring_package(
     session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
 ) -> None:
-    """Link the guard package into a staging directory with the setup's engine.
-
-    Then move the package's files into the environment.
-    """
+    """Link the guard package into a staging directory with the setup's engine, then move its files into place."""
     from fastinstall.setup.look import make_engine  # noqa: PLC0415 (`guard status` needs no engine)
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
@@ -252,7 +249,7 @@ def _take_out(session: Session, facts: Facts, transaction: Transaction, also: tu
         session: variables, directories, clock and event listener of this run.
         facts: the facts about the environment.
         transaction: the open transaction that performs the moves.
-        also: other moves to perform together with these.
+        also: further moves, performed in the same step.
     """
     store = JournalStore(Path(facts.environment.prefix))
     package, moves = _find_package(facts), list(list_guard_removal_moves(store, Path(facts.interpreter.site_packages)))

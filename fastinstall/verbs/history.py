@@ -31,8 +31,8 @@ class PastTransaction:
         verb: the command ("setup", "doctor --fix", "guard install --pin"); empty if not recorded.
         stack: the installed stack ("pillow 13.0.0+simd.v2.v3"); empty if it installed none.
         sequence: its number in this environment; the highest is undone first; 0 if unreadable.
-        held: the disk space that deleting it would free, for people ("22.5 MB").
-        held_bytes: the disk space that deleting it would free, in bytes.
+        held: the disk space that forgetting the transaction would free, for people ("22.5 MB").
+        held_bytes: the same disk space in bytes.
         problem: why its journal cannot be read; empty if it can be read.
     """
 
@@ -54,10 +54,10 @@ class PastTransaction:
 
 @immutable
 class Transactions:
-    """Transactions of an environment, the newest first.
+    """Transactions of an environment, such as those that can be undone.
 
     Attributes:
-        transactions: the transactions; unreadable ones come first.
+        transactions: first those with an unreadable journal, then the others, newest first.
         held_bytes: the disk space of these transactions together, in bytes.
     """
 

@@ -41,7 +41,8 @@ from fastinstall.proof.timing import SHORT, MeasuredPil, TimingEffort, measure
 from fastinstall.setup.look import open_run
 from fastinstall.wheelbuild.wheel_cache import entries, locate_wheel
 
-# fixed cost of timing the operations, with the extra rounds of the headline operation (see `proof.timing`)
+# Seconds to start timing the operations, including the extra rounds of the headline operation (see `proof.timing`), and
+# seconds for each operation.
 _START_SECONDS = 1.3
 _OPERATION_SECONDS = 0.14
 _FEWEST = 5
@@ -149,7 +150,7 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
     there = replace(here, label=other.title, stage=other.site[0])
     before, after = (here, there) if other.name == catalogue.FASTINSTALL else (there, here)
     effort = TimingEffort(operations=())
-    if context.request.quick:  # measure the most important operations, which come first
+    if context.request.quick:  # measure as many as time permits; the most important come first
         left = context.end - time.monotonic() - _START_SECONDS
         operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]
         effort = TimingEffort(operations=operations, rounds=2, seconds=0.015)
@@ -203,7 +204,7 @@ def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
-    """Return the title of our build, and its directory in the cache; take the wheel from the cache, or build it."""
+    """Return the title of our build and the directory with its files; take the wheel from the cache, or build it."""
     session, cache = context.session, context.session.own_cache()
     if context.request.quick or not context.request.build:
         places = open_run(session, Request(offline=True), context.python).index.places
@@ -223,7 +224,9 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Path | None:
-    """Return the default recipe's newest cached wheel for a Python, or None; of equal versions, that with most levels.
+    """Return the newest cached wheel of the default recipe for a Python, or None if the cache has none.
+
+    Of several wheels of that version, the one with the most levels is returned.
 
     Args:
         cache: the root of fastinstall's cache.

@@ -1,4 +1,4 @@
-"""`doctor --fix`: restore the build of the receipt, or build the version that replaced it, as setup does.
+"""`doctor --fix`: restore the build that the receipt records, or build the version that has replaced it.
 
 If the user has installed another version over ours, a repair builds that version with our kernels. If that is not
 possible, a message says why, and the user can allow the risk of returning to our earlier version, or accept stock
@@ -48,18 +48,18 @@ def plan_repair(session: Session, environment: Environment, request: Request, fa
     """Decide how to repair an environment.
 
     With a receipt, restore exactly the build that it records, from the cache if possible. If somebody installed a later
-    Pillow on purpose, or if a package requires the installed version, build the installed version instead, as the
-    receipt's request says. Without a receipt, plan a setup as `request` says.
+    Pillow on purpose, or if a package requires the installed version, build the installed version instead, with the
+    options of the receipt's request. Without a receipt, plan a setup as `request` says.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         environment: the environment to repair.
         request: the request of this run: allowed risks, and whether there is a network.
-        facts: the facts about the environment, if they were observed already.
+        facts: the facts about the environment; None to observe them.
 
     Raises:
         RefusedError: no repair is possible; the error says what to do instead.
-        FastinstallError: as `plan_setup`.
+        FastinstallError: raised by `plan_setup`.
 
     Example:
         plan = plan_repair(session, environment, Request())
@@ -75,7 +75,7 @@ def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, reques
         return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
     recipe = read_recorded_recipe(session, environment, receipt)
     done = plan_nothing(facts, recipe, replace(receipt.request, recipe=receipt.recipe), receipt)
-    # If PIL is a symbolic link, its files may be intact and still not find their libraries.
+    # If PIL is a symbolic link, its files may be intact but unable to find their libraries.
     if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
     intent = intent_of(facts, receipt)
@@ -95,10 +95,10 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
         session: variables, directories, clock and event listener of this run.
         planned: the plan, to which the user has consented.
         request: the request of this run: allowed risks, and whether there is a network.
-        agree: asks for consent to another plan, if our build of the version that somebody installed fails its proof.
+        agree: asks for consent to return to the receipt's version, if our build of the installed version is not proven.
 
     Raises:
-        FastinstallError: as `carry_out`, `agree` and `plan_repair`.
+        FastinstallError: raised by `carry_out`, `agree` or `plan_repair`.
 
     Example:
         plan = plan_repair(session, environment, Request())
@@ -123,7 +123,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
 def _plan_return(
     session: Session, facts: Facts, receipt: Receipt, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]
 ) -> Plan:
-    """Plan to return to the earlier version of the receipt, because the installed one cannot be built for `reasons`.
+    """Plan to return to the receipt's version, because the installed version cannot be built; `reasons` say why.
 
     Raises:
         RefusedError: a package requires the installed version.
@@ -135,14 +135,14 @@ def _plan_return(
 
 
 def _complete_plan(plan: Plan, facts: Facts) -> Plan:
-    """Add the verb, and the reinstallation of conda packages whose files were overwritten."""
+    """Add to a plan its verb, and steps that reinstall conda packages whose files were overwritten."""
     if facts.conda is not None and plan.steps:
         plan = add_reinstallations(plan, facts.conda)
     return replace(plan, verb=_VERB)
 
 
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Plan to restore the wheel of the receipt.
+    """Plan to restore the wheel that the receipt records.
 
     If the receipt's recipe was renamed, plan a build of the same version by the renamed recipe. If the wheel no longer
     fits the Python, the C library or the CPU, plan a build of the same version that fits.

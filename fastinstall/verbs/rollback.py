@@ -47,7 +47,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
     Args:
         session: variables, directories, clock and event listener of this run.
         environment: the target environment, as returned by `find_environment`.
-        to: the ID of a transaction, or its beginning; None for the current setup.
+        to: the ID of a transaction, or the beginning of the ID; None for the current setup.
         force: move aside a stack that has replaced ours, instead of refusing.
 
     Returns:
@@ -71,7 +71,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         with signals.defer_signals():  # undo all of the transactions, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         with suppress(OSError, RefusedError):  # the rollback is done, even if the cache cannot be cleaned
-            if has_kept_wheels(session.directories.cache):  # ready-made wheels that may no longer be needed
+            if has_kept_wheels(session.directories.cache):  # kept wheels, of which some may no longer be needed
                 discard_unneeded_wheels(session.own_cache())
         packages, names = _read_conda_packages(store.prefix), _list_provided_names(session, receipt)
         unmet = describe_unmet_requirements(packages, names, str(store.prefix))
@@ -90,7 +90,7 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
         Sentences that describe what was done; if nothing was interrupted, a sentence that says so.
 
     Raises:
-        FastinstallError: as `change_environment`.
+        FastinstallError: raised by `change_environment`.
 
     Example:
         for line in end_interrupted_run(session, environment, force=False):
@@ -102,7 +102,10 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
 
 def _choose_ids_to_undo(store: JournalStore, to: str | None) -> tuple[str, ...]:
-    """Return the IDs of transactions to undo, newest first: back to `to`; if that is None, back to an intact stack."""
+    """Return the IDs of the transactions to undo, newest first: back to `to`, or without `to` to the current setup.
+
+    If the current setup repaired an altered stack, the setup of that stack is undone, too.
+    """
     infos = list_undoable_transactions(store)
     if to is not None:
         return tuple(info.id for info in infos[: position(infos, to) + 1])
@@ -137,7 +140,7 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
         chosen = _choose_ids_to_undo(store, to)
         known, receipt = tuple(info.id for info in infos), receipt_if_readable(store)
         current = known.index(receipt.id) + 1 if receipt is not None and receipt.id in known else 0
-        own = len(chosen) if to is not None else current  # the current setup and the transactions after it
+        own = len(chosen) if to is not None else current  # number of transactions that the user wants to undo
         intact = extend_to_intact_stack(store, known[:own], known[own:]) if own else ()
     except FastinstallError:
         if not store.readable() and not store.unreadable() and not describe_interruptions(environment):
@@ -164,7 +167,7 @@ def _describe_repair(prefix: Path, repair: TransactionInfo, repaired: Transactio
 
 def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
     where, python = quote(store.prefix), quote(receipt.environment.python)
-    stock = f"pillow=={base_version(receipt.source_version)}"  # programs that accept our version accept this one too
+    stock = f"pillow=={base_version(receipt.source_version)}"  # stock version that satisfies the same requirements
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
     since = f"later changes can be undone: fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
     return RefusedError(
@@ -195,7 +198,7 @@ def _undo_transactions(
 
 
 def _read_conda_packages(prefix: Path) -> tuple[CondaPackage, ...]:
-    """Return the packages recorded in a conda environment; empty for other environments."""
+    """Return the packages in conda's records of an environment; empty if it is not a conda environment."""
     if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return ()
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
@@ -254,7 +257,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
 def _list_provided_names(session: Session, receipt: Receipt | None) -> set[str]:
     """Return the names of distributions and conda packages that provide PIL, according to the receipt's recipe.
 
-    If that recipe no longer exists, use the default recipe, which has the same names.
+    Without a receipt, or if its recipe no longer exists, use the default recipe, which has the same names.
     """
     try:
         recipe = recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)

@@ -1,4 +1,4 @@
-"""Set up an environment: make a plan, and carry it out after consent; make a saved plan again.
+"""Set up an environment: make a plan, or make a saved plan again, and carry it out after consent.
 
 A build with our kernels is proven on this machine before the environment is changed. If the proof fails, the failure is
 shown, and the user is asked about the newest earlier version.
@@ -71,7 +71,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     """
     recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request, os.uname().machine)
-    # A saved plan that builds a wheel must stay valid even if that wheel has been cached since.
+    # A saved plan that builds a wheel must stay valid even if the same wheel has been put into the cache since.
     from_cache = saved is None or (saved.build is not None and bool(saved.build.cached))
     made = plan_creation(target)
     if made is not None:
@@ -83,9 +83,9 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     if done is not None:
         about_project = warn_about_project(find_project(facts), facts) if request.pin else ()
         return replace(done, warnings=(*done.warnings, *about_project))
-    # While pip is asked for its settings, observe how PIL runs, and the compiler.
+    # A thread asks pip for its settings, while PIL and the compiler are observed.
     index = start_index(session, recipe, request, environment.python)
-    # A wheelhouse may have a finished wheel, so that no compiler is needed.
+    # A wheelhouse may have a finished wheel, which needs no compiler.
     may_build = request.wheelhouse is None or environment.kind is EnvironmentKind.CONDA
     toolchain = RunningProbe(partial(observe_means, recipe, session.variables)) if may_build else None
     facts = replace(facts, runtime=use_pil(session, environment).result())
@@ -106,8 +106,8 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
         agree: asks for consent to the plan for an earlier version.
 
     Raises:
-        UnprovenError: the proof failed, and either the user named the version, or there is no earlier one.
-        FastinstallError: as `carry_out`.
+        UnprovenError: the proof failed, and either the user named the version, or there is no earlier version.
+        FastinstallError: raised by `carry_out`.
 
     Example:
         target = NamedTarget(prefix=Path(".venv"))
@@ -191,7 +191,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
     Raises:
         RefusedError: the environment has changed since the plan was saved; or the plan made now differs (the message
             names the key); or a file that the plan names is not on offer.
-        FastinstallError: as `plan_setup`.
+        FastinstallError: raised by `plan_setup`.
 
     Example:
         refuse_another_environment(session, saved)
@@ -213,7 +213,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:
-    """Raise if a plan names an interpreter that does not belong to the plan's environment; do not run it.
+    """Raise if a plan names an interpreter that does not belong to the plan's environment; nothing is run.
 
     Raises:
         RefusedError: the interpreter or the kind of environment differs, or there is no environment.

@@ -1,1 +1,4 @@
-"""The verbs: one module for each, with `run(arguments, context) -> exit code`; imported only when called."""
+"""The verbs of the command line: one module each, whose `run(arguments, context)` returns the exit code.
+
+A module is imported only if its verb is called.
+"""

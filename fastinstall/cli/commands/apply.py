@@ -1,4 +1,4 @@
-"""`fastinstall apply FILE`: carry out a saved plan, provided that planning again gives the same plan."""
+"""`fastinstall apply FILE`: carry out a saved plan, if planning again gives the same plan."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -24,7 +24,7 @@ def run(arguments: Namespace, context: Context) -> int:
     session = open_working_session(context)
     saved = read_plan(Path(arguments.file))
     try:
-        refuse_another_environment(session, saved)  # without running the interpreter that the plan names
+        refuse_another_environment(session, saved)  # this does not run the plan's interpreter
     except UndeterminedError as error:
         message = f"{arguments.file}: environment.prefix: {error.message}"
         raise UndeterminedError(message, hint=PLAN_AGAIN) from None

@@ -23,7 +23,7 @@ _LARGEST = 16384
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Measure and print the report; or list the candidates, or print the code of one candidate."""
+    """Measure and print a report; or only list the candidates, or print the code of one of them."""
     if arguments.list:
         from fastinstall.bench.catalogue import all_ways  # noqa: PLC0415 (only with --list)
         from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (only with --list)
@@ -139,7 +139,7 @@ def _require_existing_path(text: str) -> Path:
 
 
 def _parse_loader(text: str | None) -> str:
-    """Return "FILE:FUNCTION" with an absolute path; the function is "load" by default. Return "" without a flag."""
+    """Return --loader as "FILE:FUNCTION" with an absolute path; FUNCTION is "load" by default. Return "" if absent."""
     if text is None:
         return ""
     name, colon, written = text.rpartition(":")

@@ -34,7 +34,7 @@ from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhou
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Build for the target's interpreter, without touching the target; with --hosts, build for many machines."""
+    """Build for one interpreter, or with --hosts or --set for many machines; no environment is changed."""
     refuse_together(arguments, "--set", ("--hosts", "--prefix"))
     refuse_together(arguments, "--tool-only", ("--hosts", "--prefix", "--python", "--set"))
     refuse_without(arguments, "--hosts", ("--max-age",))
@@ -76,7 +76,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def publish_tool_only(arguments: Namespace, context: Context) -> int:
-    """Put fastinstall itself into a directory, to inspect machines offline before anything is built for them."""
+    """Put fastinstall's own wheels into a directory, so that offline machines can be inspected before any build."""
     from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --tool-only)
 
     session, output, request = _open(arguments, context)
@@ -104,7 +104,7 @@ def _bring_tool(
         session: variables, directories, clock and event listener of this run.
         output: the directory of the wheels.
         served: the Pythons that need fastinstall, as pairs of version and machine.
-        request: the build request; `offline` forbids downloads.
+        request: the build request, whose `offline` forbids downloads.
     """
     if not served:
         yield None
@@ -118,7 +118,7 @@ def _bring_tool(
 
 
 def _describe_packages(stack: CondaStack) -> Iterator[BuiltPackage]:
-    """Yield the conda packages, the stack first."""
+    """Yield the conda packages that were built: the stack, then the guard package if there is one."""
     for each in (stack.package, stack.guard):
         if each is not None:
             path = Path(stack.channel) / each.subdir / f"{each.dist}.conda"
@@ -126,7 +126,7 @@ def _describe_packages(stack: CondaStack) -> Iterator[BuiltPackage]:
 
 
 def build_for_many(arguments: Namespace, context: Context) -> int:
-    """Build the wheels that the hosts of facts files need, or one for each CPython in use."""
+    """Build the wheels that the hosts of --hosts need, or with --set one wheel for each CPython in use."""
     if arguments.format == "conda":
         flag = "--set" if arguments.set else "--hosts"
         raise UsageError(
@@ -165,6 +165,6 @@ def _read_machine(arguments: Namespace) -> str:
 
 
 def _read_emulation(arguments: Namespace) -> Emulation:
-    """Return the values of the flags about proving a wheel for another machine."""
+    """Return how to prove a wheel for another architecture, from --emulated-python and --unproven."""
     pythons = tuple(Path(expand_home(each)) for each in arguments.emulated_python)
     return Emulation(pythons=pythons, unproven=arguments.unproven)

@@ -29,7 +29,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def cache_text(survey: CacheSurvey, page: Page) -> str:
-    """Return the directories of the cache with their sizes, and the total size."""
+    """Return each directory of the cache with its size, and the total; after a removal, only the freed size."""
     if survey.removed:
         return join_lines(page.lines(f"removed from {survey.directory}: {survey.size}", rest="  "))
     if not survey.parts:

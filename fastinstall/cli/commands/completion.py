@@ -1,8 +1,9 @@
-"""`fastinstall completion bash|zsh|fish`: print the script with which a shell completes command lines, and answer it.
+"""`fastinstall completion bash|zsh|fish`: print a shell's completion script, and answer the calls of that script.
 
 A shell reads argcomplete's script, which calls this program at each TAB. The program prints the completions on a
-separate stream and exits. argcomplete completes flags and choices, this module the other values; they are looked up
-only for the argument at the cursor. Other arguments offer files.
+separate stream and exits. argcomplete completes flags and fixed choices. This module completes names of recipes,
+environments, checks and the like, and looks up only those that the argument at the cursor needs. Every other argument
+completes to files.
 """
 
 import argparse
@@ -59,7 +60,7 @@ Words = Mapping[str, str]
 
 
 def answer_shell(variables: Mapping[str, str]) -> None:
-    """Print the completions at the cursor, and exit."""
+    """Print the completions of the word at the cursor, and exit."""
     verbs = [verb for verb in VERBS if f" {verb} " in variables.get("COMP_LINE", "")]
     parser = build_parser(verbs[0] if len(verbs) == 1 else None)
     add_completers(parser, variables)
@@ -137,4 +138,4 @@ _WORDS: dict[str, Callable[[Mapping[str, str]], Words]] = {
     "rollback request_allow": lambda _: _bare((Risk.FORCE_REMOVE,)),
     "doctor request_allow": lambda _: _bare((Risk.DOWNGRADE,)),
 }
-"""Name of an argument ("VERB NAME" if it differs between verbs) to the function that lists its values."""
+"""Name of an argument ("VERB NAME" if the values depend on the verb) to the function that lists its values."""

@@ -67,7 +67,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     before = identify_state(environment.prefix) if arguments.fix else None
     answer = ask_interpreter(session, environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
-    # Imported while the target's Python is running:
+    # The target's Python has just been started, so this import takes place while it runs.
     from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
 
     again = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=hosts)
@@ -115,7 +115,7 @@ def _list(context: Context) -> int:
 
 
 def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
-    """Return True if a setup may repair an error, or if a warning or error offers --fix as its remedy."""
+    """Return True if --fix may help: a setup can repair one of the errors, or a warning or error suggests --fix."""
     from fastinstall.doctor.checks.pillow_importable import list_shadow_findings  # noqa: PLC0415 (only with --fix)
     from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415 (only with --fix)
 
@@ -132,8 +132,9 @@ def _fix(
 ) -> "tuple[EnvironmentReport, Facts]":
     """Repair an environment after consent, and return report and facts after the repair.
 
-    An interrupted run is ended first, which alone may repair the environment. The facts observed when the repair was
-    verified are judged, if they cover what the user asked for; otherwise the environment is observed again.
+    First, an interrupted run is recovered from, which may be enough to repair the environment. The new report is based
+    on the facts that the repair observed at its end. If there are none, or they lack something that the user asked for
+    (--quick, --host-flags), the environment is observed again.
     """
     from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415 (all of them only with --fix)
     from fastinstall.setup.expectations import describe_expectations  # noqa: PLC0415
@@ -157,7 +158,8 @@ def _fix(
         if not _is_repairable(report, facts):
             return report, facts
     request = read_request(arguments, context.sources)
-    planned = plan_repair(working, environment, request, None if again.quick else facts)  # quick facts are too few
+    # Facts observed with --quick do not suffice for a plan.
+    planned = plan_repair(working, environment, request, None if again.quick else facts)
     outcome = repair(working, agreed(planned), request, agreed) if planned.steps else None
     with report_interruption_after_completion(environment.prefix, "doctor --fix"):
         if outcome is not None and outcome.after is not None and not again.quick and not again.hosts:

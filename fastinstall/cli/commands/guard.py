@@ -82,7 +82,7 @@ def _install(arguments: Namespace, context: Context) -> int:
     with report_interruption_after_completion(prefix, "guard install"):
         tell(context, "guard", guards, guards_text, measure_effect(before, prefix, context))
         for pin in guards.pins if arguments.pin and not context.console.json else ():
-            if pin.kind == PinKind.CONDA:  # an environment.yml needs the same lines
+            if pin.kind == PinKind.CONDA:  # the user's environment.yml needs the pin, too
                 lines = environment_lines("file:///path/of/the/channel", pin.requirement)
                 context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))
     return ExitCode.OK
@@ -102,7 +102,7 @@ def _remove(arguments: Namespace, context: Context) -> int:
     with report_interruption_after_completion(prefix, "guard remove"):
         tell(context, "guard", guards, guards_text, measure_effect(before, prefix, context))
         if not context.console.json and identify_state(prefix) != before:
-            # A plain rollback would also undo the setup before this change.
+            # Without --to, rollback would also undo the setup that preceded this change.
             newest = list_undoable_transactions(JournalStore(prefix))[0]
             context.console.talk(f"undo: fastinstall rollback --to {newest.id} --prefix {quote(prefix)}")
     return ExitCode.OK
@@ -124,7 +124,7 @@ def _pin(arguments: Namespace, context: Context) -> int:
     else:
         where = quote(change.project)
         console.talk(f"to apply it, pipe it into: git -C {where} apply")
-        # -C changes the working directory, so git reads the patch from stdin
+        # With -C, git would look for a patch file in another directory, so the patch comes on stdin.
         console.talk(f"to undo it later, save it as pin.patch: git -C {where} apply -R < pin.patch")
     return ExitCode.OK
 
@@ -168,7 +168,7 @@ def _check(arguments: Namespace, context: Context) -> int:
 
 
 def guards_text(guards: Guards, page: Page) -> str:
-    """Return the guards, their problems, and the changes of the stack that they reported."""
+    """Return the guards, their problems, and the changes of the stack that the start-up guard reported."""
     lines = [f"start-up guard: {f'installed, version {guards.version}' if guards.installed else 'not installed'}"]
     if guards.installed and guards.installed_by:
         lines.append(f"by {guards.installed_by}, {guards.installed_at}")

@@ -1,4 +1,4 @@
-"""`fastinstall inspect`: print the facts about environment and machine.
+"""`fastinstall inspect`: print the facts about an environment and this machine.
 
 With --redact, private data is removed, so that the facts can be pasted into a bug report.
 """
@@ -26,7 +26,7 @@ from fastinstall.observe.recipes import recipe_named
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Observe environment and machine in full, and print the facts."""
+    """Observe the environment and the machine in full, and print the facts."""
     session, environment = open_target_to_read(arguments, context)
     recipe = recipe_named(session, Request().recipe)
     request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True, cpuid=True)
@@ -54,7 +54,7 @@ _UNTELLING = ("", "root", "localhost")
 
 
 def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[str, ...] = ()) -> T:
-    """Return the value without secrets, with home directories as "~", the user's name as USER and the host's as HOST.
+    """Return `facts` without secrets; home directories become "~", the user's name USER, and the machine's name HOST.
 
     Args:
         facts: a value of the model.

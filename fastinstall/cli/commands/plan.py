@@ -53,7 +53,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
-    """Plan wheels for the hosts whose facts files are in --hosts; print the plan, or save it with -o."""
+    """Plan wheels for the hosts with facts files in the directory of --hosts; print the plan, or save it with -o."""
     from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only with --hosts)
 
     fleet = plan_fleet(session_of(context), arguments, read_request(arguments, context.sources))
@@ -66,7 +66,7 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
 def _save_or_print(
     name: str, plan: object, saved: str, render: Callable[[Page], str], arguments: Namespace, context: Context
 ) -> None:
-    """Save a plan with -o, and say `saved`; otherwise print it as JSON, exactly as -o saves it, or as text."""
+    """With -o, save a plan and print the message `saved`; otherwise print the plan, as text or as the same JSON."""
     text, console = dump(document(name, plan)), context.console
     if arguments.output is not None:
         path = Path(arguments.output)
@@ -97,7 +97,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
 
 
 def code_of(fleet: "Fleet") -> int:
-    """Return OK if a wheel serves a host, UNDETERMINED if no host's facts could be read, else REFUSED."""
+    """Return the exit code: OK if any host gets a wheel, UNDETERMINED if no facts file could be read, else REFUSED."""
     from fastinstall.fleet.fleet import Cause  # noqa: PLC0415 (only with --hosts)
 
     if any(artefact.hosts for artefact in fleet.artefacts):

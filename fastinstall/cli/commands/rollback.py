@@ -1,4 +1,4 @@
-"""`fastinstall rollback`: undo setups, list those that can be undone, or give up undoing old ones."""
+"""`fastinstall rollback`: undo setups, list those that can be undone, or forget old ones to free disk space."""
 
 from argparse import Namespace
 
@@ -34,7 +34,7 @@ _ALONE = ("--list", "--to", "--forget", "--interrupted")
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """List the setups that can be undone, undo some, or make old ones impossible to undo."""
+    """List the setups that can be undone, undo setups, forget old ones, or recover from an interrupted run."""
     for flag in ("--list", "--forget", "--interrupted"):
         refuse_together(arguments, flag, (other for other in _ALONE if other != flag))
     if arguments.list:
@@ -96,7 +96,7 @@ _HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")
 
 
 def history_text(found: Transactions, page: Page) -> str:
-    """Return one line for each transaction, the newest first, and the disk space of all."""
+    """Return a line for each transaction, newest first, a line for each unreadable one, and the total disk space."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
     cells = ((each.id, each.at or "unknown", str(each.state), each.held, each.title) for each in found.transactions)

@@ -1,4 +1,4 @@
-"""`fastinstall setup`: make a plan, ask for consent, and carry it out; at a terminal by a wizard."""
+"""`fastinstall setup`: make a plan, ask for consent (at a terminal, in a wizard), and carry the plan out."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from fastinstall.verbs.setup import examine_result, plan_setup, set_up
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Set up the fast stack."""
+    """Plan a setup, ask for consent, and carry the plan out; with --dry-run, only print the plan."""
     session = open_working_session(context)
     target, request = target_of(arguments), read_request(arguments, context.sources)
     name_flags = partial(equivalent_command, names_python=bool(arguments.python))
@@ -70,14 +70,16 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def finish(session: Session, outcome: SetupOutcome, context: Context, before: object, *, same: str = "") -> int:
-    """Print the result of a plan: the receipt as JSON, or text; with --verbose also timings and doctor's report.
+    """Print the result of a plan that was carried out, and return the exit code.
+
+    With --json, the result is the receipt. With --verbose, the text includes timings and doctor's report.
 
     Args:
         session: variables, directories, clock and event listener of this run.
         outcome: the plan that was carried out, and its receipt.
         context: the context of this run, with the console.
         before: the state of the environment before the run, from `identify_state`.
-        same: the equivalent command line, for a user of the wizard; empty to print the result without it.
+        same: for a user of the wizard, the equivalent command line, which is printed last; empty to print none.
     """
     context.closing.close()  # ends the live progress line
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
@@ -109,14 +111,15 @@ _MATTER = {
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page, *, same: str = "") -> str:
-    """Return what was installed, its speed, how to undo it, how it is guarded, and doctor's warnings and errors.
+    """Return the text after a setup: what was installed, its speed, its guards, how to undo it, and what doctor found.
 
     Args:
         plan: the plan that was carried out.
         receipt: the receipt of the current setup.
         report: doctor's report, or None if it could not be made.
         page: the layout; commands are never wrapped.
-        same: for a user of the wizard, the equivalent command line; it and other commands to try are printed last.
+        same: for a user of the wizard, the equivalent command line, printed last with other commands to try; empty to
+            leave these lines out.
     """
     prefix = quote(plan.environment.prefix)
     stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"

@@ -101,7 +101,7 @@ def _render_verdict(result: report.WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _choose_first_advice(advice: Sequence[report.SpeedAdvice]) -> tuple[report.SpeedAdvice, ...]:
-    """Return remarks that need no change, then the recommended advice; if there is neither, the first advice."""
+    """Return the advice that has no remedy, then the recommended advice; if there is neither, the first advice."""
     first = [each for each in advice if each.recommended or not each.remedy]
     return tuple(sorted(first, key=attrgetter("recommended"))) or tuple(advice[:1])
 
@@ -207,7 +207,7 @@ def _name(candidate: report.Candidate) -> str:
 
 
 def _format_rate_of(rates: Iterable[report.LoadingRate], best: report.LoadingRate | None) -> str:
-    """Return the images per second measured with as many workers as in `best`; empty if there is no such rate."""
+    """Return the images per second measured with as many workers as `best` has; empty if there is no such rate."""
     alike = (format_rate(each.images_per_second) for each in rates if best and each.workers == best.workers)
     return next(alike, "")
 
@@ -240,7 +240,7 @@ def _render_other_advice(advice: Sequence[report.SpeedAdvice], page: Page) -> It
 
 
 def _render_legend(results: Sequence[report.WorkloadResult], page: Page) -> Iterator[str]:
-    """Yield the meaning of the columns in the tables of candidates, once for all workloads; nothing without a table."""
+    """Yield what the columns in the tables of candidates mean; yield nothing if no workload has such a table."""
     shown = [each for result in results for each in result.candidates if each.gain is not None]
     texts = []
     if shown:
@@ -277,7 +277,7 @@ def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page
 
 
 def _describe_run(bench: report.BenchReport) -> str:
-    """Return the CPU, the cores and quota that may be used, the memory, and the measurement's date and duration."""
+    """Describe the machine (CPU, usable cores, quota, memory) and the measurement (date, effort, duration)."""
     machine = bench.machine
     quota = "" if machine.quota is None else f", quota {machine.quota:g}"
     memory = f"; {format_bytes(machine.memory_bytes)} of memory" if machine.memory_bytes else ""

@@ -1,4 +1,4 @@
-"""Format the facts about environment, machine and installed PIL as text; `--json` has all of them."""
+"""Format the main facts about the environment, the machine and the installed PIL as text; --json prints all facts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _DETAIL = re.compile(
 
 
 def facts_text(facts: Facts, page: Page) -> str:
-    """Return the facts as lines with a name and a value."""
+    """Return a line with name and value for each fact; without --verbose, only the main facts."""
     machine = (*_list_machine_rows(facts), *_list_gpu_rows(facts.gpu))
     rows = [*_list_environment_rows(facts), *_list_conda_rows(facts, page), *machine, *_list_stack_rows(facts)]
     rows = [row for row in rows if page.verbose or not _DETAIL.fullmatch(row[0])]
@@ -146,7 +146,7 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
             yield from (("jpeg", _format_library(library)) for library in libraries)
         for codec in facts.linkage.codecs if facts.linkage is not None else ():
             yield codec.kind, f"{_format_library(codec.library)}{' (linked in)' if codec.inside else ''}"
-        for scan in facts.isa:  # the files whose code requires CPU features
+        for scan in facts.isa:  # CPU features that the code of each file requires
             sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
             if scan.requires:
                 yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"

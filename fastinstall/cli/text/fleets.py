@@ -1,4 +1,4 @@
-"""Format the wheels for many machines, and reports collected from many machines, as short text.
+"""Format the plan of wheels for many machines, and doctor's reports collected from many machines, as short text.
 
 The values are the same as those of --json.
 """
@@ -22,7 +22,7 @@ _BELOW = " " * 4
 
 
 def fleet_text(fleet: Fleet, page: Page) -> str:
-    """Return the artefacts, groups of hosts and hosts left out, with counts and the first few names."""
+    """Return the wheels, the groups of hosts and the excluded hosts of a fleet, with counts and the first few names."""
     lines = [page.paint(fleet.summary, "bold")]
     for artefact in fleet.artefacts:
         lines += _render_artefact(artefact, page)
@@ -43,7 +43,7 @@ def first_names(names: Sequence[str], page: Page) -> str:
 
 
 def render_excluded_hosts(left_out: Sequence[ExcludedHost], page: Page) -> Iterator[str]:
-    """Yield why hosts are left out, the most frequent cause first, and the first few reasons of each cause."""
+    """Yield the causes for which hosts are left out, the most frequent first, each with its first few reasons."""
     yield page.paint(f"left out: {format_quantity(len(left_out), 'host')}", "warning")
     by_cause: dict[str, dict[tuple[str, str], list[str]]] = {}
     for each in left_out:
@@ -88,7 +88,7 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
         )
         for group in shown
     ]
-    yield from replace(page, width=None).table(head, rows, right=(0,), margin=2)  # without a width: no wrapped rows
+    yield from replace(page, width=None).table(head, rows, right=(0,), margin=2)  # no width, so no row is wrapped
     if len(fleet.groups) > len(shown):
         rest = fleet.groups[len(shown) :]
         hosts = format_quantity(sum(len(group.hosts) for group in rest), "host")

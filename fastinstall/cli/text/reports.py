@@ -39,7 +39,7 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
     width = max((len(finding.check) for finding in told), default=0)
     lines = [f"{report.environment.prefix} ({report.environment.kind})"] if page.verbose else []
     for finding in told:
-        lines += finding_lines(finding, width, page, with_fix=page.verbose)  # the summary has it once for all
+        lines += finding_lines(finding, width, page, with_fix=page.verbose)  # the summary names --fix once
         if page.verbose and healthy is None and not finding.status.gravity:  # the user named a check that passed
             lines += _list_reasons(finding, page)
     wrong = any(each.status.gravity for each in report.findings)
@@ -125,7 +125,7 @@ def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[
 
 
 def finding_lines(finding: Finding, width: int, page: Page, *, with_fix: bool = True) -> Iterator[str]:
-    """Yield a finding's message and, unless it passed, its hint and command; with --verbose also its evidence.
+    """Yield a finding's message; if the check did not pass, also the hint and command, and with --verbose the evidence.
 
     Args:
         finding: a finding of doctor.
@@ -147,7 +147,7 @@ def finding_lines(finding: Finding, width: int, page: Page, *, with_fix: bool = 
 
 
 def status_lines(status: Status, text: str, page: Page, *, first: str = "", rest: str) -> Iterator[str]:
-    """Yield text below a coloured status; `first` precedes the text, and `rest` the lines after the first."""
+    """Yield lines: a coloured status, `first` and the text on one line, and `rest` before each further line of text."""
     before = f"  {status:<8} "
     beginning, *others = page.lines(text, first=before + first, rest=rest)
     yield f"  {page.paint(before[2:-1], status)} {beginning.removeprefix(before)}"
@@ -155,7 +155,7 @@ def status_lines(status: Status, text: str, page: Page, *, first: str = "", rest
 
 
 def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
-    """Yield the evidence of a finding: expected and observed values, details, and a command to verify it."""
+    """Yield the evidence of a finding: expected and observed values, details, and a command to verify them."""
     if finding.expected or finding.observed:
         told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"
         yield from page.lines(told, first=_DETAIL, rest=_DETAIL + "  ")
@@ -205,9 +205,9 @@ def quiet_lines(
 
 
 def _rank(finding: Finding) -> tuple[int, bool, bool]:
-    """Return a sort key, greatest for the gravest finding; among equals, for a repairable one, then for `swapped`.
+    """Return a sort key, greatest for the gravest finding; of equally grave ones, for one that --fix repairs.
 
-    The check `swapped` names the cause of other errors.
+    Among equals, the check `swapped` ranks highest, because it names the cause of other errors.
     """
     return finding.status.gravity, "--fix" in _command_of(finding), finding.check == "swapped"
 
@@ -224,7 +224,7 @@ _BELOW = " " * 9
 
 
 def survey_text(survey: Survey, page: Page) -> str:
-    """Return a line for each environment, and below it its warnings and errors; with --verbose also its hints."""
+    """Return a line for each environment, followed by its warnings and errors, and with --verbose also by its hints."""
     width = max((len(finding.check) for report in survey.reports for finding in report.findings), default=0)
     least, lines = Status.HINT if page.verbose else Status.WARNING, []
     for report in survey.reports:
@@ -264,7 +264,7 @@ NEVER = "never"
 
 
 def least_status(fail_on: str) -> Status:
-    """Return the lowest status that counts as a problem: `error` for `never`, which only affects the exit code."""
+    """Return the lowest status that is a problem; `error` for "never", as that value affects only the exit code."""
     return Status.ERROR if fail_on == NEVER else Status(fail_on)
 
 
@@ -310,7 +310,7 @@ def _tell_lines(lines: Iterable[str], console: Console) -> None:
 
 
 def choose_exit_code(status: Status, fail_on: str) -> int:
-    """Return FINDINGS if the gravest status found is at least `fail_on`, else OK; for "never", always OK."""
+    """Return the exit code: FINDINGS if the gravest status is at least `fail_on`, else OK; always OK for "never"."""
     if fail_on == NEVER:
         return ExitCode.OK
     return ExitCode.FINDINGS if status.gravity >= least_status(fail_on).gravity else ExitCode.OK

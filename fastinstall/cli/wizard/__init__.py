@@ -1,1 +1,1 @@
-"""The wizard: questions to a person at a terminal that lead to a plan."""
+"""The wizard: it asks a person at a terminal until the person agrees to a plan, and returns that plan."""

@@ -60,7 +60,7 @@ def customise_request(talk: WizardConversation, request: Request, show_details: 
         show_details: prints the whole plan for `request`.
 
     Returns:
-        The changed request; or START_OVER or ENVIRONMENT if the user chose that.
+        The changed request; or START_OVER to discard all changes, or ENVIRONMENT to choose another environment.
     """
     asked = {option.field: option for option in list_asked_options(talk.facts)}
     flag, planned = "--prefix" if talk.target.new is None else "--new-env", request
@@ -109,7 +109,7 @@ def _ask_choice(
 
 
 def _ask_typed(talk: WizardConversation, request: Request, name: str, question: str, read: Reader) -> Request | None:
-    """Ask for a value to be typed, in the form of its flag; return the new request, or None if the user goes back."""
+    """Ask the user to type a value as on the command line; return the new request, or None if the user goes back."""
     typed = ask_text_or_go_back(talk.asker, question, read, talk.say, default=_write(getattr(request, name)))
     if typed is None:
         return None
@@ -118,7 +118,7 @@ def _ask_typed(talk: WizardConversation, request: Request, name: str, question: 
 
 def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
     recipes = load_recipes(talk.session.recipe_directories).values()
-    offered = sorted(recipes, key=lambda recipe: not recipe.recommended)  # stable: the others keep their order
+    offered = sorted(recipes, key=lambda recipe: not recipe.recommended)  # the other recipes keep their order
     meanings = {recipe.name: recipe.summary for recipe in offered}
     labels = {recipe.name: f"{recipe.name} (recommended)" for recipe in offered if recipe.recommended}
     name = choose_or_go_back(talk.asker, "Which recipe?", meanings, labels=labels, default=request.recipe)

@@ -1,4 +1,4 @@
-"""Ask which environment to set up: one of those that are found on this machine, or a new one; only files are read."""
+"""Ask which environment to set up: a new one, or one of those found on this machine. Only files are read."""
 
 import os
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def choose_environment(
         asker: asks the questions.
         console: prints why a typed directory is refused.
         directory: the working directory; environments in it are offered.
-        refused: an environment that cannot be set up, and is therefore not offered.
+        refused: an environment whose setup was just refused, so that it is not offered; None if none was.
 
     Raises:
         DeclinedError: the user cancelled.
@@ -82,13 +82,16 @@ def _read_target(text: str, directory: Path) -> NamedTarget:
 
 
 def _find_free_name(usual: Path) -> Path:
-    """Return the path, with a number appended to its name if it exists already."""
+    """Return the path if nothing exists there; otherwise, return a free path with a number appended to the name."""
     numbered = (usual.with_name(f"{usual.name}-{number}") for number in count(2))
     return next(path for path in chain((usual,), numbered) if not os.path.lexists(path))
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:
-    """Return True if no flag names a target, and either no or several environments besides fastinstall's are active."""
+    """Return True if the user must choose: no flag names a target, and not exactly one environment is active.
+
+    The environment of fastinstall itself does not count as active.
+    """
     if target.prefix or target.python or target.new:
         return False
     return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
@@ -122,9 +125,8 @@ def _word_question(ways: list[str], session: Session) -> str:
 def list_environments(session: Session, directory: Path) -> list[tuple[EnvironmentSummary, str]]:
     """Return environments and how each was found ("active (VIRTUAL_ENV)", "in this directory", "known here").
 
-    The likeliest come first: active ones, then those in the working directory `directory`, then other known ones. An
-    environment that is only known from a registry is left out if it has neither a Pillow nor a setup of fastinstall.
-    The environment of fastinstall itself is always left out.
+    The likeliest come first: active ones, then those in the working directory `directory`, then other known ones. Other
+    known ones with neither a Pillow nor a setup of fastinstall are left out, and so is fastinstall's own environment.
     """
     found: dict[str, tuple[EnvironmentSummary, str]] = {}
     own = os.path.realpath(session.tool_prefix)

@@ -30,10 +30,11 @@ _COLUMN = 13
 
 
 def ask_for_plan(session: Session, target: NamedTarget, request: Request, console: Console) -> Plan:
-    """Ask a person about target and request until they agree to a plan and its risks; return the plan.
+    """Ask a person about the target and the request until the person agrees to a plan and its risks; return the plan.
 
     Raises:
-        RefusedError: this machine or environment cannot be set up; a DeclinedError if the person cancelled.
+        RefusedError: this machine or environment cannot be set up.
+        DeclinedError: the person cancelled.
         KeyboardInterrupt: the person interrupted a question; nothing was changed.
     """
     asker, is_named = asker_for(console), bool(target.prefix or target.python or target.new)
