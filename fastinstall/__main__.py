@@ -4,7 +4,7 @@ import sys
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        del sys.path[0]  # `-m` put the working directory there: do not import its files
+        del sys.path[0]  # `-m` put the working directory there, from which nothing must be imported
     from fastinstall.cli.main import main
 
     sys.exit(main())

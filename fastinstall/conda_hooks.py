@@ -4,8 +4,8 @@ Of conda's internals, only `context`, `locate_prefix_by_name` and the attributes
 stderr. The health check and repair for `conda doctor` write to stdout like conda's own checks; if conda prints JSON,
 the check writes to stderr.
 
-Every conda command asks for the stack's state, so this look is quick: the core's size and time are compared, and its
-content only if the times differ.
+The hooks determine the stack's state at every conda command, so this must be quick: the core's size and modification
+time are compared with the receipt, and the core's content is compared only if the times differ.
 """
 
 import atexit
@@ -56,7 +56,7 @@ def run_conda_command(words: Sequence[str]) -> int:
 
 
 def await_solution(_added: Iterable[object], _removed: Iterable[object]) -> None:
-    """Register an explanation for a failing solver, printed when conda exits: conda calls no hook after a failure."""
+    """Register an explanation that is printed at exit if the solver fails: conda calls no hook after such a failure."""
     status = _observe_stack_status()
     if status is not None and status.guarded:
         atexit.unregister(_warn)
@@ -79,8 +79,8 @@ def warn_of_solution(_repodata: str, unlinked: Iterable[object], linked: Iterabl
 def look_back(command: str) -> None:
     """Warn after a conda command if the stack is not in place.
 
-    `conda doctor` itself runs fastinstall's health check. After it, warn only if its solver was about to replace the
-    stack.
+    `conda doctor` runs fastinstall's health check itself. After that command, warn only if conda's solver was about to
+    replace the stack.
     """
     if command == "doctor" and not _foreseen:
         return

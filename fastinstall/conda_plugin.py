@@ -48,7 +48,7 @@ def conda_health_checks() -> Iterable[object]:
 
 @hookimpl
 def conda_pre_solves() -> Iterable[object]:
-    """Return the hook that prepares to explain a failing solve: the solver would not name the guard package."""
+    """Return the hook that prepares to explain a failing solve, since the solver does not name the guard package."""
     return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": partial(_run_quietly, "await_solution")})
 
 
@@ -68,7 +68,7 @@ def conda_post_commands() -> Iterable[object]:
 def _make_plugin(
     kind: str, fields: Mapping[str, object], further: Mapping[str, object] | None = None
 ) -> tuple[object, ...]:
-    """Return a plugin object with as many of the fields as this conda supports; empty if it lacks the kind.
+    """Return a plugin object, in a tuple, with the fields that this conda supports; () if conda lacks the kind.
 
     Args:
         kind: the name of the class in `conda.plugins.types`.
@@ -99,7 +99,7 @@ def _run_health_check(prefix: str, verbose: object) -> None:
 
 
 def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
-    # conda catches errors of a repair; `confirm` raises one if the user declines.
+    # conda catches the errors of a repair, and the exception that `confirm` raises if the user declines.
     return int(_import_hooks().fix(prefix, confirm))
 
 

@@ -1,1 +1,1 @@
-"""The base of all other packages: errors, values, files, processes, archives, locks. No module concerns Pillow."""
+"""The base of all other packages: errors, values, files, processes, archives, locks. Nothing here concerns Pillow."""

@@ -20,7 +20,7 @@ class FeatureLevel:
         title: the level's best-known feature, for messages.
         label: the level's name in version labels; empty if `level_label` derives it from `name`.
         archspec: the level's name in archspec and `__archspec`; empty if `archspec_name` derives it from `name`.
-        switch: the feature that, disabled with GLIBC_TUNABLES, makes the loader use the level below.
+        switch: the feature to disable with GLIBC_TUNABLES, so that the loader uses the level below.
         implied_by: features that only CPUs with the whole level have.
         families: pattern of the marketing names of CPU families in which every CPU has the level.
         processors: values of `-march` for CPUs that have the level.
@@ -48,7 +48,7 @@ class Architecture:
         title: the architecture's name in messages: "x86-64".
         supported: whether stacks are built for it.
         levels: its feature levels, the lowest first.
-        cpuinfo: a key of /proc/cpuinfo, and a word that the key's value contains only on this architecture.
+        cpuinfo: a key of /proc/cpuinfo, and a word that identifies the architecture in the value of this key.
         features: the key of /proc/cpuinfo that lists a CPU's features.
         elf_machine: `e_machine` of its ELF files.
         isa_property: type of the GNU property that records which levels an ELF file needs, one bit per level.
@@ -201,7 +201,7 @@ SUPPORTED = " and ".join(each.title for each in ARCHITECTURES if each.supported)
 
 
 def architecture_of(machine: str) -> Architecture:
-    """Return the architecture for an output of `uname -m`; for an unknown one, only names derived from it are set.
+    """Return the architecture for an output of `uname -m`; for an unknown output, only derived names are set.
 
     >>> architecture_of("aarch64").conda_subdir
     'linux-aarch64'

@@ -1,8 +1,8 @@
 """Read and unpack wheels, sdists and Debian packages with the standard library.
 
 Only files and directories are written, all below the destination. Content is verified by the archive's hash, a wheel's
-RECORD, or the checksum of the compression. Callers unpack into temporary directories, so that the leftovers of a
-failure are removed.
+RECORD, or the checksum of the compression. Callers unpack into temporary directories, so the leftovers of a failure are
+removed with the directory.
 """
 
 import gzip
@@ -99,8 +99,8 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
         wanted: returns whether to unpack the member of this name.
 
     Raises:
-        ArchiveError: the sdist is damaged, has not exactly one top directory, or a wanted member is a link, a device,
-            or outside the destination.
+        ArchiveError: the sdist is damaged or does not have exactly one top directory; or a wanted member is a link or a
+            device, or would be written outside the destination.
         OSError: the sdist cannot be read, or the directory cannot be written.
     """
     tops: set[str] = set()
@@ -115,10 +115,10 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
 
 def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: bool = True) -> bytes:
-    """Return the content of the first file in an sdist whose name is wanted; empty if there is no such file.
+    """Return the content of the first wanted file in an sdist; empty if there is no such file.
 
     Args:
-        wanted: returns whether the member with a name is wanted.
+        wanted: returns whether the member of this name is wanted.
         thorough: whether to verify the checksum of the compression first, which takes a second per 50 MB.
 
     Raises:

@@ -2,8 +2,8 @@
 
 Files of the cache are run, compiled against and installed. So the check covers every directory and link from "/" to
 the cache, and the cache's entries: a user who owns one of these, or may rename entries in one, can replace cached
-files. Programs and settings are judged less strictly (`core.surroundings`), because their owners are responsible for
-them.
+files. For programs and settings, the rules are less strict (`core.surroundings`), because their owners are responsible
+for them.
 
 Two common cases are trusted: 1. paths below a directory that no other user may enter; 2. a directory mounted into a
 container, if its owner has no account in the container.
@@ -32,22 +32,21 @@ _ROOT = 0
 _OTHERS_ENTER = stat.S_IXGRP | stat.S_IXOTH
 # symbolic links have these bits set (mode 0777), so they match as well: symlink(7)
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_LINKS = 40  # the most that the kernel follows: path_resolution(7)
+_LINKS = 40  # maximum number of links that the kernel follows: path_resolution(7)
 _DEPTH = 2  # levels of entries to check: those of the cache, and those of its directories
 _ACL = "system.posix_acl_access"
 
 
 @immutable
 class PathStep:
-    """A directory or link on the way to the cache, or an entry of it.
+    """A directory or link on the way to the cache, or an entry of the cache.
 
     Attributes:
         place: its path, mode and owner.
         is_link: whether it is a symbolic link.
         is_shared: whether its group bits grant write access to others: to members of the group or of an access list.
         is_mounted: whether it is a mount point.
-        has_account: for a mount point, whether its owner has an account on this machine; otherwise not looked up, and
-            True.
+        has_account: for a mount point, whether its owner has an account on this machine; always True for other paths.
     """
 
     place: TrustedPath
@@ -62,14 +61,14 @@ Distrust = tuple[TrustedPath, str]
 
 
 def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[PathStep] = ()) -> Distrust | None:
-    """Return the first directory, link or entry that another user controls, or None if there is none.
+    """Return the first directory, link or entry that another user controls, with the reason; None if there is none.
 
     Args:
         way: all steps from "/" to the cache, or to a link on the way to it.
         person: the user who runs this, and the caller of sudo.
         entries: the entries of the directory at the end of `way`.
     """
-    # The owner of "/" can replace everything, and is root under another ID in a user namespace.
+    # The owner of "/" could replace everything. In a user namespace, this owner is root under another ID.
     unmapped = {way[0].place.owner}
     owners, is_closed, last = {_ROOT, person.user}, False, len(way) - 1
     for number, step in enumerate((*way, *entries)):
@@ -97,7 +96,7 @@ def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
     person = find_person(variables)
     if not cache.is_dir():
         _refuse_distrusted(cache, person)
-        with suppress(OSError):  # the first write into the cache reports it
+        with suppress(OSError):  # the first write into the cache reports the error
             make_private(cache)
     _refuse_distrusted(cache, person)
     return cache
@@ -118,7 +117,7 @@ def _explain_owner(step: PathStep, owners: set[int], person: Person) -> str:
 def _explain_mode(step: PathStep, *, is_passed: bool) -> str:
     mode = step.place.mode
     if mode & stat.S_ISVTX and is_passed:
-        return ""  # others can add entries, but not replace those of this user
+        return ""  # like /tmp: others can add entries, but not replace those of this user
     if mode & stat.S_IWOTH:
         return "anyone may write there, and its files would be installed"
     return "its group may write there, and its files would be installed" if step.is_shared else ""
@@ -152,9 +151,9 @@ def _judge(cache: Path, person: Person) -> Distrust | None:
 
 
 def _list_ways(path: Path) -> Iterator[tuple[PathStep, ...]]:
-    """Yield the steps from "/" to each link on the path, then the steps to its real end.
+    """Yield the steps from "/" to each link on a path, then the steps to the path's final target.
 
-    The missing rest of a path counts as one private directory of this user.
+    If the end of the path does not exist yet, the missing part counts as one private directory of this user.
     """
     current, todo = Path("/"), list(reversed(path.absolute().parts[1:]))
     followed = 0
@@ -206,9 +205,9 @@ def _look(path: Path) -> PathStep:
 def _has_other_members(path: Path, group: int) -> bool:
     """Return whether a file's group has members other than this user; True if the file has an access list.
 
-    Two groups count as having none: root's group, and a group without a name on this machine, such as Kubernetes gives
-    to volumes. A group with the user's own name is private by convention (USERGROUPS_ENAB in login.defs(5)), unless it
-    lists other members. Every other group counts as having some.
+    The result is False for root's group, and for a group without a name on this machine, which Kubernetes, for example,
+    gives to volumes. A group with the user's own name is private by convention (USERGROUPS_ENAB in login.defs(5)),
+    unless it lists other members. For every other group, the result is True.
     """
     import grp  # noqa: PLC0415 (slow to import; doctor opens no cache)
 

@@ -1,4 +1,4 @@
-"""Run functions in threads, and wait for them so that an interruption takes effect at once.
+"""Run functions in threads, and wait for them in a way that an interruption can end at once.
 
 `Future.result`, `wait` and `Thread.join` wait inside library code that an exception must not interrupt (see `signals`).
 The functions of this module wait outside such code.
@@ -79,7 +79,7 @@ def wait_for_futures(
 
 
 class RunningProbe(Generic[T]):
-    """A probe that runs in its own thread, from its construction on, while other probes wait for their subprocesses.
+    """A probe that starts in its own thread when this object is made, and runs beside the caller's other probes.
 
     The thread is not a daemon thread, so that Python waits for the probe's subprocess even if the caller fails.
     """

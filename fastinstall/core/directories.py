@@ -59,7 +59,7 @@ def find_home(variables: Mapping[str, str]) -> Path:
     """
     try:
         return Path(variables.get("HOME") or Path.home())
-    except RuntimeError:  # no entry for this user
+    except RuntimeError:  # passwd(5) has no entry for this user
         return _NOWHERE
 
 
@@ -95,9 +95,9 @@ def hooks_directory() -> Path:
 
 
 def tool_requirements() -> Path:
-    """Return the lock file of fastinstall's own requirements, without extras.
+    """Return the path of the lock file with fastinstall's own requirements, without extras.
 
-    `build` uses it to make bundles for other machines.
+    `build` uses the file to make bundles for other machines.
     """
     return _find("requirements") / "with-tool.txt"
 

@@ -94,7 +94,7 @@ class LaterDocumentError(DocumentError):
 
 
 class UndeterminedError(FastinstallError):
-    """The target could not be observed."""
+    """Facts that the run needs could not be observed, such as the state of an environment."""
 
     exit_code = ExitCode.UNDETERMINED
     tag = "Undetermined"

@@ -1,6 +1,6 @@
 """Make the `file:` URL of a path; the path may be on another machine.
 
-It replaces `PurePath.as_uri`, which Python 3.14 deprecates.
+`file_url` replaces `PurePath.as_uri`, which Python 3.14 deprecates.
 """
 
 from pathlib import PurePath

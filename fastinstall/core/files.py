@@ -25,7 +25,7 @@ _FEW_SYNCS = 4
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True) -> None:
-    """Write a file; see `write_bytes`."""
+    """Write a text in UTF-8 to a file atomically; see `write_bytes` for the arguments."""
     write_bytes(path, text.encode("utf-8"), mode=mode, durable=durable)
 
 
@@ -175,9 +175,9 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
     """Move a finished directory to its place in a cache, atomically and durably.
 
     Args:
-        fresh: the finished directory, on the same filesystem.
-        target: its path in the cache. A directory that exists at this path is replaced: it is damaged, or another
-            process has just published the same content.
+        fresh: the finished directory, on the cache's filesystem.
+        target: the path in the cache to move it to. An existing directory at this path is replaced: it is damaged, or
+            another process has just published the same content.
         aside: a path that does not exist yet, to which an existing directory may be moved.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -229,7 +229,7 @@ def copy_rights(source: Path, target: Path) -> None:
         if stat.S_IMODE(os.fstat(descriptor).st_mode) != stat.S_IMODE(status.st_mode):
             os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
         for name in _ACCESS_LISTS:
-            with contextlib.suppress(OSError):  # the source has none, or the filesystem does not support them
+            with contextlib.suppress(OSError):  # the source has no access list, or the filesystem supports none
                 os.setxattr(descriptor, name, os.getxattr(source, name))
 
 
@@ -264,7 +264,7 @@ def discard(path: Path) -> None:
 
 def _make_writable(directory: Path) -> None:
     """Give the owner of a tree full access to all its directories."""
-    with contextlib.suppress(OSError):  # the caller then removes the tree, which raises the error
+    with contextlib.suppress(OSError):  # the caller's removal of the tree then raises the error
         directory.chmod(stat.S_IMODE(directory.lstat().st_mode) | stat.S_IRWXU)
         for path in directory.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -292,7 +292,7 @@ def _sync(path: Path | str, flags: int = os.O_NONBLOCK) -> None:
 
 
 def _copy_content(reader: int, writer: int) -> None:
-    """Copy inside the kernel, which may share blocks; fall back to reading and writing."""
+    """Copy a file's content inside the kernel, which may share disk blocks; if that fails, read and write."""
     try:
         while os.copy_file_range(reader, writer, _CHUNK):
             pass

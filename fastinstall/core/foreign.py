@@ -1,6 +1,6 @@
 """Read files that other users or programs may have written: only regular ones, without blocking, up to a size limit.
 
-For a FIFO, a device, a directory or a file above the limit, an OSError is raised whose text gives the reason.
+For a FIFO, a device, a directory or a file above the limit, an OSError is raised, and its text gives the reason.
 `core.parsing` interprets the content.
 """
 
@@ -54,14 +54,14 @@ def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
 
     Args:
         path: the path of a regular file.
-        limit: its largest allowed size, in bytes.
+        limit: the maximum size of the file, in bytes.
 
     Raises:
         OSError: the file cannot be read, is not a regular file, or is larger than `limit`.
     """
     with open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size <= limit:
-            content = stream.read(limit + 1)  # files of /proc and /sys report a size of 0
+            content = stream.read(limit + 1)  # the size may be wrong: /proc and /sys report 0
             if len(content) <= limit:
                 return content
     raise OSError(errno.EFBIG, f"is larger than {limit >> 20} MiB", os.fspath(path))
@@ -71,7 +71,7 @@ def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict",
     """Read the content of a file as text, with all line endings as newlines.
 
     Raises:
-        OSError: as for `read_bytes`.
+        OSError: the file cannot be read, is not a regular file, or is larger than `limit`.
         UnicodeDecodeError: the content cannot be decoded, and `errors` is "strict".
     """
     text = read_bytes(path, limit=limit).decode(encoding, errors)

@@ -1,4 +1,4 @@
-"""Find code of other users that root would run in an environment that root did not name.
+"""Find other users' code that root would run by examining environments that root did not name.
 
 Nothing is executed: the owners of all files that the interpreter could run are checked. These files are: 1. the
 interpreter's own installation; 2. everything below the environment's `lib`; 3. the targets of `.pth` files, links and
@@ -26,7 +26,7 @@ _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
 def find_stranger(prefix: Path) -> str:
     """Return a user other than root whose code an environment's interpreter would run.
 
-    The caller of sudo counts as such a user: who examines all environments has not consented to run their code as root.
+    The caller of sudo counts as such a user: examining all environments is not consent to running their code as root.
 
     Returns:
         The user, as `sudo -u` takes it; empty if root owns all of the code, or if this process does not run as root.
@@ -41,7 +41,7 @@ def find_stranger_in(places: Iterable[Path]) -> str:
         places: paths of directories or archives.
 
     Returns:
-        As for `find_stranger`.
+        The user, as `sudo -u` takes it; empty if root owns all of them, or if this process does not run as root.
     """
     search = _Search()
     return _name_stranger(owner for place in places for owner in search.list_owners_of_entries(place))
@@ -66,7 +66,7 @@ class _Search:
         self._seen: set[str] = set()
 
     def list_owners(self, prefix: Path) -> Iterator[int]:
-        """Yield the owners of all code of an environment; places where strangers are most likely come first."""
+        """Yield the owners of all code of an environment; paths that most likely belong to other users come first."""
         python = prefix / "bin/python"
         for path in (prefix / "pyvenv.cfg", python.parent, python):
             yield from self._look(path)
@@ -76,7 +76,7 @@ class _Search:
             for path in _list_further_places(site):
                 yield from self._look(path, deep=True)
         real = Path(os.path.realpath(python))
-        if real != Path(os.path.realpath(sys.executable)):  # our own interpreter is running already
+        if real != Path(os.path.realpath(sys.executable)):  # this process runs our own interpreter already
             yield from self._list_owners_of_base(real, prefix)
 
     def list_owners_of_entries(self, place: Path) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Locks that end with the process: one run at a time in an environment, one writer at a time of a cache entry.
+"""Lock an environment for one run, or a cache entry for one writer; a lock never outlives its process.
 
 An environment is locked with flock(2) on its directory, which leaves no file behind. If its filesystem cannot lock
 directories (NFS), a lock file in the environment is used during the run; it excludes runs of all users and machines. If
@@ -32,7 +32,7 @@ def lock_environment(prefix: Path) -> Iterator[None]:
     """Hold the lock of an environment while the block runs.
 
     Raises:
-        RefusedError: another process holds the lock (named if the kernel reports it), or this user may not lock it.
+        RefusedError: another process holds the lock, or this user may not lock the environment.
         UndeterminedError: the directory cannot be opened.
     """
     with ExitStack() as held:
@@ -94,7 +94,7 @@ def _lock_file_inside(prefix: Path) -> int | None:
             os.fchmod(descriptor, prefix.stat().st_mode & 0o666)
         if not _lock(descriptor, prefix):
             return None
-        again = _open_lock_file(prefix)  # asks the server; a stat might be answered from a cache
+        again = _open_lock_file(prefix)  # ask the NFS server: the result of stat might be cached
         same = os.path.samestat(os.fstat(descriptor), os.fstat(again))
         os.close(again)
         if same:

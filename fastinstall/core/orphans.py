@@ -78,7 +78,7 @@ def _spawn_shell() -> int | None:
             ("/bin/sh", "-c", _SCRIPT),
             {},
             file_actions=[(os.POSIX_SPAWN_DUP2, reader, 0), *streams],
-            setpgroup=0,  # signals from the terminal to our group do not reach it
+            setpgroup=0,  # the terminal's signals to our group do not reach the shell
         )
     except OSError:
         os.close(writer)

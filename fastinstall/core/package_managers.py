@@ -15,7 +15,7 @@ from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 
 WORKER = "_rattler_worker.py"
-"""Our script that changes packages with py-rattler; its request is one argument of JSON."""
+"""Our script that changes packages with py-rattler; it receives its request as one argument in JSON."""
 
 CONDA = ("conda", "mamba", "micromamba")
 _CONDA_VERBS = frozenset({"install", "remove", "uninstall", "update", "upgrade", "create", "rename"})
@@ -89,7 +89,7 @@ def recognise_command(words: Sequence[str]) -> PackageCommand | None:
 def names_prefix(words: Sequence[str], prefix: PurePath) -> bool:
     """Return whether a command line contains an environment's prefix.
 
-    It may be a word of its own, the value of an option, or a string in the JSON request of our worker.
+    The prefix may be a word of its own, the value of an option, or a string in the JSON request of our worker.
     """
     return any(word.rpartition("=")[2] == str(prefix) or json.dumps(str(prefix)) in word for word in words)
 

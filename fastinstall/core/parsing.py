@@ -1,4 +1,4 @@
-"""Parse JSON and TOML from untrusted sources, with one exception for every failure.
+"""Parse JSON and TOML from untrusted sources, with one kind of exception for all failures.
 
 Python's parsers raise many exceptions (ValueError, RecursionError, MemoryError, OverflowError). They also accept data
 that causes failures later: numbers too large for any time or file size, a NUL in a path, nesting too deep for `repr`.

@@ -1,4 +1,4 @@
-"""The only module that starts subprocesses: from argv tuples, never through a shell.
+"""Run commands as argv tuples, never through a shell; no other module starts subprocesses.
 
 A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both streams. Children are
 killed with their whole process group on a timeout, an interruption, or the death of this process.
@@ -124,8 +124,8 @@ def run(  # noqa: PLR0913 (all options of a subprocess, in one function)
             on a slow or emulated machine.
         check: whether to raise on a non-zero exit code.
         on_line: called with each line of stdout as it arrives; stderr is then merged into stdout.
-        process_group: the group to join. Threads other than the main one need it to be stopped, because only the main
-            thread receives interruptions.
+        process_group: the group to join. Only the main thread receives interruptions, so a command that another thread
+            runs can be stopped only through a group.
         outlives_us: whether the command may finish if this process is killed; for commands that must not stop halfway.
 
     Raises:

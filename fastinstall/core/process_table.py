@@ -38,7 +38,7 @@ def ancestors_of(number: int, processes: Path = PROCESSES) -> Iterator[int]:
 
 
 def read_cpu_seconds(group: int, processes: Path = PROCESSES) -> float:
-    """Return the CPU seconds that a process group has used, with the ended children of its processes.
+    """Return the CPU seconds that a process group has used, including those of its processes' ended children.
 
     Source: proc_pid_stat(5).
     """

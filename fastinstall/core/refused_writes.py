@@ -1,7 +1,7 @@
 """Explain why the kernel refused a write: the path, the reason, and what to do.
 
-An error about an open file has no path. If the disk is full, the message then names that of the run's directories
-whose filesystem has the least free space.
+An OSError about an open file has no path. For a full disk, the message then names one of the directories that the run
+writes to: the one whose filesystem has the least free space.
 """
 
 import errno

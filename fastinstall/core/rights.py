@@ -1,9 +1,9 @@
 """Adapt the owner, group, permission bits and access lists of files to the directory that they were moved into.
 
-A renamed file keeps the rights that it was created with. This module gives it the rights of a file that the directory's
-owner would create: the directory's set-group-ID bit and default access list count, the umask does not. Users outside
-the group never get write permission, unless a default access list grants it. Source: acl(5), "Object creation and
-default ACLs"; inode(7), set-group-ID.
+A renamed file keeps the rights that it was created with. This module gives it the rights that it would have if the
+directory's owner had created it there. The directory's set-group-ID bit and default access list count, but the umask
+does not. Users outside the group never get write permission, unless a default access list grants it. Source: acl(5),
+"Object creation and default ACLs"; inode(7), set-group-ID.
 
 Only root can change a file's owner. Root does so only for entries of directories that root owns, because another owner
 of the directory could replace the file meanwhile.
@@ -90,7 +90,7 @@ def read_rights(directory: Path) -> Rights:
 
 
 def give_tree(path: Path, rights: Rights) -> None:
-    """Give rights to a file, or to a tree: to the content of each directory before the directory itself.
+    """Give rights to a file or a tree; in a tree, the content of each directory comes before the directory itself.
 
     A file with several hard links is first replaced by a copy, so that its other links keep their rights. If another
     user owns the directory that contains `path`, nothing is changed.
@@ -124,7 +124,7 @@ def make_given_directories(directory: Path) -> None:
 
 
 def give_new_directory(path: Path) -> None:
-    """Give an empty directory that this user has just created the rights that its parent passes on."""
+    """Give a directory the rights that its parent passes on, if the directory is empty and belongs to this user."""
     with files.opened(path, _OPEN | os.O_DIRECTORY) as descriptor:
         if os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor):  # noqa: PTH208 (of a descriptor)
             _give(descriptor, read_rights(path.parent))
@@ -163,7 +163,7 @@ def _has(descriptor: int, rights: Rights) -> bool:
 
 
 def _give(descriptor: int, rights: Rights) -> None:
-    """Set the rights that differ; the owner comes last, since the old owner cannot change rights afterwards."""
+    """Set the rights that differ; the owner comes last, since the previous owner may not change rights afterwards."""
     status = os.fstat(descriptor)
     if not _has(descriptor, rights):
         bits, access_list = rights.find_entry_rights(status.st_mode)

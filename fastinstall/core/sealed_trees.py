@@ -4,9 +4,9 @@
 that differs, or that contains a file of another user, counts as missing, and is created again.
 
 Manifests are in the cache, which is only used if no other user can write to it (`core.cache_directory`). They are not
-inside the trees, because a foreign tree could then arrive with a manifest, from a restored archive or a copy made by
-root. The state directory would be no safer, since the same user writes to it, and the cache could then not be moved to
-another machine.
+inside the trees: a foreign tree, from a restored archive or a copy by root, could then bring its own manifest. They are
+not in the state directory: it is no safer, since the same user writes to it, and a cache that is moved to another
+machine would lose its manifests.
 
 All files of a tree are read each time: for a compiler, 220 MB in 0.4 s, before a build of half a minute. If the wheel
 is built already, only the official wheel is read (20 MB).
@@ -36,11 +36,11 @@ class TreeManifest:
 
 
 def make_once(place: Path, make: Callable[[Path], object], *, cache: Path, but: Collection[str] = ()) -> Path:
-    """Return the path of a tree in the cache; create the tree if it is missing or differs from its manifest.
+    """Return the path of a tree in the cache, after creating the tree if it is missing or differs from its manifest.
 
     Args:
         place: the tree's path in the cache; the name of its parent directory is the kind of tree ("toolchains").
-        make: creates the tree at the path that it receives; it may also write beside that path.
+        make: a function that creates the tree at the path that it receives; it may also write beside that path.
         cache: our cache directory, as returned by `open_cache`.
         but: names at the top of the tree that are left out of the manifest.
 
@@ -75,7 +75,7 @@ def seal(fresh: Path, place: Path, *, cache: Path, but: Collection[str] = ()) ->
 
 
 def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
-    """Return whether a tree matches its manifest, its files belong to trusted users, and none is world-writable.
+    """Return whether a tree matches its manifest, belongs to trusted users, and has no world-writable entry.
 
     Args:
         place: the tree's path in the cache; it may be missing.

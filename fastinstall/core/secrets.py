@@ -48,7 +48,7 @@ def find_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def remove_secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables without secret ones, for third-party code that needs none, such as a build."""
+    """Return the environment variables without secret ones, for third-party code such as a build."""
     return {name: value for name, value in variables.items() if not (is_secret_name(name) or has_credentials(value))}
 
 
@@ -96,12 +96,13 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;&'"<>]+)"""
-_SETTING = rf"(?<![\w.-])(?=[\w.-]*?(?:{_WORDS}))[\w.-]++"  # possessive: no backtracking, whatever its length
+_SETTING = rf"(?<![\w.-])(?=[\w.-]*?(?:{_WORDS}))[\w.-]++"  # possessive: no backtracking, even in a long text
 _HOST = r"(?:\[[0-9a-f:.]+\]|localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=[:/]))"
 _NAMES = ("passw", "passphrase", "secret", "token", "key", "credential")
 _RULES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("private key-",), r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|\Z)", HIDDEN),
-    # "user:password@" of a URL, up to the last @ before the path; up to a later @ if the text after ":" is not a port
+    # "user:password@" of a URL. The first rule ends at the last @ before the path. The second one ends at the last @ of
+    # the word, unless the text after ":" is a port.
     (("@",), r'(?<=://)[^\s/?#"<>]*@', f"{HIDDEN}@"),
     (("@",), r"""(?<=://)[^\s/:@\['"]+:(?!\d+(?:[/\s'"]|$))[^\s'"]*@""", f"{HIDDEN}@"),
     (("@",), rf"""(?<![\w/@:.%+-])[\w.%+~-]+:[^\s/@:'"]+[^\s/@'"]*@(?={_HOST})""", f"{HIDDEN}@"),

@@ -152,7 +152,9 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
 
 
 def make_private(directory: Path, *, durable: bool = False) -> Path:
-    """Create a directory that only its owner may enter, and its missing parents in the same way; keep an existing one.
+    """Create a directory that only its owner may enter, and its missing parents in the same way.
+
+    An existing directory is not changed.
 
     If root creates the directory inside another user's directory, that user becomes the owner: sudo may keep HOME, and
     a `~/.local` that belonged to root would lock the user out.

@@ -21,8 +21,8 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     Args:
         prefix: part of the directory's name: "fastinstall-PREFIX-...".
         within: the parent directory; created if missing. Temporary directories that dead processes left in it are
-            removed first. If the new directory cannot be removed at the end, that is ignored. None for the machine's
-            directory for temporary files, without these two rules.
+            removed first, and errors in the removal of the new directory are ignored. None for the machine's directory
+            for temporary files; then no other directory is removed, and errors are raised.
 
     Raises:
         FailedError: `within` is None, and the machine has no writable temporary directory.
@@ -39,7 +39,8 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     mark = _mark_of_this_boot()
     if mark:
         discard_abandoned(within.glob(f"fastinstall-*{mark}"))
-    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # `held` is closed first
+    # `held` is closed before `locks`, so the directory is removed before its lock is released.
+    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:
         while True:
             made = tempfile.TemporaryDirectory(
                 prefix=f"fastinstall-{prefix}-", suffix=mark, dir=within, ignore_cleanup_errors=True
@@ -90,7 +91,7 @@ def _locked_abandoned(directory: Path) -> Iterator[None]:
 
 
 def list_abandoned(within: Path) -> tuple[Path, ...]:
-    """List unlocked temporary directories: those created since this boot, and others last changed over a day ago."""
+    """List the unlocked temporary directories that were created since this boot, or last changed over a day ago."""
     mark, found = _mark_of_this_boot(), list[Path]()
     for directory in sorted(within.glob("fastinstall-*")):
         with contextlib.suppress(OSError), _locked_abandoned(directory):

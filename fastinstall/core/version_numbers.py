@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def base_version(version: str) -> str:
-    """Return the Pillow version that a fork's or our version is based on: without post-release and local label.
+    """Return the version of Pillow on which a version of a fork or of our build is based.
+
+    The result has no post-release number and no local label.
 
     >>> base_version("12.1.1.post0"), base_version("12.1.1+simd.v3"), base_version("13.0.0rc1")
     ('12.1.1', '12.1.1', '13.0.0rc1')

@@ -1,6 +1,6 @@
-"""The acts of a transaction with their paths on disk, and what prevents undoing them. Nothing is changed.
+"""Locate the changes that a journal announces (acts), and find what prevents their undo. Nothing is changed.
 
-An undo can leave files that another program has replaced in place, with related entries (`find_conceded_entries`).
+If another program has replaced files, an undo can leave these and related files as they are (`find_conceded_entries`).
 """
 
 import errno
@@ -23,7 +23,7 @@ _METADATA = (".dist-info", ".egg-info")
 
 @immutable
 class Batch:
-    """Moves that were announced together.
+    """Moves that one journal entry announced.
 
     Attributes:
         items: the moves with their absolute paths.
@@ -35,15 +35,15 @@ class Batch:
 
 
 Act = Batch | LocatedExternalChange | Adding
-"""Changes that were announced together and are undone together, with their paths resolved for an environment."""
+"""Changes that one journal entry announced, and that are undone together."""
 
 
 def locate_acts(log: Log, prefix: Path) -> tuple[Act, ...]:
     """Return the acts of a transaction, oldest first.
 
     Args:
-        log: the log of the transaction, which has its first entry.
-        prefix: the environment's prefix now; the environment may have moved since the transaction.
+        log: the log of the transaction.
+        prefix: the environment's present prefix; the environment may have been moved since the transaction.
     """
     work = prefix / (log.begun.work if log.begun is not None else "")
     acts: list[Act] = []
@@ -58,12 +58,12 @@ def locate_acts(log: Log, prefix: Path) -> tuple[Act, ...]:
 
 
 def list_moves(acts: Sequence[Act]) -> tuple[moves.LocatedMove, ...]:
-    """Return the moves of all batches."""
+    """Return the moves of all batches among the acts."""
     return tuple(item for act in acts if isinstance(act, Batch) for item in act.items)
 
 
 def find_foreign_paths(prefix: Path, acts: Sequence[Act], log: Log, further: Sequence[str]) -> tuple[str, ...]:
-    """Return the foreign paths, relative to the prefix, that undoing some acts has to move away.
+    """Return the paths, relative to the prefix, of foreign content to move away before the acts are undone.
 
     Paths inside a directory that is itself in the result are left out.
 
@@ -80,14 +80,20 @@ def find_foreign_paths(prefix: Path, acts: Sequence[Act], log: Log, further: Seq
             in_the_way += external_changes.foreign(act, known)
         elif isinstance(act, Batch):
             in_the_way += (item.move.live for item in act.items if moves.is_blocking(item, known))
-    judged = {item.move.live for item in list_moves(acts)}  # the content of these has just been compared
+    judged = {item.move.live for item in list_moves(acts)}  # the loop above has compared these paths
     intruding = [path for path in (*further, *find_intruding_records(prefix, log)) if path not in judged]
     found = dict.fromkeys((*in_the_way, *intruding))
     return tuple(path for path in found if os.path.lexists(prefix / path) and not parents_of(path) & found.keys())
 
 
 def probe_renames(acts: Sequence[Act], left: Conceding | None = None) -> None:
-    """Check that all renames of an undo are possible, without making any; in a copied environment, some may not be.
+    """Check that all renames of an undo are possible, without making any.
+
+    In a copied environment, some renames may be impossible.
+
+    Args:
+        acts: the acts to undo.
+        left: the entries that the undo leaves to another program, so that they are not renamed; None if there are none.
 
     Raises:
         OSError: a rename would fail with this error; nothing has changed.
@@ -99,7 +105,7 @@ def probe_renames(acts: Sequence[Act], left: Conceding | None = None) -> None:
 
 
 def find_lost_by_acts(acts: Sequence[Act]) -> Iterator[str]:
-    """Yield paths of previous content that cannot be restored, because it was removed since.
+    """Yield the paths whose previous content cannot be restored, because it no longer exists.
 
     Paths that an earlier act in `acts` installed are left out: undoing that act removes them anyway.
     """
@@ -130,12 +136,15 @@ def is_metadata(path: str) -> bool:
 
 
 def is_pillow(path: str) -> bool:
-    """Return whether a path is PIL or its directory of libraries."""
+    """Return whether a path is the package `PIL`, or a wheel's directory of libraries ("pillow.libs")."""
     return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES
 
 
 def is_taken_over(prefix: Path, log: Log) -> bool:
-    """Return whether another installer has replaced or removed the metadata that an open transaction installed."""
+    """Return whether another installer has replaced or removed the metadata that an open transaction installed.
+
+    The result is also True if there is metadata of another installer for the same distribution or conda package.
+    """
     if log.begun is None or log.undoing is not None:
         return False
     known = log.known
@@ -148,10 +157,11 @@ def is_taken_over(prefix: Path, log: Log) -> bool:
 
 
 def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
-    """Return later conda records that undo must move away, and the files that they claim, relative to the prefix.
+    """Return the conda records that undo must move away, and the files that they claim, relative to the prefix.
 
-    These are: 1. records of packages whose previous record is about to be restored, since two records of one package
-    break every conda engine; 2. records that claim files of an external change whose end was not recorded.
+    A record must be moved away if it is newer than the transaction, and: 1. an older record of the same package is
+    about to be restored, since two records of one package break every conda engine; or 2. the record claims files of
+    an external change whose end was not recorded.
 
     Args:
         prefix: the environment's prefix.
@@ -180,10 +190,11 @@ def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] |
 
 
 def find_conceded_entries(acts: Sequence[Act], known: KnownFiles) -> Conceding:
-    """Return the journal entry that lists the entries which undo leaves to another program that has replaced them.
+    """Find the files that another program has replaced, and return the journal entry by which undo leaves them alone.
 
-    If some entries of a batch are replaced, its missing entries, PIL and PIL's libraries are left too. An external
-    change of which some files are replaced is not undone at all, since its files belong together.
+    If that program has replaced or removed some files of a batch, undo also leaves the batch's missing files, PIL and
+    PIL's libraries alone. If it has replaced some files of an external change, the change is not undone at all, since
+    its files belong together.
     """
     batches = (act for act in acts if isinstance(act, Batch))
     paths = tuple(dict.fromkeys(path for batch in batches for path in _list_left_paths(batch, known)))
@@ -197,9 +208,10 @@ def find_conceded_entries(acts: Sequence[Act], known: KnownFiles) -> Conceding:
 
 
 def list_previous_sources(acts: Sequence[Act], left: Conceding) -> Iterator[tuple[str, Path]]:
-    """Yield previous entries that are not restored because of another program: path to restore, and path now.
+    """Yield the original and the present path of each previous file that is not restored because of another program.
 
-    Entries that an interrupted undo has already moved to `kept/` are left out.
+    For an external change, these are the name and the path of the directory with all its copies. Files that an
+    interrupted undo has already moved to `kept/` are left out.
     """
     for act in acts:
         if isinstance(act, Batch):
@@ -226,8 +238,8 @@ def _probe_rename(source: Path, target: Path) -> None:
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     """Yield the `live` paths of a batch that are left to another program.
 
-    If there are any, PIL and its libraries are among them: their content may be identical in both builds, so it cannot
-    show whose they are.
+    If there are any, PIL and its libraries are among them: their files may be identical in the builds of both
+    programs, so the content does not show who installed them.
     """
     strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
     absent = {item.move.live for item in batch.items if not os.path.lexists(item.live)}
@@ -238,9 +250,9 @@ def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
 
 
 def _has_metadata_beside(certain: Sequence[moves.LocatedMove]) -> bool:
-    """Return whether the distributions that were installed have other metadata directories, too.
+    """Return whether a distribution that the moves installed has a second metadata directory.
 
-    They show that another installer was active: conda, for example, leaves pip's metadata beside its own.
+    A second one shows that another installer was active: conda, for example, leaves pip's metadata beside its own.
     """
     own = {item.live for item in certain if item.live.suffix != ".json"}
     names = {_get_distribution_name(path) for path in own}

@@ -1,8 +1,8 @@
 """Add text to another program's file, whole or not at all, and remove it without touching the rest.
 
 Text is appended to files that other programs append to (`conda-meta/history`, `conda-meta/pinned`), or inserted into
-files that people edit (`pip.conf`). Removal keeps text that others wrote later. If nobody wrote any, the file gets its
-previous content and modification time.
+files that people edit (`pip.conf`). Removal keeps text that others wrote later. If nobody did, the file gets its
+previous content and modification time again.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ def describe_addition(store: JournalStore, identifier: str, path: str, text: str
 
 
 def add(store: JournalStore, adding: Adding) -> None:
-    """Insert the text.
+    """Insert the text of a journal entry into its file.
 
     Raises:
         OSError: the file could not be written; it is unchanged.
@@ -75,8 +75,8 @@ def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
 def _remove_addition(content: bytes, adding: Adding) -> bytes:
     """Return the content of a file without the added text.
 
-    The text is removed at its recorded place, or else at its last occurrence. If it does not occur, because somebody
-    has edited it, its unchanged lines are removed, but only if it had been inserted at a given place.
+    The text is removed at its recorded offset, or else at its last occurrence. If it does not occur, somebody has
+    edited it; then its unchanged lines are removed, unless the text was appended to the file.
     """
     text, place = adding.text.encode(), adding.place if adding.place >= 0 else max(adding.size, 0)
     if content[place : place + len(text)] == text:
@@ -88,10 +88,11 @@ def _remove_addition(content: bytes, adding: Adding) -> bytes:
 
 
 def _remove_lines(content: bytes, text: bytes) -> bytes:
-    """Return the content without those of our lines that are between our first line and our last one.
+    """Return the content without our lines; lines of others between them are kept.
 
-    If neither of these two is found, a program such as `pip config set` has rewritten the file without comments. Our
-    settings are then removed wherever they are: a remaining setting would name a file that is about to be removed.
+    Our lines are removed only from our first line to our last one. If neither of these two is found, a program such as
+    `pip config set` has rewritten the file without comments. Then our settings are removed wherever they are, because
+    a remaining setting would name a file that is about to be removed.
     """
     ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
     lines = content.split(b"\n")

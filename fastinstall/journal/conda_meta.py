@@ -58,7 +58,7 @@ def is_inside(path: PurePath) -> bool:
 
 
 def list_later_revisions(file: Path | bytes, digests: Collection[str | None]) -> bytes | None:
-    """Return the revisions that follow a known state of the history, or None if it does not start with a known state.
+    """Return the part of a history that follows a known state; None if the history does not start with a known state.
 
     Args:
         file: path or content of the history.
@@ -74,10 +74,10 @@ def list_later_revisions(file: Path | bytes, digests: Collection[str | None]) ->
 
 
 def keep_later_revisions(live: Path, kept: Path, digests: Collection[str | None]) -> None:
-    """Append the later revisions of a live history to the kept one, unless it already ends with them.
+    """Append the later revisions of the live history to the kept history, unless the kept one already ends with them.
 
     Args:
-        live: the live history, whose access and modification times are given to the kept one.
+        live: the live history; the kept one also gets its access and modification times.
         kept: the history that will be restored.
         digests: digests of the known states of the live history; see `list_later_revisions`.
     """

@@ -1,7 +1,7 @@
-"""A file, the note, that marks an environment as being created: one setup makes everything else in the environment.
+"""Write and read the note, a file that marks an environment as still being created by a setup.
 
 The note is written before all other files, and removed last. If the setup is killed, the note shows the next run that
-it may remove what was created.
+everything in the environment comes from that setup and may be removed.
 """
 
 import json
@@ -53,11 +53,14 @@ def clear(prefix: Path) -> None:
 
 
 def creation_interruption(prefix: Path) -> Interruption | None:
-    """Return the interruption that the note records, or None without a note; the caller knows that no run is active."""
+    """Return the interrupted creation that the note records, or None if there is no note.
+
+    The caller must check whether a run is active: if so, the creation is not interrupted.
+    """
     file = prefix / CREATION
     if not file.is_file():
         return None
-    at = str(foreign.read_object(file).get("at", ""))  # unreadable if the process died while writing it
+    at = str(foreign.read_object(file).get("at", ""))  # "" if a kill left the note incomplete
     kind = UnfinishedRun.CLEANUP if (prefix / RECEIPT).is_file() else UnfinishedRun.CREATION
     return Interruption(kind=kind, verb="setup", at=at, file=file)
 

@@ -1,4 +1,4 @@
-"""The lines of a journal as values; `journal.log` interprets them together.
+"""Define one class for each kind of line in a journal; `journal.log` interprets the lines together.
 
 All paths are relative to the environment's prefix, so that an environment that was moved or copied whole can still be
 undone.
@@ -23,8 +23,8 @@ class ExternalChange:
     Attributes:
         copies: files that the program removes or overwrites; missing files are treated like those of `appearing`.
         appearing: files that the program creates; existing files are treated like those of `copies`.
-        own_places: `Path.glob` patterns of places that only the program uses, such as drafts: undo removes every new
-            file in them.
+        own_places: `Path.glob` patterns of paths that only the program uses, such as drafts: undo removes every new
+            file at or below these paths.
     """
 
     copies: tuple[str, ...]
@@ -34,7 +34,9 @@ class ExternalChange:
 
 @immutable
 class Copied:
-    """A file or symbolic link as it was before the change; its copy is named by its index in the list of copies.
+    """A file or symbolic link as it was before an external change.
+
+    The file name of its copy is its index in `ExternalChangeBegun.copies`.
 
     Attributes:
         path: path of the file, relative to the prefix.
@@ -54,10 +56,10 @@ class ExternalChangeBegun:
     """Another program is about to change the environment.
 
     Attributes:
-        area: directory of the copies, relative to the transaction's `work`; removed once the change is undone.
+        area: directory of the copies, relative to the transaction's `work`; moved away once the change is undone.
         copies: the copied files, in the order of the copies' numbers.
         appearing: files that the program may create and that do not exist yet.
-        own_places: glob patterns of places that only the program uses; see `ExternalChange`.
+        own_places: glob patterns of paths that only the program uses; see `ExternalChange`.
         records: names of the package records that `conda-meta` holds before the change.
         created: directories that do not exist and that the program may make for its files, outermost first.
         directories: existing directories whose entries may change, outermost first.
@@ -120,10 +122,10 @@ class TransactionBegun:
         directories: the existing directories whose entries change, as they were before.
         verb: the command that was run ("guard remove"); read only if the plan file does not exist yet.
         tool_version: version of the fastinstall that writes the journal.
-        home: the prefix as hexadecimal text, so that programs that replace prefixes in text files, such as
-            `conda create --clone`, leave it alone.
-        schema: schema of the journal. Its number rises if the meaning of an existing event changes. For an added event
-            it need not rise, since older versions refuse unknown events.
+        home: the prefix as hexadecimal text. `conda create --clone`, for example, replaces the prefix in text files,
+            but does not recognise this form.
+        schema: schema of the journal. Its number rises if the meaning of an existing event changes. It does not rise
+            for an added event, since older versions refuse unknown events.
     """
 
     id: str
@@ -195,11 +197,11 @@ class Adding:
     Attributes:
         path: path of the file, relative to the prefix.
         text: the added text, written in UTF-8 without newline translation.
-        size: size of the file before, in bytes; -1 if it did not exist.
-        sha256: SHA-256 of the content before, in hexadecimal.
-        mtime_ns: modification time before, nanoseconds since the epoch.
+        size: size of the file before the addition, in bytes; -1 if it did not exist.
+        sha256: SHA-256 of the file's content before the addition, in hexadecimal.
+        mtime_ns: modification time of the file before the addition, nanoseconds since the epoch.
         draft: temporary path of the rewritten file before it is renamed to `path`.
-        directories: the state of the file's directory before; empty if that directory did not exist.
+        directories: the file's directory as it was before the addition; empty if that directory did not exist.
         place: byte offset of the text in the file; -1 for the end.
     """
 
@@ -218,7 +220,7 @@ class Committing:
     """The receipt is about to change.
 
     Attributes:
-        replaces: whether there is an earlier receipt.
+        replaces: whether the environment has had a receipt until now.
     """
 
     replaces: bool
@@ -238,8 +240,8 @@ class Conceding:
     Attributes:
         paths: `live` paths of the moves that are not undone.
         areas: `area` of each external change that is not undone.
-        dropped: `live` paths from which undo removes our file without restoring the previous file, because that
-            would contradict the other program's files.
+        dropped: `live` paths from which undo removes our file without restoring the previous one, because the previous
+            file would contradict the other program's files.
     """
 
     paths: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Read the lines of a journal as JSON objects, which is enough for doctor; `log` decodes them as `entries`.
 
-Each line is durable before the next is written, so only the last line may be incomplete. After a kill, it has no
-newline. After a power failure, some of its blocks may be missing on the disk, even before others that are there;
-missing blocks read as zero bytes, which no valid line contains.
+Each line is durable before the next is written, so only the last line may be incomplete. After a kill, an incomplete
+line has no newline. After a power failure, any blocks of the line may be missing on the disk. They are read as zero
+bytes, which no valid line contains.
 """
 
 from pathlib import Path, PurePath
@@ -21,7 +21,7 @@ EVENTS = (
 
 
 def read_journal_events(file: Path) -> list[dict[str, Any]]:
-    """Return the complete lines of a journal; an incomplete last line is dropped.
+    """Return the complete lines of a journal as JSON objects; an incomplete last line is dropped.
 
     Raises:
         LaterDocumentError: a later fastinstall wrote the journal: its schema or an event is unknown.
@@ -35,7 +35,7 @@ def read_journal_events(file: Path) -> list[dict[str, Any]]:
 
 
 def parse_journal_events(text: str, file: PurePath) -> list[dict[str, Any]]:
-    """Return the complete lines of a journal's text, as `read_journal_events`; `file` is for error messages."""
+    """Return the complete lines of a journal's text, like `read_journal_events`; `file` is for error messages."""
     events: list[dict[str, Any]] = []
     for number, line in enumerate(split_whole_lines(text), start=1):
         where = f"{file}:{number}"

@@ -49,7 +49,7 @@ class LocatedExternalChange:
 
     Attributes:
         begun: the journal entry written before the change.
-        ended: the journal entry written after the change, or None if the process died first.
+        ended: the journal entry written after the change, or None if it was not written, as after a kill.
         prefix: the environment's prefix, to which the paths of files are relative.
         work: the directory of the transaction's `stage` and `aside`.
     """
@@ -75,7 +75,7 @@ class LocatedExternalChange:
 
     @property
     def manifest(self) -> dict[str, str]:
-        """Digests of the files that the program created or changed, by path; empty if its end was not recorded."""
+        """Digests of the files that the program created or changed, by path; empty if they were not recorded."""
         return self.ended.manifest if self.ended is not None else {}
 
     def stands(self, path: str) -> bool:
@@ -152,10 +152,10 @@ def is_file(path: Path) -> bool:
 
 
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
-    """Yield paths that undo has to restore or clear, and whose content on disk is foreign.
+    """Yield the paths with foreign content among those that undo has to restore or clear.
 
-    Content is foreign if it is neither the previous content nor the program's. If the process died during the change,
-    the program's files are not recorded, and any file counts as the program's.
+    Content is foreign if it is neither the previous content nor the program's. If the program's files were not
+    recorded, as after a kill during the change, any file counts as the program's.
     """
     if item.is_over:
         return
@@ -168,7 +168,7 @@ def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
 
 
 def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
-    """Yield files that cannot be restored, because both the file and its copy were removed."""
+    """Yield the paths of files that cannot be restored, because neither the file nor its copy exists any more."""
     if not item.is_over:
         for path, copy in list_returning(item).items():
             if not os.path.lexists(copy) and not item.stands(path):
@@ -176,14 +176,14 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
 
 
 def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
-    """Return the paths that undo restores, each with its copy.
+    """Return the paths that undo restores, each with the path of its copy.
 
-    A file that the program left untouched is restored only if it is missing now; otherwise it stays, with any later
-    change. Bytecode is always restored, since Python may have written it again.
+    A file that the program left untouched is restored only if it is missing now, and is not one of `ALWAYS`; otherwise
+    it stays, with any later change. Bytecode is always restored, since Python may have written it again.
 
     Args:
         item: an external change that is not undone yet.
-        stands: returns whether a path will exist when the change is undone; None to check the disk now.
+        stands: a function that returns whether a path will exist when the change is undone; None to look on the disk.
     """
     untouched = frozenset(item.ended.untouched if item.ended is not None else ())
     copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.begun.copies))
@@ -192,7 +192,7 @@ def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | 
 
 
 def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
-    """Return the files that an external change created; an empty result if the change's end was not recorded."""
+    """Return the paths of the files that an external change created; empty if the change's end was not recorded."""
     before = {copied.path for copied in item.begun.copies}
     return tuple(path for path in item.manifest if path not in before)
 
@@ -230,7 +230,7 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
 
 
 def _find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> Iterator[str]:
-    """Yield paths of the records that an external change added unannounced, and of the files that they claim.
+    """Yield the paths of conda records that an external change added unexpectedly, and of the files that they claim.
 
     A file is included only if its content matches the record and no earlier record claims the file.
     """
@@ -260,7 +260,7 @@ def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied
 
 
 def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
-    """Return the files that exist only since the change: the program's files, and bytecode that Python wrote."""
+    """Return the paths of files that undo removes: new files of the program, and bytecode that Python has written."""
     before = {copied.path for copied in item.begun.copies}
     brought = tuple(item.manifest)
     if item.ended is None:
@@ -283,7 +283,7 @@ def _take_away(live: Path, gone: Path, mover: Mover) -> None:
 def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
     if is_as_before(copied, item.prefix):
         return True
-    if copied.path != HISTORY:  # ignore the modification time: a link's cannot be synced
+    if copied.path != HISTORY:  # compare only content: the time of a link cannot be synced
         return digest_entry(copy) != copied.digest
     if item.ended is None or not os.path.lexists(item.prefix / HISTORY):
         return False
@@ -305,7 +305,7 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
 
 
 def _replace(copy: Path, live: Path) -> None:
-    """Replace `live` by a file on another filesystem: copy the file to a name beside `live`, then rename it."""
+    """Replace `live` by `copy`, which is on another filesystem: copy it to a path beside `live`, then rename that."""
     beside = live.with_name(f".{live.name}.fastinstall")
     files.discard(beside)
     files.copy_file(copy, beside)

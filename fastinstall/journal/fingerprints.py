@@ -1,7 +1,7 @@
 """Distinguish files that fastinstall installed from foreign ones, by the content of each file.
 
 Inode numbers and times prove nothing: environments are copied, backups restored, and inode numbers reused. The journal
-lists the digests of files that fastinstall, or a program that it ran, has written; all other files are foreign.
+lists the digests of all files that fastinstall and the programs that it ran have written; any other file is foreign.
 Bytecode is ignored, because Python generates it again.
 """
 
@@ -24,8 +24,8 @@ class KnownFiles:
 
     Attributes:
         digests: all digests that a path, relative to the prefix, has had.
-        unwatched: paths whose content is never foreign: 1. files that another program was changing when the process
-            died; 2. records of installed conda packages, because conda rewrites them to add the user's request;
+        unwatched: paths whose content is never foreign: 1. files that another program was changing when fastinstall was
+            killed; 2. records of installed conda packages, because conda rewrites them to add the user's request;
             3. conda's history.
         home: the prefix at the time of the transaction, as hexadecimal text; empty if unknown.
     """
@@ -46,7 +46,7 @@ class KnownFiles:
 def merge_manifests(
     manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = (), home: str = ""
 ) -> KnownFiles:
-    """Merge manifests, which map paths to digests; `unwatched` and `home` become those attributes of the result."""
+    """Merge manifests (digests by path); `unwatched` and `home` become the attributes of these names in the result."""
     digests: dict[str, set[str]] = {}
     for manifest in manifests:
         for path, digest in manifest.items():
@@ -67,14 +67,14 @@ def fingerprint(tree: Path, live: str) -> dict[str, str]:
 
 
 def is_known_tree(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Return whether every file of `tree` has content that is known for its path when `tree` is at `live`."""
+    """Return whether every file of `tree` has known content for the path that it has when `tree` is moved to `live`."""
     return all(is_known_file(path, key, known) for key, path in files_of(tree, live))
 
 
 def is_known_whole(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Return whether `tree`, taken as if at `live`, has every known file below `live` and no other content.
+    """Return whether `tree`, when it is moved to `live`, has every known file below `live`, and no other content.
 
-    `is_known_tree` does not prove that a tree is ours: a previous tree may consist of some of the same files.
+    `is_known_tree` alone does not show that a tree is ours: another tree may consist of some of the same files.
     """
     found = {key for key, _ in files_of(tree, live)}
     expected = {path for path in known.digests if path == live or path.startswith(f"{live}/")}
@@ -140,9 +140,10 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
 
 
 def _digest_with_prefix_restored(path: Path, key: str, known: KnownFiles) -> str:
-    """Return the digest that a file had before its environment was copied, which replaced the prefix in the text.
+    """Return the digest of a file's content with the original prefix in place of the present one.
 
-    The result is empty if the file is not a candidate: no digest is known, it is a link, or it is too large.
+    Programs that copy an environment replace the prefix in its files. The result is empty if the file is not a
+    candidate: no digest is known for its path, the file is a link, or it is too large.
 
     Source: `clone_env` in conda's misc.py replaces the prefix in every UTF-8 file; conda-pack replaces it in files
     whose records have a placeholder.

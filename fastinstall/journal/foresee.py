@@ -1,7 +1,7 @@
 """Simulate undoing several transactions in order, to find every obstacle before the first one is undone.
 
 Nothing on disk is changed. The simulation tracks where the content of each path comes from at each step: from its
-present place, or from the directory to which a later transaction moved it.
+present path on disk, or from the directory to which a later transaction moved it.
 """
 
 import os
@@ -32,14 +32,14 @@ from fastinstall.model.history import MoveKind
 
 @immutable
 class Step:
-    """The undo of one of several transactions.
+    """The simulated undo of one transaction; paths are relative to the prefix.
 
     Attributes:
         id: the transaction's identifier.
-        foreign_entries: argument of `undo`: contradicting paths that exist when this step begins.
-        foreign: paths, relative to the prefix, of foreign content that the step has to move away and that is already
-            there before the first step.
-        returning: paths of foreign content that the step has to move away and that an earlier step restores.
+        foreign_entries: the argument of this name for `undo`: paths that contradict the restored files, and that exist
+            when this step begins.
+        foreign: paths with foreign content that this step must move away. The content is there before the first step.
+        returning: paths with foreign content that this step must move away. An earlier step restores the content.
     """
 
     id: str
@@ -73,8 +73,8 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
 
     Args:
         store: the store of the environment, which is only read.
-        chosen: the transactions that were asked to be undone, newest first.
-        older: the transactions before those, newest first.
+        chosen: the transactions that the caller wants to undo, newest first.
+        older: the transactions that are older than `chosen`, newest first.
 
     Returns:
         `chosen`, followed by as many of `older` as needed.
@@ -117,7 +117,7 @@ def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadat
     refuse_ways_out(store.prefix, log.entries)
     acts = locate_acts(log, store.prefix)
     own = {item.move.live for item in list_moves(acts)}
-    # If the undo does not restore a stack, another one does not contradict it.
+    # Another stack's metadata is in the way only if this undo restores a stack.
     whole = any(map(_is_distribution_metadata, own))
     named = tuple(path for path in metadata if whole and path not in own and scene.stands(path))
     found = dict.fromkeys((*_list_obstacles(store.prefix, scene, acts, log), *named))
@@ -194,8 +194,9 @@ def _take_back(scene: "_Scene", act: Act) -> Iterator[str]:
 class _Scene:
     """The simulated content of an environment, which begins as the content on disk.
 
-    It is a record of changed paths: a path has its present content at another path on disk, or has a changed text, or
-    is removed (None). The nearest changed parent decides on paths that are not in the record.
+    Only changed paths are recorded, each with the path on disk where its simulated content is, with a changed text, or
+    with None if it is removed. A path without a record follows its nearest recorded parent, or else has the content on
+    disk.
 
     Args:
         prefix: prefix of the environment.
@@ -210,7 +211,7 @@ class _Scene:
         return any(self._find(each) is not None for each in (path, *self._list_changed_below(path)))
 
     def is_in_place(self, path: str) -> bool:
-        """Return whether some file at or below a path is at the same path on disk, or is simulated text."""
+        """Return whether some file at or below a path has its content at the same path on disk, or as changed text."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
@@ -241,7 +242,10 @@ class _Scene:
         return {PurePath(key).name: lies for key, lies in found if isinstance(lies, Path)}
 
     def _find(self, path: str) -> Path | bytes | None:
-        """Return the path on disk or the text of a path's content; None if it does not exist or only below it."""
+        """Return where a path's content is on disk, or its changed text; None if the path itself does not exist.
+
+        A path that exists only because of a changed path below it also gives None.
+        """
         for top in (path, *map(str, PurePath(path).parents)):
             if top in self._changed:
                 lies, rest = self._changed[top], path[len(top) + 1 :]

@@ -3,7 +3,7 @@
 The remaining transactions can still be undone, since rollback goes from the newest to the oldest. If a kill leaves a
 transaction partly removed, the next command removes the rest (`remove_transaction_directories`).
 
-A transaction with an unreadable journal blocks others. It is moved out of the way, and nothing is deleted.
+A transaction with an unreadable journal blocks others. `move_damaged_transaction_away` moves it and deletes nothing.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ def list_forgettable_transactions(store: JournalStore, identifier: str | None) -
 
     Args:
         store: the environment's store.
-        identifier: identifier of the newest transaction to forget, or the start of that identifier. With None, all
-            transactions before the current setup are forgotten; its own and later ones, such as a change of the guard,
-            are kept.
+        identifier: identifier of the newest transaction to forget, or the start of that identifier. None to forget all
+            transactions before the current setup. Those of the current setup, and later ones such as a change of the
+            guard, are then kept.
 
     Raises:
         RefusedError: a transaction is unfinished.
@@ -62,7 +62,8 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
         RefusedError: a transaction is unfinished, or a link leads out of the environment; nothing has changed.
         UsageError: there is no such transaction.
         FailedError: the oldest transaction could not be removed; nothing has changed.
-        EnvironmentDamagedError: some transactions were removed, or one was partly removed; the next command continues.
+        EnvironmentDamagedError: only some of the transactions were removed, or one only partly; the next command
+            completes the removal.
     """
     older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]
@@ -87,7 +88,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
 
 
 def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:
-    """Return the transaction with an identifier if its journal cannot be read; otherwise None."""
+    """Return the transaction with this identifier if its journal cannot be read; otherwise None."""
     return next((each for each in store.unreadable() if each.transaction == identifier), None)
 
 

@@ -21,7 +21,7 @@ _OPEN = os.O_PATH | os.O_DIRECTORY
 def identify_home(prefix: Path) -> os.stat_result | None:
     """Return the status of an environment's directory if `hold_parents` must protect it; otherwise None.
 
-    Protection is needed if root runs this and other users can rename the prefix or one of its parents' entries.
+    Protection is needed if root runs this, and other users can replace entries of the prefix or of one of its parents.
     """
     if os.geteuid() != _ROOT or not any(map(_is_others, (prefix, *prefix.parents))):
         return None
@@ -32,7 +32,9 @@ def identify_home(prefix: Path) -> os.stat_result | None:
 
 @contextmanager
 def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Path, ...]]:
-    """Yield the paths through open directories (`/proc/self/fd/N/name`); if `home` is None, yield them unchanged.
+    """Hold the parent directories of paths open, and yield the paths through them: `/proc/self/fd/N/name`.
+
+    If `home` is None, the paths are yielded unchanged.
 
     Args:
         home: the result of `identify_home` for the environment.

@@ -29,7 +29,7 @@ JOURNAL = "journal.jsonl"
 PLAN = "plan.json"
 """File name of the plan in a transaction's directory."""
 LOOSE = r"\.fastinstall-([0-9]{8}T[0-9]{6}Z-[0-9a-f]+)\.jsonl"
-"""Pattern of a journal's name while directories are made or removed; see `transaction_directories`."""
+"""Pattern of a loose journal's name: a journal whose transaction's directories are being made or removed."""
 
 
 def is_journaled(prefix: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Find the leftovers of interrupted and ended transactions, and remove strays.
+"""Find the leftovers of interrupted and ended transactions, and remove stray directories.
 
 A loose journal shows that directories of its transaction were being made or removed; see `transaction_directories`.
 
@@ -41,7 +41,7 @@ def find_leftovers(prefix: Path) -> Iterator[Interruption]:
 
 
 def find_loose_journals(prefix: Path) -> Iterator[Path]:
-    """Yield journals of transactions whose directories are incomplete."""
+    """Yield the loose journals in an environment."""
     for path in (".", SHARE, ROOT):
         directory = prefix / path
         if directory.is_dir():

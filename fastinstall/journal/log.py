@@ -1,4 +1,4 @@
-"""The journal of a transaction: its file, and the state of the transaction, which its lines tell."""
+"""Read and append the lines of a transaction's journal, and derive the transaction's state from them."""
 
 import contextlib
 import os
@@ -77,17 +77,17 @@ class Log:
 
     @property
     def undoing(self) -> Undoing | None:
-        """The entry with which undo began, or None."""
+        """The entry with which undo began, or None if no undo has begun."""
         return next((entry for entry in self.entries if isinstance(entry, Undoing)), None)
 
     @property
     def conceding(self) -> Conceding | None:
-        """The entry that lists what undo leaves to another program, or None."""
+        """The entry that lists what undo leaves to another program, or None if there is no such entry."""
         return next((entry for entry in self.entries if isinstance(entry, Conceding)), None)
 
     @property
     def acts(self) -> tuple[Moving | ExternalChangeBegun | Adding, ...]:
-        """All entries that announce changes of the environment, oldest first; each entry's are undone together."""
+        """All entries that announce changes of the environment, oldest first."""
         return tuple(entry for entry in self.entries if isinstance(entry, Moving | ExternalChangeBegun | Adding))
 
     @property
@@ -112,7 +112,7 @@ class Log:
         return isinstance(outcome, Moved) and self.undoing is None
 
     def outcome(self, begun: ExternalChangeBegun) -> ExternalChangeEnded | None:
-        """Return the entry that ended an external change, or None if the process died first."""
+        """Return the entry that recorded the end of an external change, or None if the end was not recorded."""
         following = self.entries[self.entries.index(begun) + 1 :]
         outcome = next(
             (entry for entry in following if isinstance(entry, Moving | ExternalChangeBegun | ExternalChangeEnded)),
@@ -122,7 +122,7 @@ class Log:
 
     @property
     def known(self) -> KnownFiles:
-        """Contents of the files that the transaction installed or copied before its external changes."""
+        """All file contents that the journal records, including those copied before external changes."""
         brought = [entry.manifest for entry in self.entries if isinstance(entry, Moving | ExternalChangeEnded)]
         before = ({copied.path: copied.digest for copied in change.copies} for change in self.begun_changes)
         unwatched = (
@@ -134,7 +134,7 @@ class Log:
 
     @property
     def directories(self) -> tuple[Directory, ...]:
-        """Directories as they were before the transaction, except those that it installed itself."""
+        """Directories as they were before the transaction, except those that the transaction itself installed."""
         first = {directory.path: directory for directory in (self.begun.directories if self.begun else ())}
         brought: set[str] = set()
         for act in self.acts:
@@ -146,18 +146,18 @@ class Log:
 
     @property
     def committing(self) -> Committing | None:
-        """The entry that announces the change of the receipt, or None."""
+        """The entry that announces the change of the receipt, or None if the commit has not begun."""
         return next((entry for entry in self.entries if isinstance(entry, Committing)), None)
 
     @property
     def unfinished_tree_move(self) -> MovingTree | None:
-        """The tree whose file-by-file move was interrupted, or None."""
+        """The entry of a file-by-file move that was interrupted, or None if there is no such entry."""
         moves = [entry for entry in self.entries if isinstance(entry, MovingTree | MovedTree)]
         return moves[-1] if moves and isinstance(moves[-1], MovingTree) else None
 
 
 def decode_log(events: Iterable[dict[str, Any]], *, file: PurePath) -> Log:
-    """Return the log of a journal's events, as `read_journal_events` returns them.
+    """Decode the events of a journal, which `read_journal_events` has read.
 
     Raises:
         DocumentError: an event is malformed; the message names the file, the line and the key.

@@ -1,6 +1,7 @@
-"""Rename inside one environment: perform the moves of a transaction, and undo them, even if interrupted before.
+"""Perform the moves of a transaction, which are renames inside one environment, and undo them.
 
-An exchange in one step never leaves `live` absent. If the kernel or the filesystem cannot exchange, three renames are
+A move is between `live`, a path in the environment proper, and `kept`, a path in the transaction's directories. An
+exchange in one step never leaves `live` absent. If the kernel or the filesystem cannot exchange, three renames are
 made: `live` to `<kept>.swap`, `kept` to `live`, and `<kept>.swap` to `kept`. Undo decides by the files on disk, so it
 can be interrupted and repeated any number of times.
 
@@ -119,8 +120,8 @@ class LocatedMove:
         inode: inode number at `live` before the move; 0 if `live` did not exist.
         live: absolute path in the environment proper, where Python searches.
         kept: absolute path in the transaction's `stage` or `aside`.
-        brought: the files that the batch of the move brings in.
-        certain: whether the journal says that the move was done and that its undo has not begun.
+        brought: the known contents of the files that the move's batch brings in.
+        certain: whether the move is proven to be done and not undone; see `locate_moves`.
     """
 
     move: Move
@@ -132,15 +133,16 @@ class LocatedMove:
 
     @property
     def swap(self) -> Path:
-        """Temporary path of the previous entry of `live` during an exchange in three renames."""
+        """Temporary path, during an exchange by three renames, of the file that was at `live` before the move."""
         return self.kept.with_name(f"{self.kept.name}.swap")
 
 
 def locate_moves(moving: Moving, prefix: Path, work: Path, log: Log | None = None) -> tuple[LocatedMove, ...]:
     """Return the moves of a batch with their absolute paths, in order.
 
-    In a transaction that did not commit, a move may be undone without a record, because the disk was full. Such a
-    move is not certain if the previous inode is at `live` again.
+    A move is `certain` if the journal says that it was done and that no undo has begun. But if a transaction did not
+    commit, its undo may be unrecorded, because the disk was full. Its moves are therefore not `certain` if `live` has
+    the previous inode again.
 
     Args:
         moving: the entry that announces the moves.
@@ -206,7 +208,7 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
 
     Args:
         item: the move to undo.
-        there: known files of the whole transaction, since its later batches may have changed `live` again.
+        there: the known contents of the whole transaction, since its later batches may have changed `live` again.
     """
     if not os.path.lexists(item.live) or is_before(item):
         return False
@@ -221,12 +223,12 @@ def is_before(item: LocatedMove) -> bool:
 
 
 def is_lost(item: LocatedMove) -> bool:
-    """Return whether the previous entry of `live` cannot be restored, because it was removed since."""
+    """Return whether the file that was at `live` before the move cannot be restored, because it no longer exists."""
     return item.move.kind is not MoveKind.IN and not any(map(os.path.lexists, (item.live, item.kept, item.swap)))
 
 
 def find_previous_entry(item: LocatedMove) -> Path | None:
-    """Return the path that keeps the previous entry of `live`, or None if it is not kept."""
+    """Return where the file that was at `live` before the move is kept, or None if it is not kept."""
     if item.move.kind is MoveKind.IN:
         return None
     if item.move.kind is MoveKind.OUT:
@@ -264,10 +266,10 @@ def _from_swap(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_previous_kept(item: LocatedMove) -> bool:
-    """Return whether `kept` holds the previous entry of `live`.
+    """Return whether `kept` has the file that was at `live` before the move.
 
-    True if one of three holds: 1. the journal proves that the move was done; 2. the content at `kept` is not the
-    content that the batch brought; 3. `kept` has the inode of the previous entry.
+    One of three signs is enough: 1. the journal proves that the move was done; 2. the content at `kept` is not the
+    content that the batch brought; 3. `kept` has the inode that `live` had.
     """
     if not os.path.lexists(item.kept):
         return False

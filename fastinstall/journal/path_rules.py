@@ -28,7 +28,7 @@ from fastinstall.journal.remembered_directories import directories_below
 _CACHE = "__pycache__"
 
 Named = tuple[str, str]
-"""A key of a journal entry, such as "moves[0].live", and the path that is the value of that key."""
+"""A key of a journal entry, such as "moves[0].live", and its value, which is a path."""
 
 
 def refuse_escapes(entries: Sequence[Entry], file: PurePath) -> None:
@@ -36,8 +36,8 @@ def refuse_escapes(entries: Sequence[Entry], file: PurePath) -> None:
 
     Args:
         entries: the entries of the journal.
-        file: path of the journal. The transaction's identifier must be the name of its directory, or for a loose
-            journal part of its own name.
+        file: path of the journal. The journal's directory must be named after the transaction; if the journal is loose,
+            its own name must contain the transaction's identifier.
 
     Raises:
         DocumentError: a path leads outside; the message names the file, the line and the key.
@@ -94,11 +94,16 @@ _WORKPLACE_PATHS: dict[type, tuple[str, ...]] = {
     ExternalChangeBegun: ("area",),
     Conceding: ("areas",),
 }
-"""Fields with paths relative to the transaction's `work` directory, in the same notation."""
+"""Fields with paths relative to the transaction's `work` directory, in the notation of `_PATHS`."""
 
 
 def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PATHS) -> Iterator[Named]:
-    """Yield the key and value of every path in an entry; by default, of the paths that are relative to the prefix."""
+    """Yield the key and value of each path in an entry.
+
+    Args:
+        entry: the entry of a journal.
+        places: the fields with paths, by class of entry; by default, the fields with paths relative to the prefix.
+    """
     for place in places.get(type(entry), ()):
         name, _, inner = place.partition(".")
         value = getattr(entry, name)

@@ -13,7 +13,7 @@ from fastinstall.model.stored_documents import open_stored
 
 
 def read_receipt(prefix: Path) -> Receipt | None:
-    """Return the receipt of an environment's current setup, or None if it has none.
+    """Return the receipt of an environment's current setup, or None if there is no receipt.
 
     Raises:
         LaterDocumentError: a later fastinstall wrote the receipt in a form that this version cannot read.

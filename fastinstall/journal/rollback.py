@@ -28,7 +28,7 @@ class RolledBack:
 
     Attributes:
         ids: identifiers of the transactions, in the order in which they were undone; empty if there was none.
-        receipt: receipt of the setup that is current now; None if there is none, or if it cannot be read.
+        receipt: receipt of the setup that is current after the rollback; None if it is missing or unreadable.
         kept: new paths of foreign content that was moved away.
         lost: paths, relative to the prefix, of previous content that was removed since and cannot be restored.
     """
@@ -88,7 +88,7 @@ def rollback(
         except (RefusedError, FailedError, DocumentError) as error:
             if not results:
                 raise
-            raise EnvironmentDamagedError(  # files changed after the simulation
+            raise EnvironmentDamagedError(  # some files changed after the simulation
                 error.message,
                 hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
                 details=(*(f"also undone: {each.id}" for each in steps[: len(results)]), *error.details),
@@ -180,9 +180,9 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
 def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
     newest_first = list_undoable_transactions(store)
     chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
-    for each in store.unreadable():  # an unreadable transaction that is not older would have to be undone first
+    for each in store.unreadable():  # one that is not older than `chosen` would have to be undone first
         if not chosen or not store.is_before(each.transaction, chosen[-1]):
-            store.read(each.transaction)  # raises, since it cannot be read
+            store.read(each.transaction)  # raises the error, with its hint
     return chosen
 
 

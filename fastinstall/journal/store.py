@@ -110,7 +110,7 @@ class JournalStore:
         sequence = read_sequence(self.directory(identifier) / JOURNAL)
         if sequence is not None:
             return sequence < other.sequence
-        return identifier.partition("-")[0] < other.id.partition("-")[0]  # False if both are of the same second
+        return identifier.partition("-")[0] < other.id.partition("-")[0]  # False if both began in the same second
 
     def directory(self, identifier: str) -> Path:
         """Return the directory of a transaction's journal and plan."""

@@ -1,4 +1,4 @@
-"""A transaction: stage files beside the target, record the moves, make them, and commit or undo.
+"""Change an environment in a transaction: stage files, record the moves in a journal, make them, and commit or undo.
 
 The caller holds the environment's lock (`setup.exclusive.hold_environment_lock`) and has called `recover`. Before the
 first move of a batch, all moves of the batch are checked: each must be possible, with nothing foreign in the way.
@@ -33,7 +33,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys
 
 _REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
-"""For each kind of move: whether `live`, and whether `kept`, exists before the move."""
+"""For each kind of move: whether `live` must exist before the move, and whether `kept` must."""
 
 
 def begin(
@@ -44,13 +44,13 @@ def begin(
     Args:
         store: the store of the environment, whose lock the caller holds.
         plan_document: the plan as JSON-ready data; kept for the user and for doctor.
-        site_packages: the directory of the moves; `stage` and `aside` are made on its filesystem.
+        site_packages: the environment's site-packages; `stage` and `aside` are made on its filesystem.
         stamp: the transaction's identity (`make_stamp()`).
 
     Raises:
         RefusedError: another transaction is unfinished, or site-packages is outside the environment.
         FailedError: the transaction's directories cannot be made; nothing has changed.
-        EnvironmentDamagedError: only some directories could be made, and those cannot be removed.
+        EnvironmentDamagedError: some of the directories could be made, but could not be removed after the failure.
     """
     unfinished = store.unfinished()
     if unfinished is not None:
@@ -140,8 +140,8 @@ class Transaction:
         """Copy the files that another program is going to change, run the program, and record what it changed.
 
         Args:
-            change: the paths that the program may remove, overwrite or create; its other changes cannot be undone.
-            act: runs the program, and returns when it has ended.
+            change: the paths that the program may remove, overwrite or create; changes of other paths cannot be undone.
+            act: a function that runs the program, and returns when the program has ended.
 
         Raises:
             FailedError: a path of `change` is outside the environment; nothing has changed.
@@ -209,14 +209,14 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Undo the transaction, unless it is undone already, or is committed and the block ended without an error."""
+        """Undo the transaction if the block failed or did not commit, unless the transaction is undone already."""
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return
         reason = f"{type(error).__name__}: {error}" if error is not None else "not committed"
         try:
             self.undo(reason)
-        except KeyboardInterrupt:  # it stopped the undo: finish that first
+        except KeyboardInterrupt:  # Ctrl-C stopped the undo: complete the undo first
             if self._journal.file.exists():
                 self.undo(reason)
             raise
@@ -252,7 +252,7 @@ class Transaction:
                 rights.give_entry(held, rights.read_rights(place))
 
     def _replace_receipt(self, at: str) -> None:
-        """Move the current receipt to the transaction's directory, and the next one, if any, into its place."""
+        """Move the current receipt to the transaction's directory, and put the next receipt, if any, in its place."""
         own, current = self._store.directory(self.id), self._store.receipt_file
         upcoming = own / "next-receipt.json"
         self._give_away_directories()
@@ -323,7 +323,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
 
 
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Raise if a move is impossible; the moves are simulated in order, since one may make room for the next."""
+    """Raise if a move is impossible; the moves are simulated in order, since one move may make room for the next."""
     there: dict[Path, bool] = {}
     for move in planned:
         inner = PurePath(move.kept)

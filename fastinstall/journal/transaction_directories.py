@@ -1,8 +1,8 @@
 """Make and remove the directories of a transaction, so that a kill at any moment leaves nothing behind.
 
 While directories are made or removed, the journal is loose: it is named `.fastinstall-<id>.jsonl`, in a directory that
-is not removed with them. A transaction does not count as one while its journal is loose. If it was interrupted in that
-state, `clean_up_transaction_directories` removes the directories that the journal's first line lists.
+is not removed with them. A transaction with a loose journal does not count as a transaction. If a run is interrupted in
+that state, `clean_up_transaction_directories` removes the directories that the journal's first line lists.
 """
 
 import errno
@@ -140,7 +140,7 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
 
 
 def _read_loose_log(file: Path) -> Log:
-    """Return the log of a loose journal; empty if the first line is incomplete, so that no directory was made yet.
+    """Return the log of a loose journal; empty if its first line is incomplete: then no directory was made yet.
 
     Raises:
         DocumentError: the journal is damaged, or a later fastinstall wrote it; nothing is removed.
@@ -167,10 +167,10 @@ def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
             remembered_directories.remove_empty(store.prefix, (*begun.created, TRANSACTIONS))
         changed = (store.prefix / path for path in (begun.work, *begun.created))
         files.sync_directories((*(path.parent for path in changed), own.parent))
-    remembered_directories.restore(store.prefix, remembered)  # all but the loose journal's directory
+    remembered_directories.restore(store.prefix, remembered)  # the loose journal's directory is restored below
     files.discard(loose.file)
     if _is_the_last(store):
-        remembered_directories.remove_empty(store.prefix, (ROOT,))  # the loose journal may have been in it
+        remembered_directories.remove_empty(store.prefix, (ROOT,))  # ROOT may have contained the loose journal
     remembered_directories.restore(store.prefix, remembered)
     files.sync_directories((loose.file.parent, store.root.parent))
 
@@ -182,6 +182,6 @@ def _is_the_last(store: JournalStore) -> bool:
 
 
 def _make_loose_path(store: JournalStore, begun: TransactionBegun) -> Path:
-    """Return the path of the loose journal: beside the outermost directory of the transaction, never inside `tx`."""
+    """Return the path of the loose journal: beside the outermost directory that the transaction makes, outside `tx`."""
     outermost = begun.created[0]
     return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"

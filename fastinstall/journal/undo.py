@@ -1,8 +1,8 @@
 """Undo a transaction from its journal alone: newest move first, repeatable, and without destroying anything foreign.
 
 If another program has replaced files during an open transaction, that program's files stay in place. The previous
-content is then not restored, but kept for the user. The paths are listed once, in the journal, so that an interrupted
-undo continues with the same list.
+content of their paths is then not restored, but kept for the user. The journal lists these paths, so that an
+interrupted undo continues with the same list.
 """
 
 import os
@@ -263,7 +263,7 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
 
 
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
-    """Undo the two renames of a commit, each only if it was done."""
+    """Undo the two renames by which a commit replaces the receipt, each only if it was done."""
     if log.committing is None:
         return
     upcoming = store.directory(identifier) / "next-receipt.json"
@@ -276,7 +276,13 @@ def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
 
 
 def _take_back(act: Act, store: JournalStore, mover: moves.Mover, left: Conceding | None) -> None:
-    """Undo an act, or do nothing if it is undone already; `left` names the entries that are left to another program.
+    """Undo an act, or do nothing if it is undone already.
+
+    Args:
+        act: the act to undo.
+        store: the environment's store.
+        mover: makes the renames.
+        left: the entries that the undo leaves to another program; None if there are none.
 
     Raises:
         OSError: a rename failed; no previous content has been overwritten.
