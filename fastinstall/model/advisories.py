@@ -1,4 +1,4 @@
-"""Known vulnerabilities, defects and changed pixels; select those that matter to a version or a change of it. Pure."""
+"""Known vulnerabilities, defects and changed pixels; select those that matter to versions of Pillow. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -33,9 +33,9 @@ class Advisory:
         source: URL of the page that the entry was taken from.
         dated: date of the information in this entry.
         kernels_only: whether only a core with SIMD kernels is affected, and stock Pillow is not.
-        component: the affected bundled library ("libjpeg-turbo"); `affects` then applies to the library's versions;
-            empty for the distribution itself.
-        demonstration: one line of Python that shows it; empty if there is none.
+        component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies; empty if
+            the distribution itself is affected.
+        demonstration: one line of Python that shows the issue; empty if there is none.
     """
 
     id: str

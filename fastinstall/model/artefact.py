@@ -1,4 +1,4 @@
-"""Files of a package index, identified by their hashes, and the order for the wheel to build from them."""
+"""Files of a package index, identified by their hashes, and the order to build a wheel from such files."""
 
 from dataclasses import field
 
@@ -18,7 +18,7 @@ class Artefact:
         sha256: its SHA-256, hexadecimal; empty only if the index has none.
         requires_python: specifier over the versions of Python that it supports (">=3.10"); empty for all.
         size: its size in bytes; 0 if unknown.
-        index: URL of the index or `find-links` location, from pip's settings, that offers it; without credentials.
+        index: URL of the index or `find-links` location that offers it, from pip's settings but without credentials.
             Empty for a file that the user named for one run.
         mirrors: further URLs of the same file, tried in order.
     """
@@ -45,7 +45,7 @@ class Releases:
         statics: sdists of libraries that the recipe links into the core, newest first, by the recipe's library names.
         compilers: wheels with a compiler for this machine, newest first.
         prebuilt: our wheels in the wheelhouse that are compatible with the target.
-        headers: packages of C headers, by the recipe's library names, and by "python3.12" for those of Python.
+        headers: packages of C headers, by the recipe's library names; Python's headers by "python3.12".
         origin: the place that was searched, for messages ("the package index", a directory).
     """
 
@@ -82,11 +82,11 @@ class WheelOrder:
         source: the sdist; None if `prebuilt` is given.
         left_out: names of the recipe's kernels to leave out.
         statics: sdists of libraries to link into the core, by the recipe's library names.
-        clang: the wheel with the compiler to use; None for a compiler of the machine.
-        base_wheel: the official wheel in which the core is replaced; None to build a whole wheel, whose libraries are
-            bundled, or linked where they are installed.
+        clang: the wheel with the compiler to use; None to use a compiler of the machine.
+        base_wheel: the official wheel in which the core is replaced; None to build a whole wheel, which bundles its
+            libraries or uses installed ones.
         prebuilt: our wheel from the wheelhouse, to use unchanged; None to build one.
-        cached: SHA-256 of a cached wheel of the same build, to use; empty if there is none.
+        cached: SHA-256 of a cached wheel to use instead of building it again; empty if there is none.
         distribution: name of the built distribution.
         version: its version, with the local label ("12.1.1+simd.v3").
         targets: levels to compile, the baseline first; if there are several, the wheel's loader chooses one.

@@ -128,8 +128,8 @@ class CondaTool:
         version: version of conda; empty if unknown.
         root: its own prefix (the environment "base").
         solver: "classic", "libmamba", "rattler"; empty if unknown.
-        found_by: how it was found: the name of an environment variable, "PATH", or "environment" if it was found by an
-            environment's location or history.
+        found_by: how it was found: the name of an environment variable, "PATH", or "environment" if an environment's
+            location or history led to it.
     """
 
     command: tuple[str, ...]
@@ -145,14 +145,14 @@ class Conda:
 
     Attributes:
         packages: packages with a readable record in `conda-meta`.
-        unreadable: records that cannot be read, by file name, with the problem.
+        unreadable: the problem of each record that cannot be read, by the record's file name.
         claims: which packages claim files relevant to PIL.
         clashes: files relevant to PIL that several packages claim.
         pins: lines of `conda-meta/pinned`, without comments.
         revisions: entries of the history that concern PIL, oldest first.
         is_base: whether conda itself is installed in this environment.
         channels: channels in the environment's own configuration (`condarc.d` and the like), without credentials.
-        has_channels: whether any configuration that conda would read names channels.
+        has_channels: whether conda's configuration for this environment, from any source, names channels.
         usual_channels: channels in the configuration files of conda and of the user, except those with credentials.
         stale: `site-packages` of other versions of Python that still contain distributions, relative to the prefix.
         debris: leftovers of an interrupted conda transaction, relative to the prefix.

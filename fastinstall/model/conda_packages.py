@@ -80,7 +80,7 @@ def _list_dependencies(
     yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
     if conda is not None and conda.named("python_abi") is not None:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
-    # The minimum glibc of the wheel that the build starts from; without such a wheel, the glibc of this machine.
+    # The package requires the same glibc as the prebuilt or base wheel; without such a wheel, that of this machine.
     given = build.prebuilt or build.base_wheel
     promised = find_required_glibc(given.filename) if given is not None else None
     own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
@@ -105,7 +105,7 @@ def _list_dependencies(
 def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
     """Return the guard package, which stops solvers from replacing the stack.
 
-    A digest is added to the build string of the guard package later.
+    `fastinstall.conda.package` later adds a digest to the guard package's build string.
 
     Args:
         stack: the protected package; the guard constrains its name and build string.
@@ -130,7 +130,7 @@ def is_our_package(package: CondaPackage) -> bool:
 
 
 def preference(levels: tuple[str, ...]) -> int:
-    """Return the lowest build number for these levels; solvers choose the runnable build with the highest number.
+    """Return the lowest build number for some levels; of the builds that run on a CPU, solvers choose the highest.
 
     The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
     """
@@ -141,8 +141,8 @@ def preference(levels: tuple[str, ...]) -> int:
 def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
     """Return a match spec for a linked library: the installed version or a later one with the same ABI.
 
-    The upper bound is the one that most packages of the environment use for this library, since channels know when the
-    ABI changes. If no package has an upper bound for it, the bound is the next major release.
+    The upper bound is the one that most installed packages have for this library, because their channels know when its
+    ABI changes. If no package has one, the bound is the next major release.
     """
     pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
     given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]

@@ -33,7 +33,7 @@ class CondaVersion:
         self.parts = (((_NUMBER, int(epoch or 0)),),), _split(public), _split(label)
 
     def __eq__(self, other: object) -> bool:
-        """Compare epoch, version and label."""
+        """Return whether epoch, version and label are equal; missing components count as zeros."""
         return isinstance(other, CondaVersion) and _pad_all(self, other) == _pad_all(other, self)
 
     def __lt__(self, other: "CondaVersion") -> bool:
@@ -41,7 +41,7 @@ class CondaVersion:
         return _pad_all(self, other) < _pad_all(other, self)
 
     def __hash__(self) -> int:
-        """Raise TypeError: equal versions may be written differently."""
+        """Raise TypeError: versions that are equal may have different `parts`."""
         raise TypeError("not hashable")
 
     def starts_with(self, other: "CondaVersion") -> bool:
@@ -55,7 +55,7 @@ class CondaVersion:
         *earlier, last = begin
         if _pad(own[: len(earlier)], tuple(earlier)) != _pad(tuple(earlier), own[: len(earlier)]):
             return False
-        # The last component of `other` may be a part of ours: "13.0.0rc1" starts with "13.0.0rc".
+        # The last component of `other` may be only the beginning of one of ours: "13.0.0rc1" starts with "13.0.0rc".
         atoms = own[len(earlier)] + (_ZERO,) * (len(last) - len(own[len(earlier)]))
         *before, end = last or (_ZERO,)
         found = atoms[len(before)] if atoms else _ZERO
@@ -89,7 +89,7 @@ def _pad_all(own: CondaVersion, other: CondaVersion) -> tuple[_Components, ...]:
 
 
 def _pad(own: _Components, other: _Components) -> _Components:
-    """Return `own` with zeros added, so that it and each of its components are at least as long as in `other`."""
+    """Pad `own` with zeros to at least the length of `other`, and each component to that of its counterpart."""
     pairs = zip_longest(own, other, fillvalue=())
     return tuple(mine + (_ZERO,) * max(0, len(others) - len(mine), not mine) for mine, others in pairs)
 

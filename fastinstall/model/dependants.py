@@ -37,7 +37,7 @@ _VERSION_KEY = re.compile(r"""\[.*?\bversion\s*=\s*(['"]?)(.*?)\1\s*[,\]]""")
 
 
 def build_asked(spec: str) -> tuple[str, str]:
-    """Return the name in a match spec, and its pattern for the build string: ("pillow", "simd_*")."""
+    """Return the package name in a match spec, and the pattern for the build string: ("pillow", "simd_*")."""
     return name_of_spec(spec), _split_bounds(spec)[1]
 
 
@@ -76,7 +76,8 @@ def translate_conda_spec(version: str) -> str:
 def _split_bounds(spec: str) -> tuple[str, str]:
     """Split the part after a spec's name (">=9.5,<10 py311_0", "9.5=py311_0") into version and build string.
 
-    A missing version is returned as "", and a missing build string as "*". A spec with brackets counts as lacking both.
+    A missing version is returned as "", and a missing build string as "*". If the spec has brackets, both count as
+    missing.
     """
     rest = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", bounds_of(spec)))
     words = rest.split() if "[" not in rest else []
@@ -103,7 +104,7 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) 
     """Refuse a setup if a pin conflicts with the package, or if `--pin` would add a second pin.
 
     Raises:
-        RefusedError: a pin requires another build, or exists already; the message quotes the line.
+        RefusedError: a pin excludes the package, or `--pin` would add a second pin; the message quotes the old one.
     """
     conda, file = facts.conda, facts.environment.prefix / PINS
     others = [pin for pin in conda.pins if name_of_spec(pin) == package.name] if conda is not None else []

@@ -1,4 +1,4 @@
-"""Observations of a target environment and of its machine; never requests.
+"""Observations of a target environment and of its machine.
 
 None (or an empty tuple, if the docstring says so) means that something does not exist or could not be seen. Only
 `Facts.runtime` comes from using the target's PIL; it is None if PIL was not run.
@@ -17,7 +17,7 @@ from fastinstall.model.machine import Gpu, LoadingFacts, Toolchain
 
 
 class EnvironmentKind(StrEnum):
-    """The manager of an environment."""
+    """Kinds of environments: virtual environments, conda environments, and Pythons of the system."""
 
     VENV = "venv"
     CONDA = "conda"
@@ -40,7 +40,7 @@ class Environment:
 
 
 class ImportSource(StrEnum):
-    """Why another PIL comes before the one in site-packages on sys.path."""
+    """Reasons why another PIL precedes the one in site-packages on sys.path."""
 
     WORKING_DIRECTORY = "working-directory"
     PYTHONPATH = "PYTHONPATH"
@@ -260,8 +260,8 @@ class InstalledStack:
         dependants: distributions and constraints that require a distribution that a setup replaces.
         hidden: PIL's entries in site-packages that other users may not read, although site-packages has packages that
             other users may read.
-        of_others: PIL's entries in site-packages that have another owner than site-packages. The owner of
-            site-packages therefore cannot replace these entries.
+        of_others: PIL's entries in site-packages that belong, at least in part, to another user than site-packages.
+            The owner of site-packages therefore cannot replace these entries.
     """
 
     directory: PurePath | None
@@ -283,7 +283,7 @@ class OperationResult:
 
     Attributes:
         name: name of the operation: "resize-lanczos-RGB", "jpeg-round-trip", ...
-        ok: whether it raised no exception.
+        ok: whether it succeeded, without an exception.
         error: its exception; empty if there was none.
     """
 
@@ -308,7 +308,7 @@ class Runtime:
         operations: the result of each operation, in order.
         mapped_by_import: files mapped into memory after the import, in the loader's order, each once.
         mapped: files mapped at the end, in the loader's order, each once; empty if the subprocess died before the end.
-        is_as_program: whether PIL was searched for with the sys.path of a program, not of an isolated interpreter.
+        is_as_program: whether PIL was searched for as in a program, rather than with `python -I`.
         shadow: another PIL that a program imports instead of the one in site-packages; None if there is none.
     """
 
@@ -351,7 +351,7 @@ class SetupObstacle:
     Attributes:
         kind: the reason.
         place: the path that it concerns.
-        leads_to: the target of the link; empty for other kinds.
+        leads_to: the target of a link that leads out of the environment; empty for other kinds.
     """
 
     kind: ObstacleKind
@@ -367,7 +367,7 @@ class Facts:
         environment: the target: its prefix, manager and interpreter.
         active: prefixes of the environments active in the shell, by variable (VIRTUAL_ENV, CONDA_PREFIX).
         tool_prefix: `sys.prefix` of fastinstall itself, which must not become the target by accident.
-        writable: whether this user may write to the target's site-packages.
+        writable: whether this user may write to site-packages and, in a conda environment, to `conda-meta`.
         obstacles: other reasons why a setup would fail.
         frozen: path of `conda-meta/frozen` if it protects the environment; else None.
         conda: conda's facts about the environment; None if it is not a conda environment.
@@ -377,10 +377,10 @@ class Facts:
         stack: PIL in site-packages and the distributions that claim it.
         guard: whether the start-up guard is installed, and its problems.
         pins: fastinstall's pins, which stop tools from replacing the stack.
-        interrupted: ID of fastinstall's transaction that was neither finished nor undone; None if there is none.
+        interrupted: ID of a transaction of fastinstall that was neither finished nor undone; None if there is none.
         history: the record of fastinstall's changes, including leftovers of a killed run.
         linkage: the libraries that a process that imports PIL would load; None if not requested.
-        isa: CPU features that PIL's extension modules need, including the core's copies for CPU levels.
+        isa: CPU features that PIL's extension modules need; one item for each module and for each copy of the core.
         runtime: result of importing and using PIL; None if nothing was executed.
         toolchain: compiler and libraries of this machine; None if not requested.
         gpu: NVIDIA GPUs and the CUDA versions of frameworks; None if there is neither.

@@ -1,4 +1,4 @@
-"""Findings, the results of checks, and reports of them."""
+"""Findings (the results of checks) and reports that contain them."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -23,7 +23,7 @@ _SHOWN = 6
 
 
 class Status(StrEnum):
-    """A verdict. The first four are in order of severity; the other values mean that there is no verdict."""
+    """A verdict, or the reason why there is none. The verdicts are the first four values, in order of severity."""
 
     OK = "ok"
     HINT = "hint"
@@ -93,7 +93,7 @@ class Finding:
 
     @classmethod
     def of(cls, status: Status, message: str, **details: Unpack[Details]) -> "Finding":
-        """Return a finding without the name of its check, which `by` adds."""
+        """Return a finding that does not name its check yet; `by` adds the name."""
         return cls(check="", status=status, message=message, **details)
 
     ok = partialmethod(of, Status.OK)

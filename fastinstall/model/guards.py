@@ -34,7 +34,7 @@ class GuardState:
 
     Attributes:
         installed: whether any of its files exists.
-        version: version of the hook; empty if unknown.
+        version: version of the installed guard; empty if unknown.
         problems: its problems (missing, altered, not compiled, outdated, state differs).
     """
 
@@ -44,7 +44,7 @@ class GuardState:
 
     @property
     def own_problems(self) -> tuple[str, ...]:
-        """The problems except a replaced core; the guard itself warns about a replaced core."""
+        """The problems except a replaced core, about which the guard itself warns."""
         return tuple(problem for problem in self.problems if OTHER_CORE not in problem)
 
 

@@ -50,7 +50,7 @@ class UnfinishedRun(StrEnum):
 
 @immutable
 class Interruption:
-    """An interrupted change, which the next command that changes the environment finishes or undoes.
+    """An interrupted change. The next command that changes the environment finishes or undoes it.
 
     Attributes:
         kind: the kind of change that was interrupted.
@@ -104,7 +104,7 @@ def describe_what_was_interrupted(interruption: Interruption) -> str:
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
-    """Return the command that only finishes or undoes the interrupted run.
+    """Return the command that finishes or undoes the interrupted run, and does nothing else.
 
     For an interrupted creation of an environment, return the command that sets up that environment again.
     """
@@ -149,7 +149,7 @@ class EnvironmentHistory:
         interruptions: changes that killed runs left unfinished; transactions first.
         unreadable: documents that cannot be read.
         setups: IDs of the transactions whose files are stored for undoing them, the newest first.
-        held_bytes: disk space of the stored files; None if not counted.
+        held_bytes: disk space of the stored files, in bytes; None if not counted.
     """
 
     interruptions: tuple[Interruption, ...] = ()
@@ -181,7 +181,7 @@ def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePa
 
     Args:
         setups: IDs of the transactions with stored files.
-        held_bytes: the disk space of these files.
+        held_bytes: the disk space of these files, in bytes.
         prefix: the environment's prefix, for the command.
     """
     if len(setups) <= 1 or (len(setups) <= MANY and held_bytes < MUCH):

@@ -28,7 +28,7 @@ class Filesystem:
 
 @immutable
 class LoaderLimits:
-    """The resources that limit a loader on this machine.
+    """The resources of this machine that limit the loading of images.
 
     Attributes:
         cpu: name of the CPU model; its architecture if the kernel gives no name.
@@ -95,7 +95,7 @@ class NativeLibrary:
     Attributes:
         name: the recipe's name for it: "jpeg", "tiff".
         include: the directory with its header; None if the header is missing.
-        library: the file for the linker; None if it is missing.
+        library: the file that the linker uses; None if it is missing.
         version: from pkg-config or the header; empty if unknown.
         implementation: for jpeg: "libjpeg-turbo" or "IJG libjpeg"; empty otherwise.
     """
@@ -116,7 +116,7 @@ class Toolchain:
         libraries: the recipes' libraries, including missing ones.
         package_manager: "apt", "dnf", "zypper", "pacman" or "apk"; None if the machine has none of these.
         may_install: whether fastinstall may install system packages, as this user and with this package manager.
-        as_root: prefix of a command that needs root: "" for root, "sudo ", or "as root: " without sudo.
+        as_root: text to put before a command that needs root: "" for root, "sudo ", or "as root: " without sudo.
         named_compiler: the value of CC; empty if unset.
         rattler: whether py-rattler (the extra "conda") is installed with fastinstall.
         channels: conda channels that the user has configured, without credentials.
@@ -243,7 +243,8 @@ class Gpu:
     def mismatch(self) -> bool:
         """Whether the driver's kernel module and its library have different versions.
 
-        Without an answer from NVML, `driver` and `library` are compared; under WSL and on Tegra, the result is false.
+        If NVML reports a mismatch or answers queries, that decides. Otherwise, `driver` and `library` are compared,
+        except under WSL and on Tegra, where the result is false.
         """
         if self.nvml in (Nvml.ANSWERED, Nvml.MISMATCH):
             return self.nvml is Nvml.MISMATCH

@@ -23,12 +23,12 @@ class SourceOrigin:
     """The origin of the source.
 
     Attributes:
-        pypi: name of the distribution on the package index whose sdist is built.
-        base_wheel: name of the distribution whose official wheel carries the built core.
+        pypi: name, on the package index, of the distribution whose sdist is built.
+        base_wheel: name of the distribution into whose official wheel the built core is put.
         label: first part of the built wheel's local version label ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
         pythons: specifier over the minor versions of Python that at least one of `versions` supports; empty if unknown.
-            Plans for a fleet use it because they ask no index; elsewhere, the index says what is supported.
+            Only plans for a fleet use it, because they ask no index.
     """
 
     pypi: str
@@ -47,7 +47,7 @@ class Level:
         requires: flags of /proc/cpuinfo that the CPU must have.
         cflags: compiler flags that select the level ("-march=x86-64-v3").
         fallback: the flags for a compiler that does not accept `cflags`.
-        ldflags: linker flags that mark the binary (omitted if the toolchain rejects them).
+        ldflags: linker flags that mark the binary with the level; omitted if the toolchain rejects them.
         automatic: whether level "auto" may choose it.
         architecture: the architecture of the level, as the kernel names it (`uname -m`): "x86_64", "aarch64".
     """
@@ -104,7 +104,7 @@ class NativeRequirement:
         zypper: packages of openSUSE that contain it.
         apk: packages of Alpine Linux that contain it.
         conda: packages of conda-forge that contain it.
-        static: the source from which to build the library; None to use that of the system or of the official wheel.
+        static: the source to build the library from; None to use the library of the system or the official wheel.
     """
 
     header: str
@@ -140,7 +140,7 @@ class Expectation:
 
 @immutable
 class BenchSpec:
-    """How to measure and announce the speed of a recipe's builds.
+    """How to measure the speed of a recipe's builds, and which speed to expect.
 
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.
@@ -153,9 +153,10 @@ class BenchSpec:
     architecture: str = X86_64.machine
 
     def measured_on(self, architecture: str) -> str:
-        """Return the figure if it holds for `architecture`, or if that is empty.
+        """Return the figure, or "" if the recipe has none.
 
-        For another architecture, return a statement that its speed is not measured. Without a figure, return "".
+        For an architecture other than that of the figure, return a statement that its speed is not measured. An empty
+        `architecture` counts as that of the figure.
         """
         if architecture in ("", self.architecture) or not self.measured:
             return self.measured
@@ -175,7 +176,7 @@ class Kernel:
         file: the file of the source, relative to the source's top directory.
         functions: the functions that it replaces, without leading underscores. The originals are renamed to
             NAME__source, so that the kernel can call them in cases that it does not handle.
-        operations: prefixes that select, by name, the operations of the proof that use the kernel.
+        operations: prefixes of the names of those operations in the proof that use the kernel.
         clang_only: whether builds with other compilers omit it.
         versions: specifier over the versions of the source for which it is written; empty for all.
         reason: the measured gain in speed, in words.
@@ -218,7 +219,7 @@ class Recipe:
         name: the value for `--recipe`.
         summary: what it sets up, in one line for lists.
         replaces: names of the distributions that it replaces, normalised.
-        package: the import package that all of these provide ("PIL").
+        package: the import package that all distributions in `replaces` provide ("PIL").
         source: the origin of the source.
         base_cflags: all optimisation flags except those of the level, which follow them.
         levels: the CPU levels to build for; within an architecture, from the highest to the lowest.
@@ -227,7 +228,7 @@ class Recipe:
         advisories: known issues; after loading, including those of `advisories_from`.
         advisories_from: files of shared advisories, by name: "pillow" is advisories/pillow.toml.
         pixel_changes: operations whose result Pillow changed; after loading, including those of `advisories_from`.
-        bench: how to measure and announce its speed.
+        bench: how to measure its speed, and which speed to expect.
         kernels: our code that replaces functions of the source; empty to build the source unchanged.
         tuning: optimisation options for single files.
         keep_memory: whether the core makes glibc keep freed memory for the next image (recipes/memory.c).
@@ -255,7 +256,7 @@ class Recipe:
 
     @property
     def is_exact(self) -> bool:
-        """Whether a build must give the same results as the official wheel, bit by bit; false for forks only."""
+        """Whether a build must give the same results as the official wheel, bit for bit; false only for forks."""
         return self.source.pypi == self.source.base_wheel
 
     def list_levels(self, machine: str) -> tuple[Level, ...]:
@@ -343,7 +344,7 @@ class BuildNeeds:
     compiler: bool = False
 
     def list_packages(self, manager: str | None) -> tuple[str, ...]:
-        """Return the names of the packages to install with a package manager; empty if it is None."""
+        """Return the names of the packages to install with a package manager; empty if `manager` is None."""
         if manager is None:
             return ()
         known = PACKAGE_MANAGERS[manager]
@@ -357,7 +358,7 @@ class BuildNeeds:
 
         Args:
             manager: the package manager of this machine; None if it is not supported.
-            as_root: prefix of a command that needs root ("sudo ").
+            as_root: text to put before a command that needs root ("sudo "); see `Toolchain`.
             allowed: whether fastinstall may install system packages on this machine.
         """
         packages = " ".join(self.list_packages(manager))

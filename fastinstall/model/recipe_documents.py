@@ -1,11 +1,11 @@
 """Parse and check the text of a recipe, as far as possible without a target. Pure.
 
-A problem is a dotted key with a description. A table of rules by key checks single words, names and paths; the other
-rules are about several values.
+A problem is a dotted key with a description. Words, names and paths are checked one by one, by a table that has a rule
+for each key; all other rules concern several values.
 
 Recipes may come from anybody, so only listed flags and arguments may be passed to compilers. Compilers can load
-plugins, read options from files, start other programs and write any file. Fast code needs none of that: a flag not
-known to affect only the generated code is refused.
+plugins, read options from files, start other programs and write any file. Fast code needs none of that. Therefore the
+only flags allowed are those known to affect nothing but the generated code.
 
 A macro may only be one C expression over its parameters. The check works without a C parser, and accepts less than C
 (no casts, assignments, or quoted literals).
@@ -52,7 +52,7 @@ def parse_advisories(text: str, file: PurePath | str) -> AdvisoryList:
     """Parse and check a file of advisories that recipes share.
 
     Raises:
-        DocumentError: as for `parse_recipe`.
+        DocumentError: see `parse_recipe`.
     """
     shared = _decode(AdvisoryList, text, file)
     _refuse(_list_shared_problems(shared), file)
@@ -63,10 +63,10 @@ def find_spelling_problem(key: str, word: str) -> str:
     """Return the problem of a single string in a recipe; empty if it is valid.
 
     Args:
-        key: its key, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
+        key: the string's key, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
         word: the string.
     """
-    if _CONTROL.search(word):  # they could control a terminal, and hide other text
+    if _CONTROL.search(word):  # such characters could control a terminal, or hide other text
         return f"{word!r} has control characters"
     return _RULES[key](word) if key in _RULES else ""
 
@@ -174,7 +174,7 @@ _GENERATED = (
 )
 _CFLAG = (
     rf"-O(?:[0123s]|fast)|-f(?:no-)?(?:{_GENERATED})|-g[0-3]?|-pipe|-std=[a-z]+\d[\dxyz]"
-    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # only capitals and a number, so that no function is renamed
+    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # a macro of capitals, with a number as its value, renames no function
     r"|-W(?:no-)?[a-z][a-z0-9+-]*(?:=\d+)?"
     r"|-m(?:arch|tune|cpu|fpmath|prefer-vector-width|branch-cost)=[a-z0-9_.+-]+|-m(?!llvm)[a-z][a-z0-9._-]*"
 )

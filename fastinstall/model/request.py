@@ -40,11 +40,11 @@ class Risk(StrEnum):
 
 @immutable
 class PlanRisk:
-    """A named risk that this plan takes.
+    """A named risk that a plan takes.
 
     Attributes:
         risk: the risk, by the name that `--allow` takes.
-        summary: what it means for this plan, in one sentence.
+        summary: what the risk means for the plan, in one sentence.
         items: the details (returning advisories, lost features).
         allowed: whether the request allows the risk.
         instead: what to do instead of allowing it; empty if there is no alternative.
@@ -65,7 +65,7 @@ class Request:
         recipe: name of the recipe.
         version: version of the source distribution; None for the newest suitable one.
         level: "auto" or the name of a level of the recipe.
-        levels: several levels in one wheel, chosen by the loader; empty to use `level`.
+        levels: several levels for one wheel, of which the loader chooses one; empty to use `level`.
         require: names of libraries without which the build is refused.
         link: which native libraries the core uses.
         dist_name: name of the built distribution: "pillow" or "pillow-simd".

@@ -48,7 +48,7 @@ class Acceptance:
 
 
 class Format(StrEnum):
-    """The format of the result."""
+    """The format of a build's result: a wheel, or a channel of conda packages."""
 
     WHEEL = "wheel"
     CONDA = "conda"

@@ -25,8 +25,8 @@ class SpeedRow:
         operation: name of the measured operation ("resize 500-800 RGB bicubic").
         before_ms: median of all rounds with the replaced stack, in milliseconds.
         after_ms: median of all rounds with the fast build, in milliseconds.
-        low: lowest before/after ratio of any round, over both processes of "before"; None if only one round was run.
-        high: highest before/after ratio of any round, over both processes; None if only one round was run.
+        low: lowest before/after ratio of any round, of both "before" processes; None if only one round was run.
+        high: highest before/after ratio of any round, of both "before" processes; None if only one round was run.
     """
 
     operation: str
@@ -66,8 +66,8 @@ class SpeedTable:
         python: version of the interpreter that ran both stacks; empty if not recorded.
         prefix: the measured environment; empty if not recorded.
         reused: whether the table is from an earlier setup, of the same two builds on the same CPU.
-        noise: relative difference between the medians of the two processes of "before"; the largest of all rows. 0 if
-            not measured.
+        noise: relative difference between the medians of the two "before" processes, in the row where it is largest; 0
+            if not measured.
     """
 
     baseline: str
@@ -85,7 +85,7 @@ class SpeedTable:
     def gain(self) -> str:
         """The gain in speed as one figure, with the operation and the baseline, for messages."""
         headline = next((row for row in self.rows if row.operation == HEADLINE), None)
-        if headline is None:  # a build without JPEG
+        if headline is None:  # a build without JPEG has no such row
             times = self._describe_times(self.geomean, is_split=False)
             return f"{times} as {self.baseline}, mean of {len(self.rows)} operations"
         times = self._describe_times(headline.ratio, is_split=headline.is_split)
@@ -120,7 +120,7 @@ class SpeedTable:
 
     @property
     def _beyond_noise(self) -> float:
-        # Measured with the official wheel against itself, while ten processes used two cores: ten runs, each evaluated
-        # in all six orders of its three processes. No result had a row above twice the noise in all rounds; 7 % had a
-        # row above the noise.
+        # Twice the noise: the official wheel was measured against itself, in ten runs, while ten processes used two
+        # cores. Each run was evaluated in all six orders of its three processes. 7 % of these results had a row above
+        # the noise; none had a row that was above twice the noise in all rounds.
         return 1 + max(2 * self.noise, _LEAST_NOISE)

@@ -4,7 +4,8 @@ Later versions may add keys without changing the schema's number: a reader ignor
 them. For a change that readers must not ignore, the schema gets another name or number. Readers of earlier versions
 then refuse the document, and name the version that wrote it.
 
-Not for documents that people write or send (recipes, settings, saved plans), in which an unknown key is a mistake.
+Documents that people write or send (recipes, settings, saved plans) are read elsewhere: in these, an unknown key is an
+error.
 """
 
 import re
@@ -28,11 +29,11 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
         cls: a dataclass of the model.
         name: the name of its schema: NAME in "fastinstall.NAME/1".
         data: the parsed JSON.
-        file: its path, for messages.
+        file: the document's path, for messages.
 
     Raises:
-        LaterDocumentError: its schema has a higher number.
-        DocumentError: it is malformed, has another schema, or has values unknown to this version.
+        LaterDocumentError: the schema has a higher number.
+        DocumentError: the document is malformed, has another schema, or has values unknown to this version.
     """
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
@@ -52,7 +53,7 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
 
     Raises:
         LaterDocumentError: the schema has a higher number.
-        DocumentError: it is another schema.
+        DocumentError: the document has another schema.
     """
     expected = f"fastinstall.{name}/{_NUMBER}"
     if schema == expected:

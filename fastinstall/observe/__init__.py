@@ -1,1 +1,1 @@
-"""Observe an environment and this machine, without judging them. Files named `_*.py` run in the environment."""
+"""Observe an environment and this machine, without judging them. Files named `_*.py` run as subprocesses."""

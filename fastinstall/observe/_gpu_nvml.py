@@ -1,7 +1,8 @@
-"""Print NVML's answers as one line of JSON. Runs in its own process, because a dead driver may never answer.
+"""Print NVML's answers as one line of JSON. This script is run as a subprocess: a dead driver may never answer.
 
-Run this script with fastinstall's own Python as `PYTHON -I -B`; its argument is the directory that contains the module
-`pynvml` of nvidia-ml-py. It prints names, versions and sizes, but no serial numbers or UUIDs.
+NVML is the management library of NVIDIA's driver. Run the script with fastinstall's own Python: `PYTHON -I -B SCRIPT
+DIRECTORY`, where DIRECTORY contains the module `pynvml` of nvidia-ml-py. The script prints names, versions and sizes,
+but no serial numbers or UUIDs.
 """
 
 import json
@@ -11,7 +12,7 @@ from types import ModuleType
 
 
 def main() -> None:
-    """Query NVML and print the result as JSON. The key "error" has NVML's error message; empty if NVML answered."""
+    """Query NVML and print the result as JSON. The value of "error" is NVML's error message, or "" if NVML answered."""
     sys.path.insert(0, sys.argv[1])
     import pynvml as nvml  # noqa: PLC0415 (from the directory added above)
 

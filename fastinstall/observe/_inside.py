@@ -1,9 +1,10 @@
-"""Print facts about the interpreter that runs this script, as one line of JSON. Runs inside the target only.
+"""Print facts about the interpreter that runs this script, as one line of JSON. Only the target's Python runs it.
 
-Run as `PYTHON -I -S -B`: without `site`, Python starts in a fraction of the time and runs no `.pth` file; with `-B`, it
-writes no bytecode. The script first sets `sys.prefix` as `site` does for a virtual environment (PEP 405). `-I` hides
-the entries of sys.path that precede site-packages in programs (PYTHONPATH, the user site); the script works them out
-from variables and files. It uses only the standard library, for Python 3.7 to 3.14, CPython and PyPy.
+Run as `PYTHON -I -S -B`. With `-S`, Python does not import `site`: it starts in a fraction of the time and runs no
+`.pth` file. With `-B`, it writes no bytecode. The script first sets `sys.prefix` as `site` does for a virtual
+environment (PEP 405). In programs, some entries of sys.path precede site-packages (PYTHONPATH, the user site). `-I`
+hides these entries, so the script derives them from variables and files. The script uses only the standard library, for
+Python 3.7 to 3.14, CPython and PyPy.
 """
 
 # ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH117, PTH118, PTH120, PTH208 (importing pathlib takes longer)
@@ -20,7 +21,7 @@ LARGEST_PTH = 1 << 16  # bytes
 
 
 def enter_environment() -> None:
-    """Point `sys.prefix` to the virtual environment of this interpreter, as `site` does."""
+    """If this interpreter is in a virtual environment, set `sys.prefix` to that environment, as `site` does."""
     if sys.prefix != sys.base_prefix:
         return
     here = os.path.dirname(os.path.abspath(sys.executable))
@@ -75,7 +76,7 @@ def _derive_abi(implementation: str, soabi: str) -> str:
 
 
 def _detect_libc() -> tuple[str, str]:
-    """Return the name and the version of the C library; empty if unknown. musl is recognised by its loader in /lib."""
+    """Return the C library's name and version, each empty if unknown. musl is recognised by its loader in /lib."""
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
     except (AttributeError, ValueError, OSError):
@@ -87,7 +88,7 @@ def _detect_libc() -> tuple[str, str]:
 
 
 def _find_marker(stdlib: str) -> str | None:
-    """Return the path of PEP 668's marker file; None if it is missing, and in virtual environments."""
+    """Return the path of PEP 668's marker file; None if there is none, or if this is a virtual environment."""
     marker = os.path.join(stdlib, "EXTERNALLY-MANAGED")
     return marker if sys.prefix == sys.base_prefix and os.path.isfile(marker) else None
 
@@ -95,8 +96,8 @@ def _find_marker(stdlib: str) -> str | None:
 def _find_site_packages(platlib: str, managed: str | None) -> str:
     """Return the directory into which distributions are installed.
 
-    Debian's own Python has several: pip and Debian's packages install into different directories. For a Python that is
-    managed by the system, return the directory that contains PIL, if one does.
+    Debian's own Python has several such directories: pip and Debian's packages use different ones. For a Python that
+    the system manages, return the one that contains PIL, or `platlib` if none does.
     """
     if managed is None or os.path.isdir(os.path.join(platlib, "PIL")):
         return platlib
@@ -116,12 +117,12 @@ def _find_pip_version(*directories: str) -> str | None:
 
 
 def find_shadows(site_packages: str) -> list[dict[str, str]]:
-    """List each PIL that hides the one in site-packages from programs, with the setting that puts it in front.
+    """List each PIL that programs import instead of the one in site-packages, with the reason why it comes first.
 
     Nothing is imported: the import system's own finder looks for PIL.
 
     Returns:
-        Fields of `fastinstall.model.facts.ShadowingPil`.
+        The fields of a `fastinstall.model.facts.ShadowingPil` for each such PIL.
     """
     in_front = [part for part in list_entries_in_front() if _may_have_pil(part["entry"])]
     if not in_front:
@@ -130,7 +131,7 @@ def find_shadows(site_packages: str) -> list[dict[str, str]]:
 
     own, shadows = os.path.realpath(os.path.join(site_packages, "PIL")), []
     for number, part in enumerate(in_front):
-        # A directory PIL without `__init__.py` only counts if no later entry has a PIL with one.
+        # Search the later entries too: Python prefers a later PIL that has an `__init__.py` to one that has none.
         path = [each["entry"] for each in in_front[number:]] + [site_packages]
         location = get_location(PathFinder.find_spec("PIL", path))
         real = os.path.realpath(location)
@@ -163,7 +164,7 @@ def list_entries_in_front() -> list[dict[str, str]]:
             remaining = os.pathsep.join(each for each in words if each != word)
             entry = os.path.normpath(os.path.join(here, word))
             entries.append({"source": "PYTHONPATH", "entry": entry, "remaining": remaining})
-    # In a virtual environment, the user site, if it is enabled, comes after site-packages (PEP 405).
+    # In a virtual environment, the user site is either disabled or comes after site-packages (PEP 405).
     is_private = os.geteuid() == os.getuid() and os.getegid() == os.getgid()
     if sys.prefix == sys.base_prefix and is_private and not variables.get("PYTHONNOUSERSITE"):
         entries += _list_user_site()
@@ -171,7 +172,7 @@ def list_entries_in_front() -> list[dict[str, str]]:
 
 
 def _list_user_site() -> list[dict[str, str]]:
-    """List the user site and the directories that its `.pth` files add, as `list_entries_in_front` does."""
+    """List the user site and the directories that its `.pth` files add; see `list_entries_in_front`."""
     import sysconfig  # noqa: PLC0415 (reads sys.prefix when it is imported)
 
     user_site = sysconfig.get_path("purelib", "posix_user")

@@ -1,8 +1,9 @@
-"""Import PIL and run real operations with it. Runs inside the target only, because PIL may crash its process.
+"""Import PIL and run real operations with it, in a subprocess of the target's Python, because PIL may crash.
 
 The script prints one line of JSON before and after each operation. If a signal kills the process, the last line names
-the operation that was running. Other lines list the mapped files. The script uses only the standard library, for Python
-3.7 to 3.14. Operations whose results are known to differ between Pillow-SIMD and Pillow are left out.
+the operation that was running. Other lines list the files mapped into memory. The script uses only the standard
+library, for Python 3.7 to 3.14. Operations whose results are known to differ between Pillow-SIMD and Pillow are left
+out.
 
 Without `-I`, Python starts as it does for a user's program, and this script first reports which PIL a program finds. If
 that PIL is not in site-packages, it is not imported: the script starts again with `-I`, and uses the PIL in
@@ -83,7 +84,9 @@ def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
     packages = [os.path.realpath(os.path.join(directory, "PIL")) for directory in site.getsitepackages()]
     real = os.path.realpath(location)
     foreign = bool(location) and real not in packages and os.path.dirname(real) not in packages
-    if foreign:  # a directory that a `.pth` file adds comes after site-packages, so it hides no PIL there
+    if foreign:
+        # A PIL in a directory that a `.pth` file adds is not foreign: the directory comes after site-packages, so this
+        # PIL does not hide the one in site-packages.
         package = os.path.dirname(location) if os.path.basename(location).startswith("__init__.") else location
         places = [os.path.realpath(entry) for entry in sys.path]
         entry, site_packages = (
@@ -97,8 +100,11 @@ def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
 
 
 def _locate_pil() -> str:
-    """Return the file of the PIL that `import PIL` finds, or a directory without `__init__.py`; "" if none is found."""
-    known = sys.modules.get("PIL")  # code that runs when Python starts may have imported it
+    """Return the file of the PIL that `import PIL` finds; "" if it finds none.
+
+    If that PIL has no `__init__.py`, return its directory.
+    """
+    known = sys.modules.get("PIL")  # code that runs when Python starts may have imported PIL
     specs = (finder.find_spec("PIL", None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
     spec = getattr(known, "__spec__", None) or next((each for each in specs if each is not None), None)
     directories = iter(getattr(spec, "submodule_search_locations", None) or ())
@@ -118,7 +124,12 @@ def _list_startup_files() -> list[str]:
 
 
 def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
-    """Import PIL. With a stage, refuse an installed PIL, which is found if the PIL in the stage has no `__init__.py`.
+    """Import PIL; if a stage is given, refuse an installed PIL.
+
+    Python prefers an installed PIL if the PIL in the stage has no `__init__.py`.
+
+    Args:
+        stage: the directory given by `--stage`, which precedes all others on sys.path; empty without that option.
 
     Raises:
         ImportError: PIL cannot be imported, or does not come from the stage.
@@ -151,7 +162,7 @@ def mapped_files() -> list[str]:
 
 
 def core_file(module: str) -> str:
-    """Return the file with the code of the running core; the module's own file may be a stub that needs this file.
+    """Return the file with the code of the loaded core; the module's own file may be a stub that loads this code.
 
     Args:
         module: path of the module `PIL._imaging`, from its `__file__`.
@@ -218,7 +229,7 @@ def _list_mapped_code() -> list[str]:
 
 
 def _tidy(name: str) -> str:
-    """Return an absolute path, without `..` if the shorter path leads to the same file."""
+    """Make a path absolute, and remove `..` from it if the shorter path leads to the same file."""
     name = name if name.startswith("/") else os.path.join(os.getcwd(), name)
     shorter = os.path.normpath(name)
     try:
@@ -228,7 +239,7 @@ def _tidy(name: str) -> str:
 
 
 def import_extensions() -> None:
-    """Import PIL's other extension modules, each as a separate operation, because its libraries may be missing."""
+    """Import PIL's other extension modules, each as a separate operation: an import fails if a library is missing."""
     directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
     suffixes = importlib.machinery.EXTENSION_SUFFIXES
     there = [

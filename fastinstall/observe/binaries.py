@@ -20,7 +20,7 @@ _CORE, _DOCUMENT = "_imaging", "isa"
 
 
 def observe_linkage(directory: PurePath, extension_suffix: str, settings: ProcessSettings) -> Linkage:
-    """Simulate a process of the interpreter that opens PIL's extension modules, the core first.
+    """Simulate how a process of the interpreter loads PIL's extension modules, the core first.
 
     Args:
         directory: the directory `PIL`.
@@ -28,8 +28,8 @@ def observe_linkage(directory: PurePath, extension_suffix: str, settings: Proces
         settings: the interpreter's program file, and the other inputs of the dynamic loader.
 
     Returns:
-        The linkage. If the loader does not start this interpreter (a script, a static program) or a file cannot be
-        read, the linkage has only a `problem`.
+        The linkage. It has only a `problem` if a file cannot be read, or if the interpreter's program is not started
+        by the dynamic loader (a script, a static program).
     """
     try:
         return read_linkage(_list_extension_modules(directory, extension_suffix), settings)
@@ -40,7 +40,7 @@ def observe_linkage(directory: PurePath, extension_suffix: str, settings: Proces
 def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple[Path, ...]:
     """List the files that `import PIL.NAME` would load, the core first, then by name.
 
-    If a module has several files, the first suffix that Python's import system tries decides.
+    Of a module with several files, list the one whose suffix Python's import system tries first.
     """
     found: dict[str, Path] = {}
     names = foreign.list_names(Path(directory))
@@ -65,7 +65,7 @@ def observe_isa(stack: InstalledStack, *, cache: Path, scan: bool) -> tuple[IsaS
 
 
 def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
-    """Yield each extension module for this interpreter, with its SHA-256, or with "" if `stack` does not have that."""
+    """Yield the path of each extension module for this interpreter, with its SHA-256; "" if `stack` has no SHA-256."""
     core = stack.core
     if core is None:
         return

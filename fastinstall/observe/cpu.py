@@ -67,9 +67,10 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 
 def _place_here(seen: Cpu, machine: str) -> Cpu:
-    """Return the CPU with this machine's architecture.
+    """Return the CPU with this machine's architecture, as programs see it.
 
-    If this machine's architecture is emulated, the flags come from the auxiliary vector.
+    If `seen` has another architecture, this machine is emulated, and /proc/cpuinfo shows the emulator's host. The flags
+    then come from the auxiliary vector, if that contains the architecture's features.
     """
     emulated = architecture_of(machine)
     if seen.architecture in ("", machine) or not any(emulated.auxiliary):
@@ -118,7 +119,7 @@ def parse_cpuinfo(text: str) -> Cpu:
 
 _CPUID_TIMEOUT = 10.0
 
-# get_cpu_info() would merge in /proc/cpuinfo, and sleeps for a second to measure the clock.
+# get_cpu_info() is not used: it merges in /proc/cpuinfo, and sleeps for a second to measure the clock.
 _SCRIPT = """
 import json
 from cpuinfo.cpuinfo import CPUID
@@ -131,8 +132,8 @@ def execute_cpuid(architecture: str, command: Sequence[str | Path] = (sys.execut
     """Return the features that the CPUID instruction reports, limited to those that CPU levels above the first require.
 
     py-cpuinfo executes the instruction, in its own process. /proc/cpuinfo shows the features that the kernel lets
-    programs use; the instruction does not depend on the kernel. If the two differ, either the kernel hides features, or
-    an emulator runs programs on a CPU that is not the kernel's.
+    programs use; the instruction does not depend on the kernel. If the results differ, either the kernel hides
+    features, or an emulator runs programs on a CPU that is not the kernel's.
 
     Args:
         architecture: architecture of this machine, as in `uname -m`.
@@ -206,13 +207,13 @@ def observe_quota(root: Path = Path("/")) -> float | None:
         second = foreign.text_or_empty(group / "cpu.max").split()
         first = [foreign.text_or_empty(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
         for quota, period in (each for each in (second, first) if len(each) == 2):  # noqa: PLR2004 (a pair)
-            if quota.isdigit() and period.isdigit() and int(period):  # neither "max" nor "-1": no limit
+            if quota.isdigit() and period.isdigit() and int(period):  # "max" and "-1" mean no limit
                 limits.append(int(quota) / int(period))
     return min(limits, default=None)
 
 
 def control_groups(root: Path, controller: str) -> list[Path]:
-    """Return the directories of this process's control groups and of their parent groups, in both versions.
+    """Return the directories of this process's control groups and of their parents, for cgroup v1 and v2.
 
     Args:
         root: the root directory: "/", or a directory with the files of a captured machine.
@@ -237,7 +238,7 @@ _CHOSEN = re.compile(r"\[(\w+)\]")
 
 
 def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], root: Path = Path("/")) -> LoaderLimits:
-    """Return the machine's limits as measured processes with some environment variables see them.
+    """Return the machine's limits for processes that are measured with these environment variables.
 
     Args:
         cpu: as returned by `observe_cpu`.

@@ -89,7 +89,7 @@ def make_absolute(path: Path) -> Path:
     plain = Path(os.path.normpath(absolute))
     if _is_same_path(plain, absolute):
         return plain
-    name = "" if absolute.name == ".." else absolute.name  # keep a link at the end, such as an interpreter
+    name = "" if absolute.name == ".." else absolute.name  # do not resolve a link at the end, such as an interpreter
     return Path(os.path.realpath(absolute.parent if name else absolute), name)
 
 
@@ -149,7 +149,8 @@ def _observe_prefix(prefix: Path) -> Environment:
             raise UndeterminedError(f"{prefix}: no such directory", hint=f"{_NAME_ONE}, or create one: {new}")
         python = next((prefix / name for name in _NAMES if _is_there(prefix / name)), None)
     if python is None and is_journaled(prefix):
-        python = prefix / _NAMES[0]  # the file is missing: rollback needs no Python, and other commands report it
+        # Return a path without a file: rollback needs no Python, and other commands report that the file is missing.
+        python = prefix / _NAMES[0]
     if python is None:
         raise UndeterminedError(
             f"{prefix}: not a Python environment: it has neither bin/python nor bin/python3",
@@ -183,7 +184,7 @@ def _explain_unreadable(path: Path) -> Iterator[None]:
 
 
 def _observe_interpreter_environment(python: Path) -> Environment:
-    """Return the environment of an interpreter, which is run only if its prefix has no `pyvenv.cfg`."""
+    """Return the environment of an interpreter. The interpreter is run only if its prefix has no `pyvenv.cfg`."""
     prefix = python.parent.parent
     with _explain_unreadable(python):
         if python.is_file() and (prefix / "pyvenv.cfg").is_file():
@@ -247,7 +248,7 @@ def find_environment(session: Session, target: NamedTarget) -> Environment:
 def is_active_elsewhere(session: Session) -> bool:
     """Return whether an environment other than the tool's own is active in the shell.
 
-    If none is, a build that installs nothing is made for `base_python`.
+    If none is active and the user names none, `fastinstall build` builds for `base_python`.
     """
     own = os.path.realpath(session.tool_prefix)
     return any(os.path.realpath(prefix) != own for prefix in active_prefixes(session.variables).values())
@@ -263,7 +264,7 @@ LIST = "environments.txt"
 
 
 def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:
-    """Return the prefixes of all known environments, sorted; if several paths lead to one, only one is returned.
+    """Return the prefixes of all known environments, sorted; an environment with several paths is returned once.
 
     Args:
         variables: environment variables: HOME, active environments, and variables that set the tools' directories.
@@ -288,7 +289,7 @@ def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
     home = find_home(variables)
 
     def find(name: str, usual: Path) -> Path:
-        """Return the path in the variable `name` if that is set to an absolute path, else `usual`."""
+        """Return the value of the variable `name` if it is an absolute path, else `usual`."""
         told = variables.get(name, "")
         return Path(told) if told.startswith("/") else usual
 
@@ -305,7 +306,7 @@ def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
 
 
 def remember_environment(session: Session, environment: Environment) -> None:
-    """Add an environment to fastinstall's list if it is not in it; ignore a failure to write."""
+    """Add an environment to fastinstall's list, unless it is listed already; ignore a failure to write."""
     file, prefix = session.directories.state / LIST, environment.prefix
     if prefix in read_list(file) or "\n" in str(prefix):
         return
@@ -320,7 +321,7 @@ _ABOVE = 4
 
 
 def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the environments in a directory, then those in the root of the project that contains it, each once.
+    """Return the environments in a directory, then those in the root of its project, without duplicates.
 
     Args:
         directory: the directory.
@@ -367,7 +368,7 @@ class EnvironmentSummary:
     Attributes:
         kind: conda, virtual or system environment.
         python: version of the environment's Python; empty if unknown.
-        pillow: installed distributions with a name of Pillow ("pillow 13.0.0"), sorted; empty if there are none.
+        pillow: installed distributions of Pillow and its forks ("pillow 13.0.0"), sorted; empty if there are none.
         ours: the distribution that fastinstall installed ("pillow 13.0.0+simd.v2.v3"); empty if there is none.
     """
 
@@ -384,7 +385,7 @@ class EnvironmentSummary:
 
 
 def scan_environment(prefix: Path) -> EnvironmentSummary:
-    """Return a summary of an environment; attributes are empty if their files cannot be read."""
+    """Return a summary of an environment; an attribute is empty if the files that show it cannot be read."""
     pairs = _read_pyvenv(prefix)
     # `venv` writes the key "version"; virtualenv and uv write "version_info".
     told = pairs.get("version") or pairs.get("version_info", "")

@@ -1,8 +1,9 @@
 """Find NVIDIA GPUs and their driver.
 
-The kernel's files show whether there are GPUs. If there are, NVML is asked, through nvidia-ml-py (the extra "cuda"), in
-a process with a time limit, because a hung driver hangs its callers. Without NVML, /proc/driver/nvidia gives the
-driver's version and the names of the GPUs, but not their compute capability and memory.
+The kernel's files show whether there are GPUs. If there are, NVML (the driver's management library) is queried through
+nvidia-ml-py (the extra "cuda"). A subprocess with a time limit does this, because a hung driver hangs its callers.
+Without NVML, /proc/driver/nvidia gives the driver's version and the names of the GPUs, but not their compute capability
+and memory.
 
 A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files named after the driver's version. A package
 for forward compatibility adds only a later libcuda, in a directory `compat`. In that case, only libnvidia-ml shows the
@@ -50,7 +51,8 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     board = foreign.text_or_empty(root / "proc/device-tree/compatible")
     tegra = (root / "etc/nv_tegra_release").exists() or "nvidia,tegra" in board
     nodes = wsl or any((root / name).exists() for name in _NODES)
-    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # written by the open or the closed kernel module
+    # NVIDIA's open kernel module and its proprietary one both provide this file.
+    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")
     version = _VERSION.search(text)
     driver = version[1] if version else foreign.text_or_empty(root / "sys/module/nvidia/version").strip()
     container = any((root / name).exists() for name in _CONTAINER)
@@ -103,19 +105,19 @@ _DIRECTORIES = (
 
 
 def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
-    """Return a library's path, searched in LD_LIBRARY_PATH, the loader's cache and the usual directories, or None."""
+    """Find a library in LD_LIBRARY_PATH, the loader's cache or the usual directories; return its path, or None."""
     from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (needed only if there is a GPU)
 
     places = [root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/")]
     cached = read_loader_cache(root / "etc/ld.so.cache").find(name, os.uname().machine, ())
     places += [root / cached.lstrip("/")] if cached is not None else []
-    places += [root / "usr/lib/wsl/lib" / name] if wsl else []  # provided by Windows
+    places += [root / "usr/lib/wsl/lib" / name] if wsl else []  # Windows provides these libraries
     places += [root / directory / name for directory in _DIRECTORIES]
     return next((path for path in places if path.exists()), None)
 
 
 def _parse_library_version(path: Path | None) -> str:
-    """Return the version in the name of the file that a library's links lead to; empty if the name has none."""
+    """Return the version in a library's file name, with links resolved; empty if it has none or `path` is None."""
     found = _NUMBERED.search(path.resolve().name) if path is not None else None
     return found[1] if found else ""
 
@@ -128,7 +130,7 @@ _STATES = {12: Nvml.NO_LIBRARY, 18: Nvml.MISMATCH}
 
 
 def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
-    """Return facts from files with NVML's answers added; if NVML does not answer, `problem` gives the reason.
+    """Add NVML's answers to facts from files; if NVML does not answer, `problem` in the result gives the reason.
 
     Args:
         seen: the facts from files.

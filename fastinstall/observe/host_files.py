@@ -43,8 +43,8 @@ _HINT = (
 def read_host(path: Path) -> Host:
     """Read the description of a machine; the machine is named after the file.
 
-    The file is a document of `fastinstall inspect --json`, redacted or not, a copy of /proc/cpuinfo, or a list of
-    kernel flag names separated by white space, with comments after `#`.
+    The file has one of three forms: a document of `fastinstall inspect --json`, redacted or not; a copy of
+    /proc/cpuinfo; or a list of kernel flag names separated by white space, with comments after `#`.
 
     Raises:
         DocumentError: the file is none of these, is incomplete, or cannot be read.
@@ -84,10 +84,10 @@ def _read_cpuinfo(path: Path, text: str) -> Cpu:
 
 
 def _is_cut(text: str) -> bool:
-    """Return whether a copy of /proc/cpuinfo ends within a list of features.
+    """Return whether a copy of /proc/cpuinfo ends within a processor's list of features.
 
-    A complete list ends with a line break, and further lines about the same processor or an empty line follow it. Only
-    in an excerpt without lines "processor" may a complete list be the last line.
+    A complete list ends with a line break. It is followed by further lines about the same processor, or by an empty
+    line. Only in an excerpt without lines "processor" may a complete list be the last line.
     """
     last = re.split(r"\n\s*\n", text)[-1]
     lines = last.splitlines()

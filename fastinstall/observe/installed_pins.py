@@ -1,7 +1,7 @@
-"""Observe fastinstall's pins in an environment; edit the line that stops conda's solvers from replacing the stack.
+"""Observe fastinstall's pins in an environment; add or remove the line that makes conda's solvers keep the stack.
 
-Observing reads a few small files and runs no program. The project's pin is observed too. `refuse_unpinnable` decides
-from facts whether a pin is possible. The texts of pins for pip are in `pip_pins`.
+Observing reads a few small files and runs no program. The pin in the environment's project is observed too.
+`refuse_unpinnable` decides from facts whether a pin is possible. The texts of pins for pip are in `pip_pins`.
 
 A pin is set only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
 vulnerability. docs/how-to/pin.md describes which solvers obey a pin, and when.
@@ -131,9 +131,9 @@ def refuse_unpinnable(facts: Facts) -> None:
         facts: facts of an environment in which the stack is installed.
 
     Raises:
-        RefusedError: 1. the environment is neither a conda nor a virtual environment; 2. it belongs to pixi, which
-            reads no pins; 3. it is a conda environment, and its stack is not a conda package or another pin of Pillow
-            exists; 4. it is a virtual environment, and its stack is not a fastinstall build named pillow.
+        RefusedError: 1. The environment is neither a conda nor a virtual environment. 2. It belongs to pixi, which
+            does not read `PINS`. 3. In a conda environment: the stack is not a conda package, or another pin of Pillow
+            exists. 4. In a virtual environment: the stack is not a fastinstall build named pillow.
     """
     prefix, conda = facts.environment.prefix, facts.conda
     if facts.environment.kind is EnvironmentKind.VENV:
@@ -160,7 +160,7 @@ def refuse_unpinnable(facts: Facts) -> None:
 
 
 def is_of_pixi(prefix: PurePath) -> bool:
-    """Return whether pixi manages the environment, which it recreates from pixi's own files."""
+    """Return whether pixi manages the environment: pixi recreates its environments from files of its own."""
     return ".pixi" in prefix.parts
 
 

@@ -146,7 +146,7 @@ def interpreter_with(
     Args:
         abi: the ABI tag of the interpreter's extension modules: "cp311".
         python: the interpreter's minor version: "3.11".
-        first: interpreters to ask before all others; for these, owners are not checked.
+        first: interpreters to ask before all others; their owners are not checked.
         variables: environment variables. Interpreters are searched on PATH, then among those that pyenv and uv
             installed (PYENV_ROOT, XDG_DATA_HOME, HOME).
     """
@@ -169,7 +169,7 @@ def interpreter_with(
 
 
 def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
-    """Yield interpreters that are ELF files. Scripts, such as pyenv's shims, may refuse to start an interpreter."""
+    """Yield interpreters that are ELF files. Scripts are skipped: pyenv's shims may refuse to start an interpreter."""
     home = Path(variables.get("HOME", "/"))
     candidates = [Path(place, name) for place in variables.get("PATH", "").split(os.pathsep) if place]
     versions = Path(variables.get("PYENV_ROOT") or home / ".pyenv", "versions")

@@ -29,7 +29,7 @@ from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.recipes import read_recorded_recipe
 from fastinstall.observe.session import Session
 
-# ruff: noqa: PLC0415 (probes are imported late, for the reason above)
+# ruff: noqa: PLC0415 (probes are imported late, as the docstring explains)
 
 
 class Binaries(Enum):
@@ -51,7 +51,7 @@ class ObservationRequest:
         started: the subprocess that imports and uses PIL, if it is already running.
         binaries: how deeply to examine PIL's extension modules.
         toolchain: whether to look for compiler, libraries and package manager.
-        interpreter: the facts about the target's Python, or the running subprocess that asks for them; None to ask.
+        interpreter: the facts about the target's Python, or the running subprocess that gets them; None to start it.
         cpu: the processor, if it was observed already.
         cpuid: whether to execute the CPUID instruction too, which takes 60 ms.
         thorough: whether to read all of PIL's files; if False, files whose size and times have not changed count as
@@ -160,7 +160,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
 
 
 def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
-    """Return the compiler, libraries and package manager with which this machine can build a recipe."""
+    """Return this machine's compiler, its package manager, and those of its libraries that a recipe may use."""
     from fastinstall.compilers.flags import list_probed_flags
     from fastinstall.observe.toolchain import observe_toolchain
 
@@ -208,7 +208,7 @@ def read_earlier_receipt(environment: Environment) -> Receipt | None:
 
 
 def observe_committed(seen: Facts) -> Facts:
-    """Return facts that were observed within a transaction, with history and pins read again after its end."""
+    """Return facts observed during a transaction; the history and the pins are read again, after the transaction."""
     prefix = seen.environment.prefix
     history = read_environment_history(prefix, sized=True)
     return replace(

@@ -33,7 +33,7 @@ def find_obstacles(prefix: Path, site_packages: Path, names: Iterable[str]) -> t
 
 
 def _list_obstacles(prefix: Path, site_packages: Path, own: list[Path], entries: list[Path]) -> Iterator[SetupObstacle]:
-    """Yield obstacles.
+    """Yield the obstacles that `find_obstacles` returns; an obstacle may be repeated.
 
     Args:
         prefix: root of the environment.
@@ -56,7 +56,7 @@ def _list_obstacles(prefix: Path, site_packages: Path, own: list[Path], entries:
         if not os.access(path, os.W_OK | os.X_OK):
             yield SetupObstacle(kind=ObstacleKind.NOT_WRITABLE, place=path)
     for path in (site_packages, *filter(Path.is_dir, (prefix, *own)), *entries):
-        with suppress(OSError):  # the filesystem has no file flags
+        with suppress(OSError):  # some filesystems have no file flags
             mode = path.lstat().st_mode
             if (stat.S_ISDIR(mode) or stat.S_ISREG(mode)) and _read_flags(path) & _FIXED:
                 yield SetupObstacle(kind=ObstacleKind.IMMUTABLE, place=path)
@@ -82,7 +82,7 @@ _OF_OTHERS = stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
 def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
     """Return entries of site-packages that other users may not read, although they may read the other packages.
 
-    Permissions for a file's group are compared only if it is the group of site-packages: who belongs to other groups is
+    Group permissions are compared only for files that have the group of site-packages: the members of other groups are
     not known. Nothing is returned if site-packages has a default access control list, which overrides permission bits.
 
     Args:
@@ -90,7 +90,7 @@ def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str,
         names: names of top-level entries of site-packages.
 
     Returns:
-        Those of `names` that are hidden or contain hidden files.
+        The names of entries that are hidden or contain hidden files.
     """
     chosen = dict.fromkeys(names)
     try:
@@ -112,7 +112,7 @@ def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[s
         names: names of top-level entries of site-packages.
 
     Returns:
-        Those of `names`; empty if root owns site-packages.
+        The names of these entries; empty if root owns site-packages.
     """
     try:
         owner = site_packages.stat().st_uid
@@ -123,9 +123,9 @@ def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[s
 
 
 def _find_granted_elsewhere(site_packages: Path, names: frozenset[str]) -> int:
-    """Return the permission bits that the directories of other packages have, combined by OR.
+    """Return the permission bits that any directory in site-packages has, except the directories in `names`.
 
-    If there is no other package, return all bits of `_OF_OTHERS`.
+    If there is no such directory, return all bits of `_OF_OTHERS`.
     """
     found = None
     for name in foreign.list_names(site_packages):

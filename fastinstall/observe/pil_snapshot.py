@@ -1,8 +1,8 @@
 """Detect changes to the files that a setup replaces.
 
 Files are compared by inode, size, modification time and mode. That is cheap, because no content is read. It is reliable
-because installers never write into an existing file: pip and conda replace files, and uv links others. Content is
-checked by other modules.
+because installers never write into an existing file: pip and conda replace files, and uv puts links to other files in
+their place. Other modules check the content.
 """
 
 import os
@@ -29,7 +29,7 @@ PilSnapshot = dict[str, str]
 
 
 def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> PilSnapshot:
-    """Return a snapshot of an environment's files that belong to PIL, with conda's records, without bytecode.
+    """Return a snapshot of PIL's files in an environment, and of conda's records about PIL, without bytecode.
 
     Args:
         prefix: the environment.
@@ -61,7 +61,7 @@ def _list_file_states(path: str) -> Iterator[tuple[str, str]]:
             return
         with os.scandir(path) as entries:
             inside = [entry.path for entry in entries]
-    except OSError:  # the path is changing right now: the next snapshot will differ
+    except OSError:  # an installer is changing the path: the next snapshot will differ
         return
     for each in inside:
         if not each.endswith(_BYTECODE):

@@ -40,7 +40,7 @@ def requirement_of(distribution: str, version: str) -> str:
 
 
 def location(path: PurePath) -> str:
-    """Return a path as text for lists of pip and uv, which split at blanks; an unusual path is returned as a URL."""
+    """Return a path as an item for lists that pip and uv split at blanks; an unusual path is returned as a URL."""
     text = str(path)
     if _PLAIN.fullmatch(text):
         return text
@@ -73,7 +73,7 @@ def constraints_text(requirement: str, wheel: str) -> str:
     comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:
         marker = f" ; {parse_pinned_build(wheel).here}"
-    except ValueError:  # a wheel that runs everywhere
+    except ValueError:  # the wheel's name does not have the form of a build for one platform
         marker = ""
     return f"{comment}\n{requirement}{marker}\n"
 
@@ -124,7 +124,7 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> tu
     header = re.search(rb"(?m)^\[install\][^\n]*(\n|\Z)", content)
     lines = [_OPENING, _TELLING, *([f"[{SECTION}]"] if header is None else []), *lines, _CLOSING]
     text, place = "\n".join((*lines, "")), header.end() if header is not None else 0
-    if header is not None and not header[1]:  # the header ends the file without a line break: move the line break
+    if header is not None and not header[1]:  # the header ends the file, without a line break
         text = "\n" + text.removesuffix("\n")
     _refuse_misread(content, text, place, prefix)
     return text, place
@@ -143,7 +143,7 @@ def read_pinned_settings(content: bytes) -> dict[str, str]:
 
 
 def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool:
-    """Return whether a configuration file gives the pin's settings to `pip install`: in [install] or [global].
+    """Return whether `pip install` gets the pin's settings from a configuration file: from [install] or [global].
 
     Args:
         content: the content of pip's configuration file.
@@ -159,7 +159,7 @@ def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool
 
 
 def remove_pin_block(content: bytes) -> bytes:
-    """Return pip's configuration without the pin's lines; a section header among them stays if settings follow it."""
+    """Return pip's configuration without the pin's lines; their section header stays if other settings follow it."""
     spans = _find_spans(content)
     end = max((end for _, end in spans), default=0)
     header, following = f"[{SECTION}]", (line.strip() for line in content[end:].split(b"\n"))
@@ -211,7 +211,7 @@ def _export(name: str, value: str, separator: str) -> str:
 
 
 def _refuse_misread(content: bytes, text: str, place: int, prefix: PurePath) -> None:
-    """Raise `RefusedError` if the pin's lines would change the meaning of the file's other lines."""
+    """Raise `RefusedError` if the pin's lines, inserted at byte `place`, would change the meaning of other lines."""
     file = prefix / CONFIGURATION
     before = parse_pip_config(content, file)
     after = parse_pip_config(content[:place] + text.encode() + content[place:], file)

@@ -32,7 +32,7 @@ class PipSetting:
         section: the section in the file; ":env:" for a variable.
         key: the setting's name, as written in a file ("find-links").
         value: the value; several values are separated by blanks.
-        later: True for settings in the environment's own file and in the file that PIP_CONFIG_FILE names.
+        later: whether the setting is in the environment's own file or in the file that PIP_CONFIG_FILE names.
     """
 
     origin: str
@@ -127,7 +127,7 @@ def list_constraint_files(prefix: Path, variables: Mapping[str, str]) -> tuple[t
         variables: environment variables of the shell, including UV_CONSTRAINT.
 
     Returns:
-        Pairs: the variable or configuration file that names a constraints file, and the constraints file's path.
+        Pairs of an origin (the variable or configuration file that names a constraints file) and that file's path.
     """
     found: dict[Path, str] = {}
     try:
@@ -189,7 +189,7 @@ def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
     ours = {pip_pins.LINKS: pip_pins.WHEELS, pip_pins.CONSTRAINT: pip_pins.CONSTRAINTS}.get(setting.key)
     is_variable = setting.section == VARIABLES
-    if ours is not None and is_variable:  # environment.sh exports the variable with the pin's path in its value
+    if ours is not None and is_variable:  # a value with the pin's path comes from the pin's environment.sh
         return pip_pins.location(prefix / ours) not in setting.value.split()
     if setting.key == pip_pins.LINKS:
         return setting.section == pip_pins.SECTION and setting.later

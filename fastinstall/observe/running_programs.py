@@ -6,7 +6,7 @@ the files that a process has mapped by their current paths, which show that a fi
 (proc_pid_maps(5)).
 
 /proc does not show everything. Processes in other containers, or on other machines with the same filesystem, are not
-visible. Of other users' processes, only the command lines are.
+visible. Of other users' processes, only the command lines are visible.
 """
 
 import os
@@ -54,7 +54,7 @@ def _search(within: bytes, processes: Path, end: float) -> Iterator[OutdatedProg
 
 
 def _is_outdated(line: bytes, within: bytes) -> bool:
-    """Return whether a line of /proc/PID/maps shows a file of Pillow that fastinstall moved aside, or a deleted one."""
+    """Return whether a line of /proc/PID/maps shows a file of Pillow that is deleted or was moved aside."""
     start = line.find(within)
     path = line[start + len(within) :] if start >= 0 else b""
     is_pillow = b"/PIL/" in path or b"illow.libs/" in path or b"illow_simd.libs/" in path
@@ -68,8 +68,8 @@ def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> 
     """List programs that are changing packages of an environment: pip, uv, conda and similar programs.
 
     This process, its ancestors and its descendants are left out. A command is found only if its command line or its
-    active environment names the environment. `uv sync` for a project's `.venv` may not; a setup notices the changed
-    files instead.
+    active environment names the environment. `uv sync`, which changes a project's `.venv`, may not be found; in that
+    case, a setup notices the changed files.
 
     Args:
         prefix: the environment.
@@ -110,7 +110,7 @@ def _list_places(number: int, words: Sequence[str], processes: Path) -> Iterator
 
 
 def _find_environment(place: Path) -> Path | None:
-    """Return the innermost environment that contains a path, with links resolved; None if no environment does."""
+    """Return the innermost environment that contains a path, as a path without links; None if there is none."""
     for directory in (place, *place.parents):
         if any(os.path.exists(directory / mark) for mark in ("pyvenv.cfg", "conda-meta")):  # noqa: PTH110 (Path.exists raises where a directory is not readable)
             return Path(os.path.realpath(directory))

@@ -1,4 +1,4 @@
-"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess, and is seen.
+"""Import and use PIL in a subprocess with the target's interpreter; a crash ends only the subprocess.
 
 A PIL that programs import instead of the one in site-packages is described from its files, and never imported.
 """
@@ -35,8 +35,8 @@ def observe_runtime(
 
     Args:
         python: the target's interpreter.
-        stage: a directory with a PIL that is not installed yet; it is searched first.
-        pixels: the file to write every operation's pixels to, for `compare_pixels`.
+        stage: a directory with a PIL that is not installed yet, which is searched first; None for the installed PIL.
+        pixels: the file to write every operation's pixels to, for `compare_pixels`; None to write none.
         environment: environment variables of the subprocess.
         quick: run only a few operations, which takes about 100 ms.
 
@@ -116,7 +116,10 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
 def _make_shadow(located: Mapping[str, Any]) -> ShadowingPil:
     """Return the PIL that a program finds, with the start-up file that probably puts it before site-packages.
 
-    That is the first start-up file whose text contains the directory of the PIL.
+    The start-up file is a guess: the first one whose text contains the directory in which the PIL is.
+
+    Args:
+        located: the event "located" of `_operations.py`.
     """
     shadow = ShadowingPil(location=located["location"], source=ImportSource.STARTUP, entry="")
     entry = str(shadow.package.parent)
@@ -136,7 +139,7 @@ def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
 
 
 def complete_shadow(shadow: ShadowingPil) -> ShadowingPil:
-    """Return a shadowing PIL with its version and distribution added, which are read from files."""
+    """Return a shadowing PIL with its version and its distribution added; both are read from files."""
     version, origin = read_pil_version(Path(shadow.package)) or "", Path(shadow.origin)
     # For an editable installation, the distribution is the one whose RECORD lists the `.pth` file.
     place, recorded = (origin.parent, origin.name) if shadow.origin else (Path(shadow.entry), "PIL/")

@@ -1,4 +1,4 @@
-"""The outside world as a command sees it, in one value: environment variables, directories, clock and output."""
+"""The surroundings of a command, in one value: environment variables, directories, clock and output."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def _ignore(_event: "Event") -> None:
-    """Ignore an event."""
+    """Discard an event; this is the default `emit` of a session."""
 
 
 @immutable
 class Session:
-    """The outside world of one run.
+    """The environment variables, directories, clock and output of one run.
 
     Attributes:
         variables: the environment variables.
@@ -49,8 +49,8 @@ class Session:
         """Return fastinstall's cache directory, after checking that it is safe; create it if it is missing.
 
         Raises:
-            RefusedError: other users could put files into the directory, which would be installed; or this user has no
-                home directory.
+            RefusedError: other users could put files into the directory, and fastinstall would install these; or this
+                user has no home directory.
         """
         from fastinstall.core.cache_directory import open_cache  # noqa: PLC0415 (doctor needs no cache)
 

@@ -1,5 +1,7 @@
 """Observe PIL in site-packages, and the distributions around it, from files alone; nothing is imported or run.
 
+This module determines:
+
 - Which distributions are installed, from the names of their `.dist-info` directories. Older formats are ignored: no
   relevant installer creates or removes them.
 - Which distributions claim files of PIL, and whether these files still match the RECORD.
@@ -7,7 +9,8 @@
   name of such a distribution. The `packaging` library is imported only if the line has a marker, because importing it
   would double doctor's time.
 - The version of CUDA, ROCm or XPU that an installed torch was built for, from `torch/version.py`. If that file does not
-  give it, the version's local label, the required `nvidia-cuda-runtime` or a conda package's build string is used.
+  give it, these do: the local label of torch's version, the required `nvidia-cuda-runtime`, or the build string of
+  conda's package.
 
 Sources: PyPA, "Recording installed projects"; PEP 376 for REQUESTED.
 """
@@ -180,7 +183,7 @@ def _read_checkout(metadata: Path) -> PurePath | None:
     try:
         source = json_data(text)
         url, editable = urlsplit(source["url"]), source["dir_info"]["editable"] is True
-    except (ValueError, TypeError, LookupError, AttributeError):  # not as PEP 610 describes it
+    except (ValueError, TypeError, LookupError, AttributeError):  # direct_url.json does not follow PEP 610
         return None
     return PurePath(unquote(url.path)) if editable and url.scheme == "file" else None
 
@@ -209,7 +212,7 @@ def _list_unclaimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> tup
 
 
 def digest_file(path: str, algorithm: str) -> bytes:
-    """Return a file's digest. Files up to 1 MiB are read at once, which halves the time; others in pieces."""
+    """Return a file's digest. A file of at most 1 MiB is read at once, in half the time; a larger one in pieces."""
     with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, algorithm).digest()
@@ -229,7 +232,7 @@ def read_rows(record: bytes) -> tuple[tuple[str, str, str], ...]:
     text = record.decode("utf-8", "surrogateescape")
     try:
         lines = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error:  # an unterminated field
+    except csv.Error:  # a malformed field, such as one with an unclosed quote
         return ()
     rows = ((*cells, "", "", "")[:3] for cells in lines)
     return tuple(
@@ -308,9 +311,9 @@ def encode_digest(digest: bytes) -> str:
 
 
 def _read_installation_time(metadata: Path) -> str:
-    """Return the installation time of a distribution (ISO 8601, UTC): the mtime of the first of `_WRITTEN_LAST`.
+    """Return the installation time of a distribution, in ISO 8601 and UTC; empty if unknown.
 
-    Empty if none of these files exists.
+    This is the mtime of the first of `_WRITTEN_LAST` that exists.
     """
     path = next((metadata / name for name in _WRITTEN_LAST if (metadata / name).exists()), None)
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds") if path is not None else ""
@@ -349,7 +352,7 @@ _EXTRA_ONLY = re.compile(r"""\(?\s*extra\s*==\s*(['"])[^'"]*\1\s*\)?""")
 def observe_dependants(
     interpreter: Interpreter, replaces: tuple[str, ...], distributions: tuple[Distribution, ...]
 ) -> tuple[Dependant, ...]:
-    """Return the distributions that require one of `replaces` on this interpreter, except for an extra.
+    """Return the distributions that require one of `replaces` on this interpreter; requirements of extras are ignored.
 
     Args:
         interpreter: the target's Python, for which environment markers are evaluated.

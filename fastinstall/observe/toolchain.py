@@ -1,4 +1,4 @@
-"""Find the means for a build on this machine: compiler, libraries and headers, package manager, conda's channels."""
+"""Find what this machine offers for a build: compiler, libraries, headers, package manager, conda's channels."""
 
 import importlib.util
 import os
@@ -24,7 +24,7 @@ DRIVEN_MANAGERS = ("apt", "dnf")
 def observe_toolchain(
     recipe_libraries: Mapping[str, NativeRequirement], flags: Iterable[str], *, variables: Mapping[str, str]
 ) -> Toolchain:
-    """Return the means for a build on this machine; takes about 100 ms.
+    """Return the tools and libraries that this machine offers for a build; takes about 100 ms.
 
     Args:
         recipe_libraries: the native libraries that the recipe names.
@@ -134,9 +134,9 @@ def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | Non
 
 
 def _identify_jpeg(directories: tuple[Path, ...]) -> tuple[str, str]:
-    """Return the version and the implementation of a libjpeg, from its headers; two empty texts if unknown.
+    """Return the version and the implementation of a libjpeg, from its headers; two empty strings if unknown.
 
-    Of several jconfig.h, the one that jpeglib.h would include is read.
+    If there are several files jconfig.h, the one that jpeglib.h would include is read.
 
     Args:
         directories: the directory of jpeglib.h, then those that the compiler searches.

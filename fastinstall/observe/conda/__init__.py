@@ -1,1 +1,1 @@
-"""A conda environment, from its files alone."""
+"""Observe conda and its environments from files alone; conda is neither run nor imported."""

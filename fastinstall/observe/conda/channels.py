@@ -71,18 +71,18 @@ class CondaSettings:
                 self._files += [data] if isinstance(data, dict) else []
 
     def read_word(self, *names: str) -> str:
-        """Return the value of a key that has one string; empty if the key is not set. `names`: the key, its aliases."""
+        """Return the string that a key is set to; empty if it is not set. `names` are the key and its aliases."""
         words = [words[0] for value in self._find(names, str) if (words := self._read_words(value))]
         return self._get_override(names) or (words[0] if words else "")
 
     def read_list(self, *names: str) -> tuple[str, ...]:
-        """Return the values of a key that has a list, the highest rank first; empty if the key is not set."""
+        """Return the items of the lists that a key is set to, the highest rank first; empty if it is not set."""
         override = [word.strip() for word in self._get_override(names).split(",") if word.strip()]
         lists = (self._read_words(value) for value in self._find(names, list))
         return tuple(dict.fromkeys(chain(override, *lists)))
 
     def read_table(self, *names: str) -> dict[str, tuple[str, ...]]:
-        """Return the values of a key that has a mapping, by name; for each name, the highest rank first."""
+        """Merge the mappings that a key is set to; the values for each name are in order of rank, the highest first."""
         found: dict[str, tuple[str, ...]] = {}
         for table in self._find(names, dict):
             for name, value in table.items():
@@ -183,7 +183,7 @@ class ChannelSettings:
         mirrored: address of a mirror, by the channel's name.
         allowed: the only channels that may be used; empty if all may be used.
         denied: channels that must not be used.
-        configured: the channels in use, as written.
+        configured: the channels to use, as written in the configuration.
     """
 
     alias: str = field(default="", repr=False)
@@ -204,7 +204,8 @@ def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[st
         settings: conda's configuration of channels.
 
     Returns:
-        Addresses with the configured credentials, paths, and bare names of channels on the public host.
+        For each channel: its address with the configured credentials, its path, or its bare name if it is on conda's
+        default host.
 
     Raises:
         RefusedError: only conda can resolve one of the names.
@@ -254,7 +255,7 @@ def _find_address(name: str, settings: ChannelSettings) -> str:
         return settings.mirrored[name].rstrip("/")
     members = {_get_member_name(each, settings): _resolve_member(each, settings) for each in _list_members(settings)}
     parts = name.split("/")
-    for place in ("/".join(parts[:number]) for number in range(len(parts), 0, -1)):  # "a/b/c", "a/b", "a"
+    for place in ("/".join(parts[:number]) for number in range(len(parts), 0, -1)):  # for "a/b/c": itself, "a/b", "a"
         if place in settings.custom:
             address = settings.custom[place]
             return _join_below(address if "://" in address else settings.alias, name)
@@ -264,17 +265,17 @@ def _find_address(name: str, settings: ChannelSettings) -> str:
 
 
 def _list_members(settings: ChannelSettings) -> tuple[str, ...]:
-    """List the channels that belong to "defaults" or to a multichannel."""
+    """List the members of "defaults" and of all multichannels."""
     return (*(settings.default or ()), *chain(*settings.multiple.values()))
 
 
 def _resolve_member(channel: str, settings: ChannelSettings) -> str:
-    """Return the address of a member of a multichannel, which is written as an address or as a name below the alias."""
+    """Return the address of a multichannel's member; `channel` is an address, or a name below the alias."""
     return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
 
 
 def _get_member_name(channel: str, settings: ChannelSettings) -> str:
-    """Return the name of a multichannel's member when used alone: the path of its address below the alias or host."""
+    """Return the name by which a multichannel's member can be used alone: its address without alias or host."""
     alias, public = public_text(settings.alias).rstrip("/"), public_text(_resolve_member(channel, settings))
     below = public.removeprefix(f"{alias}/") if alias else public
     return below.partition("://")[2].partition("/")[2] if "://" in below else below
@@ -290,7 +291,7 @@ def _join_below(address: str, name: str) -> str:
 
 
 def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
-    """Yield each address that is configured with credentials as a pair: without and with the credentials."""
+    """Yield a pair for each address that has credentials: the address without and with the credentials."""
     whole = (*settings.configured, *_list_members(settings), *settings.mirrored.values())
     named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):

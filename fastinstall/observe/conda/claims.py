@@ -1,4 +1,4 @@
-"""Find which packages claim PIL's files in a conda environment, and from which of them a shared file comes.
+"""Find which packages claim PIL's files in a conda environment, and which of them a shared file comes from.
 
 Claims come from the records of conda packages and from the RECORD of pip's distributions (source: PyPA, "Recording
 installed projects"). Files are compared by size, by hash, and by the targets of symbolic links.
@@ -24,7 +24,8 @@ from fastinstall.observe.stack import decode_digest, digest_file, read_rows
 
 _BYTECODE = (".pyc", ".pyo")
 TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
-_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # SHA-256 of no bytes: a dangling link
+# SHA-256 of an empty file; packages record it for a dangling link.
+_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 @immutable
@@ -35,7 +36,7 @@ class ClaimedFile:
         path: the file's path, relative to the prefix.
         wanted: the file's path in the package. It differs from `path` if py-rattler moved the file aside because
             another package contains the same path.
-        size: the file's size in bytes; None if unknown, for a link, and if conda wrote the prefix into the file.
+        size: the file's size in bytes; None if unknown, for a link, or if conda wrote the prefix into the file.
         sha256: SHA-256 of the file's content, hexadecimal; empty if unknown.
         link: whether the file is a symbolic link.
         link_sha256: SHA-256 of the link's text, if py-rattler recorded it; else empty.
@@ -77,7 +78,7 @@ def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
-    """Return a file's path relative to the prefix; for a noarch package, conda records the path in the package."""
+    """Return a recorded path relative to the prefix; records of noarch packages have paths inside the package."""
     for place, target in (("site-packages/", f"{site}/"), ("python-scripts/", "bin/")):
         if path.startswith(place):
             return target + path.removeprefix(place)
@@ -108,7 +109,7 @@ class FilesOfPrefix:
         self._digests: dict[str, str] = {}
 
     def is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Return whether the file at `path` is as an entry records it; False for an unreadable file.
+        """Return whether the file at `path` matches an entry of a record; False for an unreadable file.
 
         Args:
             entry: the record's entry.
@@ -127,7 +128,7 @@ class FilesOfPrefix:
             return False
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Return whether a symbolic link is as recorded, judged by the link's text, its target or the target's hash."""
+        """Return whether a symbolic link matches its record, judged by its text, its target or the target's hash."""
         target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (a Path object would take longer)
         if entry.link_sha256:
             return hashlib.sha256(os.fsencode(target)).hexdigest() == entry.link_sha256
@@ -186,8 +187,8 @@ def observe_claims(
             if its times show no change since the package's record was written.
 
     Returns:
-        The claim of each package that has relevant files, sorted by `dist`; the files that several packages claim,
-        sorted by path; the problem of each record that cannot be read, by file name.
+        1. The claim of each package that has relevant files, sorted by `dist`. 2. The clashes (files that several
+        packages claim), sorted by path. 3. The problem of each unreadable record, by the record's file name.
     """
     files = FilesOfPrefix(prefix)
     packages, unreadable = _read_claimants(prefix, records, replaced, site)
@@ -240,7 +241,7 @@ def _make_claim(package: _Claimant, prefix: Path, files: FilesOfPrefix, compared
 def _read_claimants(
     prefix: Path, records: CondaRecords, replaced: tuple[str, ...], site: str
 ) -> tuple[list[_Claimant], dict[str, str]]:
-    """Return the packages with relevant files, sorted by name, and each unreadable record's problem by file name."""
+    """Return the packages with relevant files, sorted by name; and the problems of unreadable records, by file name."""
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
     for package in records.packages:
@@ -262,7 +263,7 @@ def _read_claimants(
 
 
 def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
-    """Return, for each claimed path, (claimant, entry) of each claimant, in the order of `claimants`."""
+    """Return the pairs (claimant, entry) of each claimed path, in the order of `claimants`."""
     found: dict[str, list[tuple[_Claimant, ClaimedFile]]] = {}
     for claimant in claimants:
         for entry in claimant.entries:
@@ -273,7 +274,7 @@ def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Clai
 def _is_owner_of_metadata(package: _Claimant, metadata: str, files: FilesOfPrefix) -> bool:
     """Return whether a conda package installed a metadata directory.
 
-    This is so if the package claims some of the directory's `TELLING` files and these are as recorded.
+    It did if it claims `TELLING` files in this directory, and all of these match its record.
     """
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     return bool(telling) and all(files.is_as_recorded(entry, entry.path, package.own) for entry in telling)

@@ -62,7 +62,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
         version = _find_conda_version(root)
         solver = read_settings(_SOLVER, variables, prefix or root, root).read_word(*_SOLVER)
         if not solver and (parts := re.match(r"(\d+)\.(\d+)", version)) is not None:
-            # conda's default: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7
+            # The default of conda 4.13 to 26.7, from `DEFAULT_SOLVER` in conda's `base/constants.py`.
             solver = "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"
         return CondaTool(command=command, version=version, root=root, solver=solver, found_by=found_by)
     return None
@@ -83,10 +83,10 @@ def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) ->
 
 
 def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
-    """Yield paths of conda executables that may have created a prefix.
+    """Yield the paths of conda executables that may have created a prefix; some paths may not exist.
 
-    These are: 1. if the prefix is in a directory `envs`, the one beside that directory; 2. those in the prefix's
-    history; 3. the one in the prefix.
+    1. If the prefix is in a directory `envs`: the executable in the environment that contains `envs`. 2. Executables
+    that the prefix's history names. 3. The executable in the prefix itself.
     """
     if prefix.parent.name == "envs":
         yield prefix.parent.parent / "bin/conda"
@@ -118,7 +118,7 @@ def _read_shebang(script: Path) -> str | None:
 
 
 def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
-    """Return the prefix that conda is installed in: the prefix of conda's Python, else of its executable."""
+    """Return the prefix that contains conda: that of conda's Python if known, else that of conda's executable."""
     script = Path(os.path.realpath(command[0]))
     pythons = (command[0] if len(command) > 1 else _read_shebang(script), variables.get("CONDA_PYTHON_EXE"))
     for python in pythons:

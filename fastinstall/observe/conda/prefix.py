@@ -75,7 +75,7 @@ _PLACES = ("", "conda-meta", "bin", "lib", "include")
 
 
 def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
-    """Return the `site-packages` of other Python versions that still contain distributions, as relative paths.
+    """List `site-packages` of other Python versions that still contain distributions, relative to the prefix.
 
     Args:
         site: the environment's site-packages, relative to the prefix.
@@ -113,7 +113,7 @@ def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[
 
 
 def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
-    """Return whether a name in site-packages is of metadata or libraries of a distribution that provides PIL."""
+    """Return whether an entry of site-packages has metadata or libraries of a distribution that provides PIL."""
     stem = name.partition("-")[0].removesuffix(".libs")
     return stem.replace("_", "-").lower() in replaced and not name.endswith(".py")
 
@@ -169,7 +169,7 @@ def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> Con
 def _parse_dists(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the packages in lines of the history as "NAME-VERSION-BUILD", without their channels."""
     found = []
-    for line in lines:  # "https://host/channel/linux-64::NAME-VERSION-BUILD"
+    for line in lines:  # such as "https://host/channel/linux-64::NAME-VERSION-BUILD"
         dist = line.rpartition("::")[2]
         dist = next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
         if dist.count("-") > 1:

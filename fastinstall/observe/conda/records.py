@@ -1,8 +1,8 @@
 """Read the packages of a conda environment from their records in `conda-meta`.
 
 Unreadable records are reported with their problem; the other records are still read. Passwords and tokens are removed
-from URLs, so that URLs can be shown and stored. A search of the bytes also finds the packages that may claim files
-relevant to PIL: files of PIL, libjpeg and libtiff.
+from URLs, so that URLs can be shown and stored. Records are also searched, as bytes, for paths of PIL, libjpeg and
+libtiff: packages with such paths may claim files relevant to PIL.
 
 Only the description of the package is parsed. Nine tenths of a large record are files and hashes, which are skipped and
 not validated. This works because conda, mamba and py-rattler all indent their output: a line that starts with the first
@@ -66,7 +66,7 @@ class CondaRecords:
 
 
 def read_records(conda_meta: Path) -> CondaRecords:
-    """Read all records of an environment: about 50 us each, however many files a package has.
+    """Read all records of an environment. Reading one takes about 50 us, however many files its package has.
 
     Args:
         conda_meta: the directory with the records; a missing directory counts as empty.
@@ -164,7 +164,7 @@ def _read_content(path: Path) -> bytes:
 
 
 def _parse_in_pieces(content: bytes) -> tuple[Fields, bytes] | None:
-    """Return the package's fields and the part of the record that lists files; None if the layout is another."""
+    """Return the package's fields and the part of the record that lists files; None for a record in another form."""
     opening = _OPENING.match(content)
     if opening is None:
         return None
