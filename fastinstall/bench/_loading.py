@@ -37,14 +37,14 @@ Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
 class Refused(Exception):
-    """Raised with an outcome and a reason if this way of loading cannot run in this process."""
+    """Raised with an outcome and a reason if the requested way of loading images cannot run in this process."""
 
 
 def serve() -> None:
     """Answer requests until stdin ends. Libraries get an empty stdin, and their output goes to stderr.
 
-    Forked children close the pipe for responses. So the process that sends requests notices the end of this process,
-    even if a child outlives it.
+    Forked children close the pipe for responses, so that the process that sends requests notices when this process
+    ends, even if a child lives on.
     """
     sys.path[:0] = sys.argv[1:]
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -57,7 +57,7 @@ def serve() -> None:
 
 
 def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
-    """Carry out a request; return the response: its result, or the reason why it failed."""
+    """Call the requested function; return the response, with its result or with the reason why it failed."""
     module, _, name = request["do"].partition(".")
     try:
         return {"answer": getattr(import_beside(module), name)(**request["arguments"])}
@@ -70,7 +70,7 @@ def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def import_beside(name: str) -> Any:
-    """Import a file below this directory ("_timing", "adapters.pillow")."""
+    """Import a file of this directory or of a subdirectory by its dotted name ("_timing", "adapters.pillow")."""
     if PACKAGE not in sys.modules:
         spec = importlib.machinery.ModuleSpec(PACKAGE, None, is_package=True)
         spec.submodule_search_locations = [os.path.dirname(os.path.abspath(__file__))]
@@ -101,12 +101,12 @@ def exists(module: str) -> bool:
 
 
 def list_missing(modules: Sequence[str]) -> List[str]:
-    """Return the modules that cannot be found."""
+    """Return those of the given modules that cannot be found."""
     return [module for module in modules if not exists(module)]
 
 
 class Files:
-    """A source of images in separate files."""
+    """The images of a job if they are separate files; this class has the methods of `_storage.Store`."""
 
     def __init__(self, paths: List[str]) -> None:
         self.paths = paths
@@ -185,8 +185,8 @@ class Pipeline:
     def timed_pass(self, indexes: List[int], failed: Dict[str, str]) -> Iterator[Tuple[int, List[float]]]:
         """Load each image once, and yield its index and the seconds of each stage.
 
-        Error texts of failed images are added to `failed`, by index. If whole batches are loaded, there is one stage,
-        with the mean time per image.
+        An image that fails is not yielded: its error text is added to `failed`, by index. An adapter that loads whole
+        batches has only one stage, and every image gets the mean time.
         """
         if self.batches:
             good, flow = self._start_endless(indexes, failed)
@@ -204,7 +204,13 @@ class Pipeline:
                     failed[str(index)] = text_of(error)
 
     def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = BATCH) -> Iterator[List[Any]]:
-        """Yield a list of pictures for each list of indexes; by default on one thread, and without loading ahead."""
+        """Yield the pictures of each batch, if the adapter loads whole batches.
+
+        Args:
+            lists: for each batch, the indexes of its images.
+            threads: number of the adapter's threads, which load ahead; 0 for one thread that does not load ahead.
+            size: maximum number of images in a batch.
+        """
         paths = ([self.source.path(index) for index in indexes] for indexes in lists)
         finish = self.values.to_tensor() if self.makes_tensors else lambda picture: picture
         for pictures in self.batches(paths, max(1, threads), size, threads > 0):
@@ -213,8 +219,9 @@ class Pipeline:
     def _start_endless(self, indexes: List[int], failed: Dict[str, str]) -> Tuple[List[int], Any]:
         """Return the indexes of the images that load, and an endless iterator over their batches.
 
-        The iterator is kept for later requests about the same images. The process is pinned to one CPU, because the
-        baseline uses only one too. If a batch fails, each image is loaded alone, to find those that fail.
+        The iterator is kept for later requests about the same images. The process is pinned to one CPU, because it is
+        compared with the baseline, which uses only one. If a batch fails, each image is loaded alone, to find the
+        images that fail.
         """
         if self._endless[0] != indexes:
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -238,16 +245,16 @@ class Pipeline:
 
 
 def parts(indexes: List[int]) -> Iterator[List[int]]:
-    """Split indexes into batches of `BATCH`; the last may be shorter."""
+    """Split indexes into batches of `BATCH` indexes; the last batch may be shorter."""
     return (indexes[start : start + BATCH] for start in range(0, len(indexes), BATCH))
 
 
 def own_loader(where: str) -> Callable[[str], Any]:
     """Import the user's file and return its function, given as FILE:FUNCTION.
 
-    The file's directory and PYTHONPATH, which `-I` keeps off `sys.path`, are added to it, so that the file's imports
-    work as in normal use. Raise Refused if the import fails, with the number of the line that failed, or if the file
-    has no such function.
+    The file's directory and the directories of PYTHONPATH are added to `sys.path`, because `-I` leaves them out and
+    the file may import from them. Raise Refused if the import fails (the reason names the line), or if the file has no
+    such function.
     """
     import traceback
 
@@ -281,14 +288,14 @@ def start(job: Dict[str, Any]) -> Dict[str, str]:
     """Start a job; return the versions of the packages involved.
 
     A large block is allocated and freed, so that glibc keeps and reuses the memory of freed images. Every training
-    program does so early. Otherwise the memory of each image may be returned to the kernel, and cleared again for the
-    next image. Whether that happens would depend on earlier imports, so that equal processes would differ by a factor
-    of two (measured 2026-11-22, images of 224 pixels).
+    program frees such a block early. Until then, glibc may return the memory of each image to the kernel, which clears
+    it again for the next image. Whether glibc does that would depend on earlier imports, so the speed of equal
+    processes would differ by a factor of two (measured 2026-11-22, images of 224 pixels).
     Source: mallopt(3): the dynamic mmap threshold grows to the largest freed block, at most 32 MiB.
     """
     RUNNING[:] = [Pipeline(job)]
     if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)  # as in a worker of a DataLoader
+        sys.modules["torch"].set_num_threads(1)  # a DataLoader's worker does the same
     bytes(LARGE_BLOCK)
     versions: Dict[str, str] = RUNNING[0].versions
     return versions

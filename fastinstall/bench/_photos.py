@@ -26,7 +26,7 @@ PNG uses compression level 1, which makes files 5 % larger and is four times as 
 
 
 def write(name: str, directory: str, count: int) -> List[str]:
-    """Write `count` pictures of a kind, or its usual number if `count` is 0; return the file names."""
+    """Write `count` pictures of a kind into a directory (0 for the kind's usual number); return the file names."""
     usual, _, _, _, extension, options = KINDS[name]
     names = []
     for number, picture in enumerate(pictures(name, count or usual)):
@@ -37,16 +37,17 @@ def write(name: str, directory: str, count: int) -> List[str]:
 
 
 def pictures(name: str, count: int) -> Iterator[Any]:
-    """Yield pictures of a kind.
+    """Yield `count` pictures of a kind.
 
-    Of "500px", every fourth picture is upright. Of "12mp", three of four are mirrored copies of the one before them.
+    Every fourth picture of "500px" is higher than wide. Of every four pictures of "12mp", the last three are mirrored
+    or rotated copies of the first.
     """
     _, seed, size, detail, _, _ = KINDS[name]
     numbers = random.Random(seed)
     drawing: Any = None
     for number in range(count):
         if name == "12mp" and number % 4:
-            yield drawing.transpose((0, 1, 3)[number % 4 - 1])  # mirrored, upside down, both
+            yield drawing.transpose((0, 1, 3)[number % 4 - 1])  # mirrored, upside down, rotated by 180 degrees
             continue
         drawing = photo(numbers, size[::-1] if name == "500px" and number % 4 == 0 else size, detail)
         yield drawing

@@ -1,8 +1,8 @@
 """Measure images per second with workers or threads; called by `_loading.py` in a target, on Python 3.8 or later.
 
-Four engines load batches: "torch" (its DataLoader, if the pipeline makes tensors), "batched" (an adapter with its own
-threads), "threads" of one process, and "own" (worker processes like a DataLoader's). Each worker prepares up to two
-batches ahead, and batches are consumed in order.
+Four engines load batches: "torch" (torch's DataLoader, used if the pipeline makes tensors), "batched" (an adapter with
+its own threads), "threads" (of one process), and "own" (worker processes like a DataLoader's). Each worker prepares up
+to two batches ahead, and batches are consumed in order.
 
 The process that serves requests imports the packages of the pipeline, like a training script, but never loads an image
 itself. Loading an image starts threads in some libraries (OpenCV, libvips, OpenMP); after a fork, such a library may
@@ -39,7 +39,7 @@ OWN = threading.local()
 
 
 def rate(limit: float, **request: Any) -> Dict[str, Any]:
-    """Run `count` in a child and return its result. Raise Refused if it fails, dies or exceeds `limit` seconds."""
+    """Run `count` in a child process; return its result. Raise Refused if it fails, dies or exceeds `limit` seconds."""
     end_with(os.getppid())
     receiver, sender = FORK.Pipe(duplex=False)
     child = FORK.Process(target=_send_count, args=(os.getpid(), sender, request))
@@ -65,7 +65,7 @@ def rate(limit: float, **request: Any) -> Dict[str, Any]:
 def _send_count(parent: int, sender: Any, request: Dict[str, Any]) -> None:
     end_with(parent)
     sender.send(_loading.answer_to({"do": "_pool.count", "arguments": request}))
-    os._exit(0)  # does not wait for batches prepared ahead; the workers end with this process
+    os._exit(0)  # do not wait for batches that workers prepare ahead; the workers end with this process
 
 
 def refusal(text: str) -> Exception:
@@ -75,7 +75,8 @@ def refusal(text: str) -> Exception:
 def end_with(parent: int, _worker: int = 0) -> None:
     """Have the kernel kill this process when its parent dies. Source: prctl(2).
 
-    `_worker` is ignored: torch calls this function with the number of the worker.
+    If `parent` (a process ID) is no longer the parent, it has already died, and this process exits at once. `_worker`
+    is ignored: torch calls this function with the number of the worker.
     """
     with contextlib.suppress(OSError, AttributeError):  # without prctl, workers end when their pipe closes
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -84,24 +85,24 @@ def end_with(parent: int, _worker: int = 0) -> None:
 
 
 def ending(exit_code: Optional[int]) -> str:
-    """Return the end of a process as a phrase: its exit code or signal."""
+    """Return how a process ended, in words: "ended with exit code 3", "was killed by SIGSEGV"."""
     if exit_code is None or exit_code >= 0:
         return "ended with exit code %s" % exit_code
     return "was killed by %s" % signal.Signals(-exit_code).name
 
 
 def count(workers: int, threads: bool, seconds: float, batch: int, images: List[int]) -> Dict[str, Any]:  # noqa: FBT001
-    """Measure the rate for `seconds`; return the rate and the peak memory.
+    """Measure how fast batches arrive; return the engine, the rate, the time to the first batch and the peak memory.
 
     Args:
         workers: number of worker processes or threads; 0 for one process without workers.
-        threads: whether to use threads of one process, which load arrays, not tensors, instead of worker processes.
+        threads: whether to use threads of one process instead of worker processes; threads load arrays, not tensors.
         seconds: how long to measure.
         batch: number of images in a batch.
         images: indexes of the images; empty for all.
 
-    The first round and incomplete rounds are ignored. A round is one batch from every worker: batches arrive
-    in bunches.
+    Batches are counted in rounds of one batch from every worker, because the batches of a round arrive together. The
+    first round and an incomplete last round do not count.
     """
     (pipeline,) = _loading.RUNNING
     lists = batches_of(images or list(range(len(pipeline.job["images"]))), batch)
@@ -176,7 +177,7 @@ def peak_bytes() -> int:
 def executor_batches(
     job: Dict[str, Any], lists: Iterator[List[int]], workers: int, *, threads: bool
 ) -> Iterator[Batch]:
-    """Yield batches in order, loaded by worker processes, or by threads as in a server (arrays, no tensors)."""
+    """Yield batches in order, loaded by worker processes or by threads. Threads make arrays, not tensors."""
     pending: Deque[Future[Batch]] = deque()
     if threads:
         job = {**job, "wanted": {**job["wanted"], "tensor": False}}
@@ -184,7 +185,7 @@ def executor_batches(
     else:
         try:
             executor = ProcessPoolExecutor(workers, FORK, begin, (job, os.getpid()))
-        except (OSError, ImportError, NotImplementedError) as error:  # no semaphores: sem_open(3)
+        except (OSError, ImportError, NotImplementedError) as error:  # this system has no semaphores, see sem_open(3)
             raise refusal("cannot start workers: %s: %s" % (error, ROOM)) from error
     children: List[Any] = []
     try:
@@ -207,7 +208,11 @@ def begin(job: Dict[str, Any], parent: int = 0) -> None:
 
 
 def make_batch(indexes: List[int]) -> Batch:
-    """Load images and copy them into one block; return the number of loaded images, and the errors of the others."""
+    """Load images and copy them into one block, as a DataLoader does.
+
+    Returns:
+        The number of loaded images, and the error texts of the others.
+    """
     values, failed = load_batch(indexes)
     pickle.dumps(values, protocol=5)
     return len(values), failed
@@ -235,7 +240,7 @@ def death_of(children: List[Any]) -> str:
 
 
 def torch_batches(pipeline: Any, lists: Iterator[List[int]], workers: int) -> Iterator[Batch]:
-    """Yield batches from torch's DataLoader, with the pipeline as its dataset. Raises Refused if its workers fail."""
+    """Yield batches that workers of torch's DataLoader load with the pipeline. Raise Refused if a worker fails."""
     from torch.utils.data import DataLoader
 
     begin(pipeline.job)  # forked workers inherit the job
@@ -264,6 +269,6 @@ class Batches:
 
         values, failed = load_batch(indexes)
         if len({getattr(each, "shape", None) for each in values}) == 1:
-            with contextlib.suppress(RuntimeError, TypeError):  # a type that torch does not know
+            with contextlib.suppress(RuntimeError, TypeError):  # torch cannot combine values of some types
                 return default_collate(values), len(values), failed
         return values, len(values), failed

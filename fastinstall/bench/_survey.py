@@ -1,7 +1,7 @@
 """Decode an image once with the target's PIL, to see whether it can be measured; called by `_loading.py`.
 
-Runs on Python 3.8 or later. If the process gives no answer about an image, the image has killed or hung it. The EXIF
-orientation is not applied, except by Pillow itself to TIFF.
+Runs on Python 3.8 or later. If no answer about an image arrives, decoding the image has killed this process or takes
+too long. The EXIF orientation is not applied, except to TIFF, where Pillow itself applies it.
 """
 
 import os
@@ -32,7 +32,7 @@ def prepare() -> None:
 
 
 def judge(path: str) -> Dict[str, Any]:
-    """Return the format and size of an image, and as `reason` why it cannot be measured; empty if it can."""
+    """Return the format and size of an image, with the `reason` why it cannot be measured, or "" if it can."""
     from PIL import Image
 
     facts: Dict[str, Any] = {"format": "", "width": 0, "height": 0, "size_bytes": 0}
@@ -70,13 +70,13 @@ def decode(stream: BinaryIO, facts: Dict[str, Any]) -> str:
 
 
 def judge_header(image: Any, kind: str) -> str:
-    """Return why an image cannot be measured, judging by its header alone; empty if it can."""
+    """Return why an image cannot be measured, as far as its header shows; empty if the header shows no reason."""
     pixel_bytes = 4 + 6 * ("progressive" in image.info)  # decoding a progressive JPEG keeps its coefficients in memory
     reasons = (
         (kind in VECTORS, "vector graphics"),
         (image.width * image.height * pixel_bytes > MOST_BYTES, "too large"),
         (image.mode not in MODES, str(image.mode)),
-        # Pillow reduces such a file to the upper 8 bits of each channel
+        # ";16" means 16 bits per channel, of which Pillow keeps only the upper 8
         (any(";16" in str(each) for each in getattr(image, "tile", ())), "16 bits per channel"),
         (kind != "JPEG" and getattr(image, "is_animated", False), "several pictures"),
     )

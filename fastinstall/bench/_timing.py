@@ -1,8 +1,8 @@
 """Time a pipeline stage by stage; called by `_loading.py` in a target, on Python 3.8 or later.
 
-All images are loaded in passes, which are repeated for a given time, at least once. For each image, the pass with the
-median total time counts (of an even number, the shorter of the two middle passes), so that the times of the stages add
-up to the total. The results are averaged over the images.
+Each pass loads all images once; passes are repeated for a given time. For each image, the pass with the median total
+time counts, or the shorter of the two middle passes. The times of its stages therefore add up to the total. The
+results are averaged over the images.
 
 `least_ms` uses the shortest pass of each image instead. Comparisons of two loaders use `least_ms`, because other
 programs can only lengthen a pass. In the same time, the faster loader makes more passes, so it has more chances of an
@@ -28,7 +28,7 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
     """Measure the pipeline of this process; the results are in milliseconds.
 
     Args:
-        seconds: how long to repeat; at least one pass is made.
+        seconds: how long to repeat; at least one pass is made, and at least `group` passes.
         cold: whether to drop the files from the page cache before each pass; `was_cold` in the result says whether that
             worked.
         indexes: indexes of the images to load; None for all.
@@ -76,9 +76,9 @@ def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: 
 def move_heap(chance: random.Random) -> List[bytearray]:
     """Allocate blocks of random sizes, so that the next pass puts its pictures at different addresses.
 
-    Memory layout alone can make one of two equal processes up to 10% faster, for as long as they live (measured
-    2026-11-23, images of 200 pixels). If each pass has a different layout, both processes have passes with a good
-    layout, and these are their shortest passes.
+    Memory layout alone can make one of two equal processes up to 10% faster during its whole life (measured 2026-11-23,
+    images of 200 pixels). If each pass has a different layout, both processes have passes with a good layout, and
+    these are their shortest passes.
     """
     return [bytearray(chance.randrange(64, 1 << 18, 64)) for _ in range(BLOCKS)]
 
@@ -96,9 +96,9 @@ def shortest(passes: List[float], group: int) -> float:
 
 
 def memory_of(process: object, file: str = "status") -> Dict[str, int]:
-    """Return those values of a process's file in /proc that are given in kB, converted to bytes, by name.
+    """Read the values that a process's file in /proc gives in kB; return them in bytes, by name.
 
-    The result is empty if the file cannot be read.
+    `process` is a process ID or "self". The result is empty if the file cannot be read.
     """
     try:
         with open("/proc/%s/%s" % (process, file), encoding="utf-8", errors="replace") as stream:
@@ -115,7 +115,7 @@ def drop_from_cache(path: str) -> bool:
     """
     with contextlib.suppress(OSError, ValueError), open(path, "rb", buffering=0) as stream:
         for _ in range(2):  # recently read pages may be in a per-CPU list, which the first attempt empties
-            with contextlib.suppress(OSError):  # on a read-only filesystem
+            with contextlib.suppress(OSError):  # syncing may fail on a read-only filesystem
                 os.fdatasync(stream.fileno())  # a dirty page cannot be dropped
             os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             if not is_cached(stream.fileno(), os.fstat(stream.fileno()).st_size):

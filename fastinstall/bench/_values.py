@@ -1,4 +1,4 @@
-"""Convert the results of loaders to arrays, tensors or bytes; called by `_loading.py` in a target, on Python 3.8.
+"""Convert loaded pictures to arrays, tensors or bytes; called by `_loading.py` in a target, on Python 3.8 or later.
 
 Numpy and torch are imported only when needed. Values are recognised by their methods, without an import: a tensor has
 `detach`, a Pillow image has `getbands`.

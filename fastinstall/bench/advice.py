@@ -1,4 +1,4 @@
-"""Advise how to load images faster, by measured gain: each advice has a command or code, and its cost. Pure.
+"""Turn measured gains into advice on loading images faster, with commands or code, and with the costs. Pure.
 
 Candidates that change the pictures, fail on some images, or take too much disk space are listed with their gain, but
 never recommended.
@@ -91,7 +91,7 @@ def advice_for(
 
 
 def is_worthwhile(candidate: report.Candidate, noise: float) -> bool:
-    """Return whether a candidate's gain is worth a change, and exceeds the noise: the largest gain of a control."""
+    """Return whether a candidate's gain is worth a change and exceeds `noise`, the largest gain of a control."""
     gain = candidate.gain
     return gain is not None and gain.ratio >= _WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise
 
@@ -99,8 +99,8 @@ def is_worthwhile(candidate: report.Candidate, noise: float) -> bool:
 def find_disturbance(controls: Iterable[report.Candidate]) -> str:
     """Return a sentence about a control whose result shows that ranges are unreliable; empty if there is none.
 
-    The gain of a control should be 1.0. Ranges are unreliable if a control's range does not include 1.0 and its gain is
-    clearly another, or if its range is too wide.
+    The gain of a control should be 1.0. Ranges are unreliable if the range of a control is too wide, or if it does not
+    include 1.0 and the gain clearly differs from 1.0.
 
     Args:
         controls: results of candidates that cannot change anything.
@@ -141,7 +141,8 @@ def rank_simplicity(candidate: report.Candidate) -> int:
 def _choose_simplest(better: Sequence[report.Candidate]) -> report.Candidate | None:
     """Return the simplest of the candidates that are about as good as the best one; None if there are none.
 
-    A candidate is about as good if its range overlaps that of the best, and its gain is at least `_NEARLY` of the best.
+    A candidate is about as good if its range overlaps the best one's, and its gain is at least `_NEARLY` times the best
+    gain.
     """
     best = max(better, key=lambda each: each.ratio, default=None)
     if best is None or best.gain is None:
@@ -255,7 +256,7 @@ def _format_install_command(context: AdviceContext, *words: str) -> str:
 
 
 def _format_printing(name: str, context: AdviceContext) -> str:
-    """Return the command that prints a candidate's code, with flags for an unusual pipeline."""
+    """Return the command that prints a candidate's code, with a flag for each pipeline setting that is not default."""
     pipeline, usual, command = context.pipeline, report.ImagePipeline(), "fastinstall bench"
     for flag, field in (("--size", "shorter"), ("--crop", "crop"), ("--filter", "filter")):
         if getattr(pipeline, field) != getattr(usual, field):

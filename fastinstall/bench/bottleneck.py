@@ -39,7 +39,7 @@ _PRECISE = 100
 def verdict_of(
     baseline: report.Candidate, workload: report.Workload, machine: LoaderLimits, target_rate: float | None
 ) -> report.BottleneckVerdict:
-    """Return what limits the loading: the group of stages that stands out, or "fast enough" at the target rate.
+    """Return what limits the loading: a group of stages that stands out, if any, or "fast enough" for the target rate.
 
     Args:
         baseline: the measurements of the environment as it is, or of the user's own loader.
@@ -51,7 +51,7 @@ def verdict_of(
     stages = _list_stage_costs(baseline, is_from_disk=is_from_disk)
     best = find_best_rate(baseline.rates)
     workers, reached = (best.workers, best.images_per_second) if best else (0, baseline.images_per_second)
-    if is_from_disk and baseline.cold_read_ms is not None:  # workers wait for their reads at the same time
+    if is_from_disk and baseline.cold_read_ms is not None:  # all workers wait for the disk at the same time
         longer = max(0.0, baseline.cold_read_ms - baseline.stages["read"])
         processes = max(1, workers) * 1000
         reached = processes / (processes / reached + longer)
@@ -71,7 +71,7 @@ def verdict_of(
 
 
 def _list_stage_costs(baseline: report.Candidate, *, is_from_disk: bool) -> tuple[report.StageCost, ...]:
-    """Return the time of every measured stage, and of handing images over if one worker was measured."""
+    """Return the time of every measured stage, and of handing an image over if the rate of one worker was measured."""
     costs = [(name, _LIMITS[name], ms) for name, ms in baseline.stages.items()]
     if is_from_disk and baseline.cold_read_ms is not None:
         costs[0] = ("read from disk", report.LoadingLimit.IO, baseline.cold_read_ms)

@@ -47,8 +47,8 @@ class Way:
         file: path of the adapter's or store's module; `Path()` for builds and settings.
         formats: formats that can be decoded, by Pillow's names; empty for all that Pillow opens.
         aliased: whether the resize skips pixels, so that the picture differs.
-        scales: how many times the requested size an image must have to be decoded at a reduced size; 0 if images are
-            always decoded at full size.
+        scales: the size from which an image is reduced before the resize, as a multiple of the requested size; 0 if
+            this way never does so.
         loader: for an adapter: source of a module with a function `load(path)`.
         caveat: for a store: what the user should know before choosing it.
         in_files: for a store: whether every image has its own file, so that any loader can read it.
@@ -83,7 +83,7 @@ class Way:
 def all_ways() -> dict[str, Way]:
     """Return every way to load images, by name: builds, decoders, settings, stores.
 
-    Decoders of Pillow come before others. Stores are in the order of measurement.
+    Pillow's decoders come before other decoders. Stores are in the order of measurement.
     """
     stack, setting = CandidateKind.STACK, CandidateKind.SETTING
     decoders, stores = _read_files(adapters, CandidateKind.DECODER), _read_files(_stores, CandidateKind.STORAGE)
@@ -110,7 +110,7 @@ def _read_files(package: ModuleType, kind: CandidateKind) -> Iterator[Way]:
 
 
 def require_known(names: Sequence[str]) -> None:
-    """Raise if a name is not that of a candidate.
+    """Check that every name is the name of a candidate.
 
     Raises:
         UsageError: a name is unknown.
@@ -174,7 +174,7 @@ def missing(candidate: Candidate, reason: str) -> Candidate:
 def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment variables that make glibc use huge pages for large blocks.
 
-    The result is empty if they are set already, or if glibc or the kernel does not support that.
+    The result is empty if the variables are already set, or if glibc or the kernel does not support huge pages.
     """
     known = tuple(int(each) for each in machine.libc_version.split(".")[:2] if each.isdigit())
     before = [each for each in variables.get(_TUNABLES, "").split(":") if each]
@@ -186,8 +186,8 @@ def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) ->
 def sort_by_promise(candidates: Sequence[Candidate], scale: float) -> list[Candidate]:
     """Sort candidates by expected gain, the largest first, so that the least helpful are left out if time is short.
 
-    The expected gain is the priority of a candidate, which comes from measurements (2026-11-22, three workloads).
-    Candidates that need larger images than these come last.
+    The priority of a candidate stands for its expected gain, and comes from measurements (2026-11-22, three workloads).
+    Candidates that only help with larger images come last.
 
     Args:
         candidates: candidates in the order of `all_ways`.

@@ -284,7 +284,7 @@ class Comparison:
     def _take_turn(
         self, process: loading.LoadingProcess, indexes: Sequence[int], group: int = 0
     ) -> loading.LoadingMeasurement:
-        """Measure a process that has loaded these images before.
+        """Measure a process for one turn; it must have loaded these images before.
 
         Raises:
             NotLoadedError: an image failed. A round with fewer images could not be compared with other rounds.
@@ -319,7 +319,7 @@ class Comparison:
     def _load_references(self) -> None:
         """Load some of the baseline's pictures: one of each format, and the first few.
 
-        If the pictures are large, there are fewer. There is none if the baseline returns no arrays.
+        No more pictures are loaded once they exceed `_COMPARED_BYTES`, and none if the baseline returns no arrays.
         """
         firsts = {self.job.formats[index]: index for index in reversed(self.indexes)}
         for index in dict.fromkeys((*firsts.values(), *self.indexes[:_COMPARED])):

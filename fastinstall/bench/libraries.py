@@ -83,12 +83,12 @@ def find_libraries(
 
 
 def fetch_packages(session: Session, way: Way, interpreter: Interpreter, *, offline: bool = False) -> Path:
-    """Return the cached directory with the packages of a candidate; let pip fetch the packages if it is missing.
+    """Return the cached directory with a candidate's packages; if it is missing, let pip fetch the packages into it.
 
     Only wheels are fetched, except for pure-Python packages that have none (`Way.sdists`).
 
     Raises:
-        RefusedError: pip failed, the cache cannot be written, or the network is forbidden and needed.
+        RefusedError: pip failed, the cache cannot be written, or the network is needed but forbidden.
     """
     cache, variables = session.own_cache(), session.variables
     key = codec.digest(

@@ -1,7 +1,7 @@
-"""Start a process in the target that, on request, loads or examines images, generates photos, or writes stores.
+"""Start a process in the target that loads or examines images, generates photos, or writes stores, on request.
 
-If the process dies, that is a result. `comparison` runs two such processes in turn. The process runs `_loading.py`,
-whose docstring describes the requests.
+The death of the process is a result of the measurement. `comparison` runs two such processes in turn. The process runs
+`_loading.py`, whose docstring describes the requests.
 """
 
 import base64
@@ -81,8 +81,7 @@ class LoadingMeasurement:
 
     Attributes:
         ms: milliseconds per image: each image's median pass, averaged over the images.
-        least_ms: milliseconds per image: each image's passes are split into groups; the shortest pass of each group,
-            averaged over groups and images.
+        least_ms: milliseconds per image: the shortest pass of each group of passes, averaged over groups and images.
         stages: milliseconds per image of each stage, in order of loading; they add up to `ms`.
         images: number of images that were loaded.
         passes: number of times that each image was loaded.
@@ -150,7 +149,7 @@ class LoadingProcess:
             cold: whether to drop the files from the page cache before each pass.
             indexes: indexes of the images to load; empty for all.
             timeout: seconds after which the process counts as hung.
-            group: number of passes per group; the shortest of each group counts for `least_ms`. 0 for one group.
+            group: number of passes per group; the shortest pass of each group counts for `least_ms`. 0 for one group.
 
         Raises:
             NotLoadedError: the process died or hung, or could load no image.

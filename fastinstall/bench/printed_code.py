@@ -58,7 +58,7 @@ _LEFT_OUT = re.compile(
 
 
 def _write_script(store: Way, pipeline: ImagePipeline) -> str:
-    """Return a script that writes the images of a directory into a store, and that can be imported for `Reader`."""
+    """Return a script that writes the images of a directory into a store; to read them, a program imports `Reader`."""
     wanted = json.dumps({"kind": store.name, **{setting: getattr(pipeline, setting) for setting in store.settings}})
     parts = [each.read_text(encoding="utf-8").split('"""', 2) for each in _list_files(store.file)]
     start = f'"""{parts[-1][1]}"""\n\nWANTED = {wanted}'

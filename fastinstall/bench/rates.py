@@ -19,10 +19,10 @@ _FORK_SECONDS = 0.2
 
 
 def choose_counts(request: report.BenchRequest, machine: LoaderLimits) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the numbers of workers and of threads to try, unless the user has requested others.
+    """Return the numbers of workers to try, and the numbers of threads: those that the user requested, or defaults.
 
-    Workers: 0 and the number of usable CPUs; in a full run, also 1, 2, 4, ... Threads: 1 and the number of usable CPUs;
-    in a quick run, none.
+    Default numbers of workers: 0 and the number of usable CPUs; in a full run, also 1, 2, 4, ... Default numbers of
+    threads: 1 and the number of usable CPUs; in a quick run, no threads are tried.
     """
     cpus = machine.usable_cpus
     powers = [1 << exponent for exponent in range(cpus.bit_length()) if 1 << exponent < cpus and not request.quick]
@@ -35,7 +35,7 @@ def choose_rated(context: BenchContext, candidates: Sequence[report.Candidate]) 
 
     These are: 1. the candidates that the user named; 2. except in a quick run, the best few that keep the pictures, and
     those that load whole batches. If the user requested numbers of workers or threads, all candidates are measured.
-    Candidates that use a store, or that failed on some images, are left out.
+    Candidates that use a store, or that failed on some images, are always left out.
 
     Args:
         context: the request and the effort.
@@ -63,7 +63,7 @@ def estimate_rating_seconds(context: BenchContext, start_seconds: float, pass_se
     Args:
         context: the request, the machine and the effort.
         start_seconds: time that the loader takes to start.
-        pass_seconds: time that it takes to load all images once.
+        pass_seconds: time that the loader takes to load all images once.
     """
     numbers = sum(len(each) for each in choose_counts(context.request, context.machine))
     return 2 * start_seconds + numbers * (context.effort.rate_seconds + _FORK_SECONDS + pass_seconds)

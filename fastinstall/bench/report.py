@@ -48,7 +48,7 @@ class LoadingRate:
     """The speed of a loader with a given number of workers.
 
     Attributes:
-        workers: number of worker processes, or of threads if the engine uses threads; 0 loads without workers.
+        workers: number of worker processes, or of threads if the engine uses threads; 0 for loading without workers.
         engine: the code that collects the batches.
         images_per_second: images per second, after the first batches.
         first_batch_seconds: time from the start of the workers to the first batch.
@@ -81,7 +81,7 @@ class Difference:
 
 @immutable
 class Gain:
-    """The speed of a candidate as a multiple of the baseline's, both measured in turn.
+    """The speed of a candidate as a multiple of the baseline's speed; the two are measured in turn.
 
     Attributes:
         ratio: median over the rounds; above 1 is faster.
@@ -116,7 +116,7 @@ class Candidate:
         versions: versions of the packages involved, by name.
         stages: for the baseline: milliseconds per image of each stage, in order of loading.
         cold_read_ms: for the baseline: milliseconds to read a file that is not in the page cache; None if unknown.
-        images_per_second: the rate of one process; except for the baseline, the baseline's rate times the gain.
+        images_per_second: the rate of one process; for a candidate, it is the baseline's rate times the gain.
         peak_bytes: peak resident memory of one process, in bytes.
         gain: the gain over the baseline, with one process each; None for the baseline, or if not measured.
         rates: the rates with worker processes; empty if not measured.
@@ -238,7 +238,8 @@ class StageCost:
 
     Attributes:
         name: name of the stage: "read", "read from disk", "decode", ..., "hand over".
-        limit: the part of loading to which the stage belongs; it limits the speed if its stages take most of the time.
+        limit: the part of loading that the stage belongs to. A part limits the speed if its stages take most of the
+            time.
         ms: milliseconds per image.
         share: share of the total time, 0 to 1.
     """
@@ -275,7 +276,7 @@ class SpeedAdvice:
     """A change to make, with its gain, or a remark such as the reason to change nothing.
 
     Attributes:
-        candidate: name of the candidate that the advice is about; empty if it is about none.
+        candidate: name of the candidate that the advice is about; empty if there is none.
         gain: the gain measured on this machine; None for a remark.
         message: the change in a few words, with its disadvantages; or the remark.
         evidence: the measurement that supports a remark; empty for a change.
@@ -357,10 +358,11 @@ class BenchRequest:
         quick: whether to finish in 20 seconds.
         samples: number of images to measure; None for as many as fit into the time.
         workers: numbers of workers to try; if empty, they are chosen by the number of usable CPUs.
-        threads: numbers of threads of one process to try; if empty, 1 and the number of usable CPUs, or none in a quick
-            run.
+        threads: numbers of threads of one process to try. If empty: 1 and the number of usable CPUs in a full run, and
+            no threads in a quick run.
         target_rate: images per second that training consumes; None if not given.
-        loader: FILE[:FUNCTION] of the user's loader, from path to array; it becomes the baseline; empty for none.
+        loader: FILE[:FUNCTION] of the user's loader, which becomes the baseline: a function that takes a path and
+            returns an array. Empty for none.
         candidates: names of candidates to measure; empty for all that fit into the time.
         bring: names of candidates whose packages are fetched into our cache; ("all",) for all that may be fetched.
         build: whether to build fastinstall's Pillow if it is not in the cache.

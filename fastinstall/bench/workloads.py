@@ -1,7 +1,7 @@
 """Prepare a workload: find or generate images, examine and choose them, and describe how processes load them.
 
-An image is examined by decoding it once, in a separate process, which may die. If that succeeds, the image can be
-measured.
+An image is examined by decoding it once, in a separate process, because a damaged image may crash the decoder. If the
+decoding succeeds, the image can be measured.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ WORKLOADS: Mapping[str, tuple[str, int, int]] = {
     "12mp": ("12 MP JPEG (generated)", 40, 2),
     "png": ("800 px PNG (generated)", 150, 6),
 }
-"""For each workload of generated photos: title, most photos (about 100 MB, to protect the disk), and photos of --quick.
+"""For each workload of generated photos: title, maximum number of photos (about 100 MB), and their number in --quick.
 
 The pictures are 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92 (both 4:2:0), and 800 x 600 PNG.
 """
@@ -267,7 +267,8 @@ def judge_images(
 ) -> tuple[SurveyedImage, ...]:
     """Decode each image once in the target, and return facts about it, with the reason if it cannot be measured.
 
-    If an image kills the process or takes too long, that is the reason, and a new process continues with the next one.
+    If an image kills the process or takes too long, this becomes the image's reason, and a new process continues with
+    the next image.
 
     Args:
         images: paths of the images; a path that is not a regular file is refused with a reason.

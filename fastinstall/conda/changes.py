@@ -69,7 +69,7 @@ def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
 
 
 def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
-    """Return the risks of a change: protected packages change, versions get older, packages are not replaced."""
+    """Return the risks of a change: it changes protected packages, installs older versions, or removes packages."""
     changes = list_package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
     older = [each for each in changes if each.is_older]

@@ -25,7 +25,7 @@ _INDEX = "repodata.json"
 
 
 def write_repodata(channel: Path) -> None:
-    """Rewrite `repodata.json` in both subdirectories of a channel, from the packages in the subdirectory.
+    """Rewrite `repodata.json` in both subdirectories of a channel; each lists the packages in its own subdirectory.
 
     Raises:
         FailedError: a package cannot be read.
@@ -51,9 +51,9 @@ def publish_packages(
     """Put a package and its guard package into a channel, and update the channel's index; do all of this or nothing.
 
     Args:
-        pack: makes the package in a channel's directory; takes a build number and the directory. It is called with
-            the numbers 0, 1, 2, ... until the channel has no different package with the same file name.
-        plan_guard: takes the package and returns the planned guard package; None for no guard.
+        pack: a function that takes a build number and a directory, and writes the package into this directory. It is
+            called with the numbers 0, 1, 2, ... until the channel has no different package with the same file name.
+        plan_guard: a function that takes the package and returns the planned guard package; None for no guard.
         channel: the channel's directory, created if missing. Other packages in it stay.
 
     Raises:
@@ -113,7 +113,7 @@ def _make_record(package: Path) -> dict[str, Any]:
 
 
 def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
-    """Write a channel that has only an index, which offers packages that do not exist yet to a solver.
+    """Write a channel that has only an index; with it, a solver can choose packages that do not exist yet.
 
     Engines cache indices by the channel's URL. Therefore the name of the channel's directory is a digest of the index.
 

@@ -1,4 +1,4 @@
-"""Edit `conda-meta/history`, from which conda's solvers read the user's requests, so that they keep the stack.
+"""Edit `conda-meta/history`, so that conda's solvers, which read the user's requests there, keep the stack.
 
 conda (24.7 to 26.7) and libmamba read the requested match specs from this file, and use the `requested_spec` in records
 only for listings. Therefore each setup adds a revision with the packages that it installed and removed. Measured on
@@ -68,8 +68,8 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
     Args:
         before: the text before the change.
         after: the text after the change.
-        installed_again: names of the packages just installed; requests to remove them, recorded just before, are
-            dropped too.
+        installed_again: names of the packages that the change installed; requests in `after` to remove these packages
+            are dropped too.
     """
     if not after.startswith(before):
         return after
@@ -106,7 +106,7 @@ def _parse_installed(history: str) -> dict[str, str]:
 def record_revision(
     stack: CondaStack, records: Collection[str], conda: Conda, now: datetime, transaction: Transaction
 ) -> None:
-    """Add a revision for a setup to the history of an environment, in which the stack's channel is.
+    """Add a revision for a setup to the history of the environment that contains the stack's channel.
 
     Args:
         stack: the installed packages.

@@ -63,7 +63,7 @@ def _describe_external_change(change: CondaChange, engine: CondaEngine, prefix: 
         FailedError: a package to remove is not installed, or its record cannot be read.
     """
     names = tuple(conda_meta.list_record_names(prefix))
-    # The version in `lib/pythonVERSION` after the change, for the paths of noarch packages.
+    # The paths of a noarch package's files depend on the Python that the environment has after the change.
     pythons = [each.dist for each in change.linked if each.name == "python"]
     pythons += [name.removesuffix(".json") for name in names if conda_meta.package(name) == "python"]
     python = _derive_site_name(pythons[0]) if pythons else ""
@@ -84,7 +84,7 @@ def _describe_external_change(change: CondaChange, engine: CondaEngine, prefix: 
 
 
 def _derive_site_name(dist: str) -> str:
-    """Return the version in the path `lib/pythonVERSION`: "3.14", or "3.14t" for a free-threaded build."""
+    """Return the version in `lib/pythonVERSION` for the Python package `dist`: "3.14", or "3.14t" if free-threaded."""
     _, version, build = dist.rsplit("-", 2)
     return ".".join(version.split(".")[:2]) + ("t" if re.search(r"_cp\d+t$", build) else "")
 

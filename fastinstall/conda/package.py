@@ -82,7 +82,7 @@ def write_archive(
                 entry = tarfile.TarInfo(path)
                 entry.size, entry.mode, entry.mtime = len(member.content), member.mode, MOMENT
                 archive.addfile(entry, io.BytesIO(member.content))
-        # Copy the archive without its creation date.
+        # Copy the archive without its creation date, so that the package is reproducible.
         with zipfile.ZipFile(space / target.name) as made, zipfile.ZipFile(undated, "w", zipfile.ZIP_STORED) as fixed:
             for name in made.namelist():
                 fixed.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), made.read(name))
@@ -161,7 +161,8 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         tags = wheel_files.read_wheel_tags(metadata.parent)
         if tags.abi != interpreter.abi:
             raise FailedError(f"{wheel.name}: it is for {tags.abi}, but the target's Python is {interpreter.abi}")
-        glibc = find_required_glibc(" ".join(tags.platforms))  # the glibc in the finished wheel's platform tags
+        # The finished wheel's platform tags say which glibc it requires; this replaces the planned requirement.
+        glibc = find_required_glibc(" ".join(tags.platforms))
         if glibc is not None:
             others = (spec for spec in package.depends if not spec.startswith("__glibc "))
             package = replace(package, depends=(*others, glibc_spec(glibc)))
@@ -220,7 +221,7 @@ def list_files(root: Path) -> Iterator[Path]:
 
 
 def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
-    """Unpack a wheel as in an environment, and compile its bytecode.
+    """Unpack a wheel as an installer would, and compile its modules to bytecode.
 
     Args:
         wheel: the wheel file.
@@ -261,11 +262,11 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
 
 
 def _require_relative(site: Path, root: Path) -> None:
-    """Refuse libraries that search outside `root` for other libraries, which other machines may not have.
+    """Refuse libraries that search for other libraries outside `root`: other machines may not have those.
 
     Raises:
-        FailedError: a library has a path in DT_NEEDED, or one that leads outside `root` in DT_RUNPATH or DT_RPATH; or
-            it is malformed.
+        FailedError: a library is malformed, has a path in DT_NEEDED, or has a path in DT_RUNPATH or DT_RPATH that leads
+            outside `root`.
     """
     for path in (path for path in list_files(site) if ".so" in path.suffixes):
         try:

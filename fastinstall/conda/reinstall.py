@@ -22,6 +22,9 @@ _NEVER = _FOREIGN | {GUARD}
 def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
     """Return the packages to reinstall, in the order of reinstallation.
 
+    A package is reinstalled if a file that only this package contains is missing or altered, or if it is the rightful
+    owner of a file with another content (`is_taken`).
+
     libjpeg-turbo comes last, so that its headers remain if `jpeg`, which contains the same headers, is reinstalled too.
     The guard package and packages that provide PIL are left out, because setup replaces them.
     """
@@ -41,12 +44,12 @@ def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
 
 
 def is_taken(clash: CondaClash) -> bool:
-    """Return whether a file's content is not the content from `find_rightful_owner`."""
+    """Return whether a file's content is not that of its rightful owner (`find_rightful_owner`)."""
     return clash.holder != find_rightful_owner(clash)
 
 
 def find_rightful_owner(clash: CondaClash) -> str:
-    """Return the package whose content a file should have that several packages claim.
+    """Return the rightful owner of a file that several packages claim: the package whose content it should have.
 
     The first rule that applies decides: 1. libjpeg-turbo, if it claims the file; 2. the package whose content the file
     has now; 3. the first claimant. Rules 2 and 3 skip packages that overwrite others (`_FOREIGN`), unless no other
@@ -67,7 +70,10 @@ def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
 
 
 def channel_of(stack: CondaStack, prefix: PurePath) -> PurePath:
-    """Return the stack's channel. If it is inside its environment, return it inside `prefix`, which may be a copy."""
+    """Return the path of the stack's channel; if the channel is inside an environment, return its path in `prefix`.
+
+    `prefix` may be a copy of the environment that the stack was set up in.
+    """
     return prefix / CHANNEL if stack.channel.match(CHANNEL) else stack.channel
 
 

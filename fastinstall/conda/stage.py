@@ -50,7 +50,7 @@ class LinkedPackages:
 def link_packages(
     planned: CondaStack, built: BuildResult, before: Facts, transaction: Transaction, run: Run
 ) -> LinkedPackages:
-    """Pack the wheel, put the channel in place, and link its packages and its registration into the stage.
+    """Pack the wheel, put its channel in place, and link the packages into the stage, with the channel's registration.
 
     Args:
         planned: the planned packages.
@@ -92,8 +92,8 @@ def link_packages(
 def format_registration(prefix: PurePath, conda: Conda) -> str:
     """Return the text of a conda configuration file that lists the stack's channel and the channels conda uses now.
 
-    The channels conda uses now are listed, with the lowest priority ("#!bottom"), because this file may later be the
-    only one that lists channels.
+    This file may later be the only one that lists channels. Therefore it also lists the channels that conda uses now,
+    with the lowest priority ("#!bottom").
     """
     ours = file_url(prefix / CHANNEL)
     others = conda.usual_channels or (() if conda.has_channels else ("defaults",))

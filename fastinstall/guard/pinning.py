@@ -52,7 +52,8 @@ def prepare_pin(
         project: the project that the environment belongs to, or None.
 
     Returns:
-        The function, or None if the environment is already pinned: for conda, in any form; for pip, without problems.
+        The function, or None if the environment is already pinned. In a conda environment, any pin counts; elsewhere,
+        only a pin for pip that has no problems.
 
     Raises:
         RefusedError: a setting of the user conflicts with the pin, the wheel is missing, or pip would downgrade
@@ -77,9 +78,9 @@ def prepare_pin(
 
 
 def list_links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
-    """Return the `find-links` places of pip's other settings, which a pin must repeat.
+    """Return the `find-links` values in the user's pip configuration, which the pin must repeat because it hides them.
 
-    The result is empty if pip is not used in this environment.
+    If uv or a project's tool installs into this environment instead of pip, fewer settings conflict with the pin.
 
     Raises:
         RefusedError: a setting of the user conflicts with the pin, or pip cannot read one of its configuration files.
@@ -99,10 +100,10 @@ def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
 
 
 def read_pin(prefix: Path) -> str:
-    """Return text that shows that an environment is pinned; empty if it is not.
+    """Return the text or file name that shows that an environment is pinned; empty if it is not.
 
-    The first of these that exists: 1. our line in conda's pins; 2. the first line of our block in pip's configuration;
-    3. the name of the pin's directory.
+    The result is the first of these that exists: 1. our line in conda's pins; 2. the first line of our block in pip's
+    configuration; 3. the name of the pin's directory.
     """
     told = pin_in(foreign.text_if_there(prefix / PINS)) or "".join(pip_pins.block_in(_read_configuration(prefix))[:1])
     return told or (pip_pins.DIRECTORY if (prefix / pip_pins.DIRECTORY).is_dir() else "")
@@ -115,7 +116,9 @@ def add_conda_pin(prefix: Path, line: str, transaction: Transaction) -> None:
 
 
 def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
-    """Return the moves that remove our pins for conda and pip, pip's configuration before the wheel.
+    """Return the moves that remove our pins for conda and pip.
+
+    Our lines in pip's configuration are removed before the directory of the wheel, because they refer to it.
 
     Args:
         store: the environment's journal store.
@@ -181,7 +184,7 @@ def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[Pi
 
 
 def wants_pip_pin(facts: Facts, request: Request) -> bool:
-    """Return whether a setup writes a pin for pip: if a pin was requested, or an existing one must name the new build.
+    """Return whether a setup writes a pin for pip: one is requested, or an existing pin must name the new build.
 
     Always False outside virtual environments.
     """
@@ -256,8 +259,8 @@ def refuse_harmful_pin(
 ) -> None:
     """Raise if a pin would write through a link, or would make pip downgrade a package that requires Pillow.
 
-    Nothing is changed. If the environment is already pinned, or if the pin could not be tried, emit a warning instead
-    of the refusal of a downgrade.
+    Nothing is changed. If the environment already has a pin for pip, a downgrade only causes a warning. If the pin
+    cannot be tried, that causes a warning too.
 
     Args:
         pin: the pin to try.
@@ -268,8 +271,8 @@ def refuse_harmful_pin(
         offline: whether indexes must not be accessed; if True, the pin is not tried.
 
     Raises:
-        RefusedError: pip's configuration is a link or special file; or pip would downgrade packages, or could install
-            nothing: the message names them, with both versions, or gives pip's reason.
+        RefusedError: pip's configuration is a link or special file; or pip would downgrade packages (the message has
+            their names and both versions); or pip could install nothing (the message has pip's reason).
     """
     file = pin.prefix / pip_pins.CONFIGURATION
     if file.is_symlink() or (file.exists() and not file.is_file()):
@@ -299,7 +302,7 @@ def refuse_harmful_pin(
             hint=f"leave out --pin, or try a later Pillow: fastinstall setup --upgrade --prefix {quote(pin.prefix)}",
             details=details,
         )
-    emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))  # so that a repair can continue
+    emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))  # no error: a repair must go on
 
 
 def _try_pin(
@@ -311,7 +314,7 @@ def _try_pin(
         The harm that pip would do because of the pin, and its details; both empty if there is none.
 
     Raises:
-        UndeterminedError: pip cannot say it.
+        UndeterminedError: what pip would install cannot be found out.
     """
     if offline:
         raise UndeterminedError("offline")
@@ -346,8 +349,8 @@ def find_forced_downgrades(
         names: names of the distributions to compare.
 
     Returns:
-        A text for each downgrade, with the reason that it is one: "imageio 2.0.0 instead of 2.37.0" is mapped to
-        "imageio: 2.37.0 is installed".
+        Each downgrade in words, mapped to the reason why it is a downgrade: "imageio 2.0.0 instead of 2.37.0" is mapped
+        to "imageio: 2.37.0 is installed".
     """
     installed = {each.name: each.version for each in there}
     found = {}

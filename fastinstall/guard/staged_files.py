@@ -27,8 +27,8 @@ def stage_guard(stage: Path, state: str, python: Path, version: str) -> tuple[st
     for name in list_sources(version):
         files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
     files.write_text(stage / GUARD_STATE, state)
-    # Python validates this bytecode by the source's size and modification time, which a rename keeps. The mode is named
-    # because compileall would choose another one if SOURCE_DATE_EPOCH is set.
+    # Python validates this bytecode by the source's size and modification time, which a rename keeps. The mode is
+    # passed because compileall chooses another mode by default if SOURCE_DATE_EPOCH is set.
     compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
     process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS, while_working=True)
     return list_entries(version)

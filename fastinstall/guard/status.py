@@ -79,7 +79,7 @@ def _parse_event(line: bytes) -> GuardEvent | None:
 def renew_guard_files(
     store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction, program: str
 ) -> None:
-    """Write the guard's files for the stack of a receipt, compile them for the target's Python, and move them in.
+    """Write the guard's files for a receipt's stack, compile them for the target's Python, move them to site-packages.
 
     Args:
         store: the environment's store.

@@ -20,7 +20,7 @@ from fastinstall.model.finding import Status
 
 
 def check_locks(files: Sequence[Path], *, machine: str = "") -> verdict.LockReport:
-    """Check files.
+    """Check whether installing from files would bring stock Pillow back.
 
     Args:
         files: the files; their names determine their formats (see `lock_kind_of`).
@@ -96,7 +96,10 @@ def _read_text(file: Path) -> str:
 
 
 def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[verdict.OurWheel]:
-    """Yield fastinstall's wheels in local directories; like pip, first try a path relative to the file naming it."""
+    """Yield fastinstall's wheels in local directories, with their hashes if `hashing` is true.
+
+    Like pip, first try the path of a directory relative to the file that names it.
+    """
     from fastinstall.core.files import sha256  # noqa: PLC0415 (only where a file names directories)
 
     for file, link in links:
@@ -114,7 +117,10 @@ _COMMENT = re.compile(r"(?P<before>.*?)(?:^|\s)#\s*fastinstall:\s*stock\b")
 
 
 def _list_unaccepted(entries: Iterable[verdict.LockEntry], text: str) -> Iterator[verdict.LockEntry]:
-    """Yield the entries that no comment accepts, on one of the entry's lines or alone on the line before."""
+    """Yield the entries that no comment accepts.
+
+    A comment accepts an entry if it is on one of the entry's lines, or alone on the line before the entry.
+    """
     comments = {
         number: each for number, line in enumerate(text.splitlines(), start=1) if (each := _COMMENT.match(line))
     }

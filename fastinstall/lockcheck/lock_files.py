@@ -1,7 +1,7 @@
-"""Read a requirement, lock or environment file of any format; the parser of TOML locks is here. Pure.
+"""Read a requirement, lock or environment file of any supported format; parse locks in TOML. Pure.
 
-uv.lock, poetry.lock, pdm.lock and pylock.toml list packages with name and version. The path of a wheel is read too, as
-pdm omits the local label in the version. Sources: PEP 751 (pylock.toml), and files that the tools wrote.
+uv.lock, poetry.lock, pdm.lock and pylock.toml list packages with name and version. The path of a wheel is read too,
+because pdm omits the local label in the version. Sources: PEP 751 (pylock.toml), and files that the tools wrote.
 """
 
 import re
@@ -80,7 +80,7 @@ def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]
 
 
 def _find_version_line(lines: list[str], first: int) -> int:
-    """Return the line of a package's version, or of its name if it has no version."""
+    """Return the number of the line with a package's version, or with the package's name if it has no version."""
     own: dict[str, int] = {}
     for number, line in enumerate(lines[first:], start=first + 1):
         if line.lstrip().startswith("["):
@@ -98,7 +98,7 @@ def _find_source(package: dict[str, Any]) -> str:
 
 
 def _find_marker(package: dict[str, Any]) -> str:
-    """Return the marker of a package; several markers are joined with "or"."""
+    """Return the marker of a package, empty if it has none; several markers are joined with "or"."""
     several = package.get("resolution-markers")
     if isinstance(several, list):
         return " or ".join(f"({each})" for each in several)

@@ -124,7 +124,7 @@ def _split_option(text: str) -> tuple[str, str]:
 
 
 def _split_marker(text: str) -> tuple[str, str]:
-    """Return a requirement without the options after it, and its marker."""
+    """Return a requirement without its options and marker, and the marker; the options are dropped."""
     bare = _OPTIONS.split(text, maxsplit=1)[0].strip()
     subject, _, marker = bare.partition(" ;") if "://" in bare else bare.partition(";")
     return subject.strip(), marker.strip()
@@ -139,14 +139,14 @@ def _read_subject(line: _Line, text: str, marker: str) -> Iterator[LockEntry]:
         marker: its marker; empty if it has none.
 
     Raises:
-        ValueError: pip rejects the requirement. One with a variable is never rejected here.
+        ValueError: pip rejects the requirement. A requirement with a variable is never rejected here.
     """
     exported = _EXPORTED.fullmatch(text)
     version = source = build = ""
     if _PLACE.search(text) is not None and "@ " not in text:
         source = text.partition("[")[0]
         egg, last = _EGG.search(text), file_name(source)
-        # of a git repository, the last part of its URL is likely to be the name
+        # the last part of a git repository's URL is probably the distribution's name
         repository = last.partition("@")[0].removesuffix(".git") if "git" in source else ""
         name = egg[1] if egg is not None else archive(source)[0] or repository
         says = last or source

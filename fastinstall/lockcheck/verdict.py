@@ -25,13 +25,13 @@ class LockEntry:
         first: the entry's first line; 0 if that is `line`. A comment can accept the entry from here, or from the line
             before.
         last: the entry's last line; 0 if that is `line`.
-        version: the only version that it allows; empty if it allows several.
+        version: the only version that the entry allows; empty if it allows several.
         source: path or URL of the file to install; empty to install from an index.
         build: conda's build string, or a pattern for it; empty if the entry names none.
-        is_conda: whether it is a conda package rather than a Python distribution.
+        is_conda: whether the entry is for a conda package rather than a Python distribution.
         hashes: allowed digests of files, "sha256:..."; empty if any file is allowed.
         marker: environment marker (PEP 508); empty if the entry always applies.
-        machine: the only architecture that it is for, as the kernel names it; empty for any.
+        machine: the only architecture that the entry is for, as the kernel names it; empty for any.
     """
 
     name: str
@@ -50,7 +50,7 @@ class LockEntry:
 
 @immutable
 class LockFinding:
-    """A problem of installing from a file, caused by one of its lines.
+    """A problem that a line of a file causes when somebody installs from the file.
 
     Attributes:
         file: path of the file, as the user or the including file gives it.
@@ -137,10 +137,10 @@ class VerdictContext:
 
 
 def judge_entry(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFinding | None:
-    """Judge an entry, or return None if nothing is wrong with it.
+    """Return the problem of an entry, or None if nothing is wrong with the entry.
 
     Args:
-        entry: the entry; no comment accepts it.
+        entry: an entry that no comment accepts.
         file: path of the file that has the entry.
         around: the context of the entry.
     """
@@ -187,12 +187,15 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
 
 
 def _is_met(wanted: str, version: str) -> bool:
-    """Return whether a fastinstall version is the wanted one, or of the same release if that has no label."""
+    """Return whether a fastinstall version is the wanted version, or of the same release if `wanted` has no label."""
     return wanted in ("", version) or (not bears_our_label(wanted) and is_same_release(wanted, version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
-    """Return the problem of an entry that is installed from an index, as no fastinstall wheel fits; empty if none."""
+    """Return the problem of an entry that is installed from an index because no local fastinstall wheel fits.
+
+    The result is empty if there is no problem.
+    """
     if entry.name != _PILLOW:
         return _OTHER_PIL.format(entry.name)
     # A lock may have another entry, with another marker, for machines where the fastinstall build does not run.
@@ -204,7 +207,7 @@ def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) 
 
 
 def _find_version(entry: LockEntry) -> str:
-    """Return the version from the source's file name, as pdm omits the label in the entry; else the entry's version."""
+    """Return the version in the source's file name, as pdm omits the label in the entry; else the entry's version."""
     return archive(entry.source)[1] or entry.version
 
 
@@ -276,7 +279,10 @@ _PYTHONS = tuple(
 
 
 def may_apply(marker: str, machine: str) -> bool:
-    """Return whether a marker may be true on Linux on a machine, with any Python; True if the marker is invalid."""
+    """Return whether a marker is true with some Python on Linux on the architecture `machine`.
+
+    The result is also True if the marker is invalid, names no platform, or depends on extras or dependency groups.
+    """
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)

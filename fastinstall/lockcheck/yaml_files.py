@@ -77,7 +77,7 @@ def _split_bounds(bounds: str) -> tuple[str, str]:
 
 
 def _read_pip_item(item: yaml.Node, file: PurePath) -> RequirementsFile:
-    """Read an item of the list for pip, which has the syntax of a line in a requirements file."""
+    """Read an item of a list for pip; an item has the syntax of a line in a requirements file."""
     said, line = read_requirements(_get_text(item), file), _first_line(item)
     return RequirementsFile(
         entries=tuple(replace(each, line=line, last=_last_line(item)) for each in said.entries),
@@ -91,7 +91,7 @@ _SUBDIR = re.compile(r"/(linux-[\w-]+|osx-[\w-]+|win-[\w-]+|emscripten-[\w-]+|wa
 
 
 def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
-    """Read a pixi.lock.
+    """Yield the entries for PIL in a pixi.lock; `file` is its path, for errors.
 
     Raises:
         DocumentError: the file is not YAML, or has no list of packages in pixi's format.
@@ -177,7 +177,7 @@ def _compose(text: str, file: PurePath) -> yaml.Node | None:
                 line = event.start_mark.line + 1 if event.start_mark else 1
                 raise DocumentError(file, f"line {line}", f"nested deeper than {_DEPTH} levels")
         return yaml.compose(text, Loader=loader)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a lone surrogate, which cannot be encoded
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: the text has a lone surrogate, which cannot be encoded
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not readable"
         raise DocumentError(file, f"line {mark.line + 1}" if mark else "", f"not YAML: {problem}") from None

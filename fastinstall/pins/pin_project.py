@@ -1,10 +1,10 @@
 """Prepare the change that pins a project to the stack, so that the project's own installs keep the stack.
 
-A resolver that cannot satisfy a requirement may silently take an older version of the distribution that requires it.
-Therefore the change is first tried with the project's own tool in a private copy: the manifest is edited, and the new
-lock file is compared with the one without the pin. If any other distribution is downgraded, the pin is refused. In the
-copy, everything except the manifest and the lock file is a symbolic link, so that the tool finds the readme, workspace
-members, dynamic metadata and sibling directories.
+If a resolver cannot satisfy a requirement, it may silently choose an older version of the distribution that has this
+requirement. Therefore the change is first tried with the project's own tool in a private copy: the manifest is edited,
+and the new lock file is compared with a lock file without the pin. If any other distribution is downgraded, the pin is
+refused. In the copy, everything except the manifest and the lock file is a symbolic link, so that the tool finds the
+readme, workspace members, dynamic metadata and sibling directories.
 
 The change is returned as a diff for the caller to apply; nothing in the project is written here. The build is copied
 into a directory of the user's, where the project's tool finds it.
@@ -131,10 +131,11 @@ def _describe_costs(
 def _list_payload(
     tool: PinTool[Any], prefix: Path, receipt: Receipt, wheel: Path, directory: Path
 ) -> tuple[Path, dict[str, Path]]:
-    """Return the directory for the build, and the source of each file to copy there, by path relative to it."""
+    """Return the directory to copy the build into, and the files to copy, by their path in that directory."""
     if not tool.takes_packages:
         return directory, {wheel.name: wheel}
-    channel = prefix / CHANNEL  # not the receipt's path: others may have made the environment
+    # Do not trust the path in the receipt: somebody else may have made the environment.
+    channel = prefix / CHANNEL
     found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
     if receipt.conda is None or not found:
         raise RefusedError(
@@ -143,7 +144,7 @@ def _list_payload(
         )
     refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
     payload = {path.relative_to(channel).as_posix(): path for path in found}
-    # Two channels never share a directory, as each has an index of all its packages.
+    # The name contains a digest, because two channels must not share a directory: the index lists all packages in it.
     digests = "".join(f"{name} {files.sha256(path)}\n" for name, path in payload.items())
     return directory / f"channel-{hashlib.sha256(digests.encode()).hexdigest()[:_DIGITS]}", payload
 
@@ -296,13 +297,13 @@ class LockTrial:
         return Path(found).absolute()
 
     def _relocate(self, content: bytes, mirror: Path) -> bytes:
-        """Return a lock that was made in a mirror with its paths relative to the project.
+        """Change the paths in a lock that was made in a mirror, so that they are relative to the project.
 
-        Tools write paths relative to the mirror: to targets of its links (poetry), and to the build (uv, poetry).
+        Tools write these paths relative to the mirror: targets of the links in it (poetry), and the build (uv, poetry).
         """
         lock, directory = content.decode("utf-8"), Path(self.project.directory).resolve()
         places = [(directory, "/", ""), (directory.parent, "/", "../")]
-        if self.kept.is_absolute():  # first, as it may be below the others
+        if self.kept.is_absolute():  # replaced first: the build's directory may be inside one of the others
             places.insert(0, (Path(self.kept), "", os.path.relpath(self.kept, directory)))
         for place, end, name in places:
             lock = lock.replace(f"{os.path.relpath(place, mirror.resolve())}{end}", name)
@@ -348,7 +349,7 @@ def mirror_project(project: Project, contents: Mapping[str, bytes | None]) -> It
 
 
 def _link_siblings(directory: Path, root: Path, text: str) -> None:
-    """Link the siblings of the project that a manifest or lock names ("../library")."""
+    """Link the directories beside the project that a manifest or lock names ("../library") into `root`."""
     for name in set(re.findall(r"\.\./([\w.-]+)", text)) - {"..", ".", directory.name}:
         if (directory.parent / name).exists() and not (root / name).is_symlink():
             (root / name).symlink_to(directory.parent / name)
@@ -359,9 +360,9 @@ Locked = Mapping[str, frozenset[str]]
 
 
 def parse_locked_versions(text: str) -> Locked:
-    """Return the versions in a uv.lock, poetry.lock or pdm.lock: all list `[[package]]` with name and version.
+    """Return the versions in a uv.lock, poetry.lock or pdm.lock, whose `[[package]]` tables have name and version.
 
-    Other forms of entries, which none of these tools writes, are ignored.
+    Tables of other forms, which none of these tools writes, are ignored.
 
     Raises:
         ValueError: the text is not TOML.
@@ -378,7 +379,7 @@ def parse_locked_versions(text: str) -> Locked:
 
 
 def find_downgrades(before: Locked, after: Locked, *, but: str) -> dict[str, str]:
-    """Return the distributions for which the later lock chooses an older version than the earlier lock's newest.
+    """Return the distributions for which the later lock has an older version than the newest in the earlier lock.
 
     Args:
         before: versions in the earlier lock.

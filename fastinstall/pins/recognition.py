@@ -21,7 +21,8 @@ _MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     """Return the project that an environment belongs to, or None if it belongs to none.
 
-    This is the named project, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`).
+    This is the project that the user named, or else the project that contains the environment (`PROJECT/.venv`,
+    `PROJECT/.pixi/envs/NAME`).
 
     Args:
         prefix: prefix of the environment.
@@ -80,7 +81,7 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
     """Return the pin in a project's manifest, or None if it pins no build of fastinstall.
 
     Args:
-        prefix: prefix of the environment whose stack the project should pin; differences become `problems`.
+        prefix: prefix of the environment whose stack the project should pin; a pin to another build has `problems`.
         named: the project's directory; None for the project that the environment belongs to.
     """
     directory = named or find_project_directory(prefix) or prefix
@@ -92,13 +93,13 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
         project = project_of(prefix, named)
         receipt = json_data(foreign.read_bytes(prefix / RECEIPT))
         name, version = str(receipt["distribution"]), str(receipt["version"])
-    except (FastinstallError, OSError, ValueError, LookupError, TypeError):  # `guard pin` reports it
+    except (FastinstallError, OSError, ValueError, LookupError, TypeError):  # `guard pin` reports the error
         return None
     text = foreign.text_or_empty(Path(project.manifest)) if project is not None else ""
     pinned = TOOLS[project.manager].find_pinned(text) if project is not None else ""
     if project is None or not pinned:
         return None
-    is_version = "+" in pinned  # else a conda build string, which fits any version
+    is_version = "+" in pinned  # a build without "+" is a conda build string, which fits any version
     problems = tuple(_find_problems(prefix, project, pinned, f"{name}=={version}")) if is_version else ()
     requirement = f"{name}=={pinned}" if is_version else f"{name} * {pinned}"
     return PinState(kind=project.manager, file=project.manifest, requirement=requirement, problems=problems)

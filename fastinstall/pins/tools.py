@@ -32,8 +32,8 @@ class PinnedBuild:
         wheel: its file name, without the directory.
         name: name of the distribution, in lower case, with hyphens ("pillow-simd").
         version: version of the distribution, with its local label ("13.0.0+simd.v3").
-        python: the minor version of Python that it runs on ("3.11").
-        machine: the `platform_machine` that it runs on ("x86_64").
+        python: the minor version of Python that the wheel runs on ("3.11").
+        machine: the `platform_machine` that the wheel runs on ("x86_64").
     """
 
     wheel: str
@@ -51,8 +51,8 @@ class PinnedBuild:
     def elsewhere(self) -> tuple[str, ...]:
         """Markers that together are true wherever the wheel does not run; no two are true in the same place.
 
-        They are separate because uv, which resolves ranges of Pythons separately, merges the ranges that one marker
-        covers. All Pythons then got the newest numpy for the oldest of them.
+        The markers are separate because uv resolves each range of Python versions separately, but merges the ranges
+        that a single marker covers. With a single marker, every Python got the newest numpy for the oldest Python.
         """
         return (
             f"{self._same_python} and ({_OR.format(machine=self.machine)})",
@@ -106,12 +106,12 @@ class PinTool(ABC, Generic[Pinned]):
         lock: file name of the lock, or "" if the tool writes none.
         sync: the shell command that makes the environment.
         takes_packages: whether the tool installs the build as a conda package rather than a wheel.
-        lock_words: arguments of the program that write a new lock but keep the versions of the present one; empty if a
-            pin cannot be tried in a copy of the project.
+        lock_words: arguments with which the program writes a new lock but keeps the versions of the present one; empty
+            if a pin cannot be tried in a copy of the project.
         why: a shell command that shows which distributions require Pillow.
         names_python: whether to add `--python` with the interpreter of the environment to `lock_words`.
         variables: environment variables to set for locking.
-        drops: variables of the user's to remove, as they would make the tool leave the copy in which a pin is tried.
+        drops: environment variables to remove; with them, the tool would leave the copy in which a pin is tried.
         pinned: matches a pin to a build of fastinstall in a manifest; the first group is the build.
     """
 
@@ -162,8 +162,9 @@ class PinTool(ABC, Generic[Pinned]):
 class Hatch(PinTool[PinnedBuild]):
     """Pin a hatch project: add a dependency to its default environment, and the directory of the wheel.
 
-    The project's other environments inherit both, unless they override them. hatch needs no lock, and installs with pip
-    or uv; as each reads a variable of its own, both variables are set. An installed stack satisfies the dependency.
+    The project's other environments inherit both additions, unless they override them. hatch needs no lock. It installs
+    with pip or uv, which read different variables, so both variables are set. An installed stack satisfies the
+    dependency.
 
     A project that only builds with hatchling is not a hatch project: its manifest must have hatch environments.
     """
@@ -213,7 +214,8 @@ class Pdm(PinTool[PinnedBuild]):
     name = "pdm"
     lock = "pdm.lock"
     sync = "pdm sync"
-    lock_words = ("lock", "--update-reuse", "--group", ":all")  # without --group, only the groups in the present lock
+    # Without --group, pdm would lock only the groups in the present lock.
+    lock_words = ("lock", "--update-reuse", "--group", ":all")
     why = "pdm list --tree --reverse pillow"
     variables = (("PDM_CHECK_UPDATE", "false"), ("PDM_IGNORE_SAVED_PYTHON", "1"))
     drops = ("PDM_PROJECT", "PDM_LOCKFILE", "PDM_RESOLUTION_OVERRIDES")
@@ -235,10 +237,10 @@ class Pdm(PinTool[PinnedBuild]):
 
 
 class Pixi(PinTool[CondaPackage]):
-    """Pin a pixi workspace: add a channel before the others, and a dependency on the build in it.
+    """Pin a pixi workspace: add a channel before the others, and a dependency on the build in this channel.
 
-    The dependency is in the table of the build's platform, so that other platforms of the workspace, and a
-    `pillow = "*"` among its dependencies, are not affected.
+    The dependency is in the table of the build's platform. Other platforms of the workspace are not affected, nor is a
+    `pillow = "*"` among the workspace's dependencies.
     """
 
     name = "pixi"
@@ -253,7 +255,8 @@ class Pixi(PinTool[CondaPackage]):
         content = toml_data(text)
         of_pixi = content.get("tool", {}).get(self.name)
         root, tables = ("tool.pixi.", of_pixi) if of_pixi is not None else ("", content)
-        workspace = "project" if "channels" in tables.get("project", {}) else "workspace"  # the older name of the table
+        # "project" is the older name of this table.
+        workspace = "project" if "channels" in tables.get("project", {}) else "workspace"
         name, version, build = pin_line(pinned).split()
         return (
             f"[{root}{workspace}]\n"
@@ -295,8 +298,8 @@ class Uv(PinTool[PinnedBuild]):
     """Pin a uv project: add a constraint, and the directory of the wheel.
 
     The pin is a constraint, not an override: an override replaces all other requirements on Pillow, on every platform.
-    With an override, uv 0.13 accepted `uv add pillow==12.2.0` but silently locked our 13.0.0. With the constraint it
-    refuses, and names both versions.
+    With an override, uv 0.13 accepted `uv add pillow==12.2.0` but silently locked our 13.0.0. With the constraint, uv
+    refuses this command and names both versions.
 
     Where the wheel does not run, the constraint only excludes the wheel's version. uv treats the directory as a
     registry, so that `uv sync` accepts an installed stack and does not install it again.
@@ -312,7 +315,10 @@ class Uv(PinTool[PinnedBuild]):
     drops = ("UV_FROZEN", "UV_LOCKED", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY")
 
     def format_lines(self, text: str, pinned: PinnedBuild, place: PurePath) -> str:
-        """Return constraints (the wheel where it runs, no such version elsewhere), and the wheel's directory."""
+        """Return the wheel's directory, and the constraints.
+
+        The constraints require the wheel where it runs, and exclude its version elsewhere.
+        """
         excluded = (f'"{pinned.name}!={pinned.version} ; {marker}"' for marker in pinned.elsewhere)
         constraints = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"', *excluded))
         links = quote_toml(str(place))

@@ -40,7 +40,7 @@ def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iter
     """
     processes = len(os.sched_getaffinity(0))
     ahead: Deque["Future[Any]"] = deque()
-    deaf = (signal.SIGINT, signal.SIG_IGN)  # the parent handles an interruption
+    deaf = (signal.SIGINT, signal.SIG_IGN)  # workers ignore Ctrl-C, because the parent handles it
     try:
         pool = ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf)
     except (OSError, ImportError, NotImplementedError):

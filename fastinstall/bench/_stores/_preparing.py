@@ -45,7 +45,7 @@ def main(make: Callable[[List[Source], str, Dict[str, Any]], Iterator[Outcome]],
 
 
 def images_below(place: str) -> List[Source]:
-    """Return the name (the relative path) and the path of each image, sorted. Hidden directories are skipped."""
+    """Return name (relative path) and path of each image below a directory, sorted; skip hidden directories."""
     sources: List[Source] = []
     seen: Set[str] = set()
     for directory, inner, files in os.walk(place, followlinks=True):
@@ -60,7 +60,7 @@ def images_below(place: str) -> List[Source]:
 
 
 def claim(out: str, wanted: Dict[str, Any]) -> None:
-    """Mark an empty directory as this script's; exit if it has files, unless it was marked with the same settings."""
+    """Mark the directory `out` with the settings; exit if it has files but no mark, or a mark with other settings."""
     mark = os.path.join(out, "prepared.json")
     os.makedirs(out, exist_ok=True)
     if not os.path.exists(mark):
@@ -73,7 +73,7 @@ def claim(out: str, wanted: Dict[str, Any]) -> None:
 
 
 def originals(images: List[Source]) -> Iterator[Content]:
-    """Yield the name and the unchanged bytes of each image, or the error of reading it."""
+    """Yield the name and the unchanged bytes of each image, or the error if the image cannot be read."""
     for name, path in images:
         try:
             yield name, content_of(path), ""

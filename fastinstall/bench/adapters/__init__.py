@@ -1,15 +1,15 @@
-"""Ways to decode and resize an image, one per file: each is found by its file name, and run inside the target.
+"""Ways to decode and resize an image, one per file; an adapter is found by its file name, and runs inside the target.
 
 The file's name, with hyphens, is the adapter's name; a leading underscore marks shared code. Each file runs on Python
 3.8 or later, and at import needs only the standard library and this package. The file of an adapter has:
 
 - `TITLE`: the adapter's name for people; `MODULES`: modules that must be importable; `CODE`: a line of code that shows
   its use;
-- `BRINGS`: the requirements that provide the modules; `BY_HAND`, optional: why they are never fetched; `SDISTS`,
-  optional: those requirements that are only published as source distributions, in pure Python;
+- `BRINGS`: the requirements that provide the modules; `BY_HAND`, optional: why fastinstall never fetches them;
+  `SDISTS`, optional: those requirements that are only published as source distributions, in pure Python;
 - `FORMATS`, optional: the formats that the adapter decodes, by Pillow's names; by default all that Pillow opens;
 - `ALIASED`, optional: whether the resize skips pixels, so that the picture differs;
-- `SCALES`, optional: how many times the requested size an image must have for the adapter to decode it at a reduced
+- `SCALES`, optional: the size from which the adapter reduces an image before the resize, as a multiple of the requested
   size;
 - `PRIORITY`, optional: the adapter's place in the order of measurement, which matters when time is short: lower numbers
   come earlier;

@@ -11,8 +11,8 @@ from . import dali
 def trouble() -> str:
     """Return why no NVIDIA GPU can be used; empty if one can. No library is loaded.
 
-    The result depends on device files: a container without them still shows the host's driver in /proc. On WSL,
-    /dev/dxg may be a GPU of any maker, so NVIDIA's library has to exist too.
+    The function looks for device files, not for the driver, because a container without these files still shows the
+    host's driver in /proc. On WSL, /dev/dxg may be a GPU of any maker, so NVIDIA's library has to exist too.
     """
     of_windows = os.path.exists("/dev/dxg") and os.path.exists("/usr/lib/wsl/lib/libcuda.so.1")
     return "" if os.path.exists("/dev/nvidia0") or of_windows else "no NVIDIA GPU"

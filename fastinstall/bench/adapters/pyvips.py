@@ -49,7 +49,7 @@ def versions() -> Dict[str, str]:
 
 
 def trouble() -> str:
-    """Return why libvips cannot be used; empty if it can. pyvips searches for libvips at import."""
+    """Return why libvips cannot be used; empty if it can. The check imports pyvips, which then searches for libvips."""
     os.environ["VIPS_CONCURRENCY"] = "1"
     try:
         import pyvips  # noqa: F401 (only to see whether the import works)

@@ -1,7 +1,7 @@
 """simplejpeg's scaled decoding: libjpeg-turbo decodes at a fraction of the size, the smallest that suffices.
 
-It does not reduce by factors below two, because decoding the complete picture is faster then. Source: simplejpeg's
-documentation.
+This adapter does not reduce by factors below two, because decoding the complete picture is faster then. Source:
+simplejpeg's documentation.
 """
 
 from . import simplejpeg

@@ -26,7 +26,7 @@ Installed = Sequence[rattler.PrefixRecord]
 
 
 async def preview_change(request: Request) -> Request:
-    """Return the packages to add and to remove to install the specs with as few other changes as possible."""
+    """Return the packages that installing the specs adds and removes, with as few other changes as possible."""
     present = _read_installed(request)
     found = await _solve_gently(request, present)
     before, after = (
@@ -124,7 +124,7 @@ async def read_contents(request: Request) -> Request:
 async def create_environment(request: Request) -> Request:
     """Create an environment from specs."""
     records = await _solve(request, request["specs"])
-    # the type that `install` requires
+    # `install` requires py-rattler's internal type of specs
     specs = [rattler.MatchSpec(spec)._match_spec for spec in request["specs"]]  # noqa: SLF001 (no other way)
     await _install(request, records, installed_packages=[], requested_specs=specs)
     return {}
@@ -133,7 +133,7 @@ async def create_environment(request: Request) -> Request:
 async def _solve(
     request: Request, specs: Iterable[str], *, locked: Installed = (), kept: Installed = ()
 ) -> list[rattler.RepoDataRecord]:
-    """Return a solution for specs that prefers the `locked` packages and does not change the `kept` packages."""
+    """Solve the specs so that the `locked` packages are preferred and the `kept` packages do not change."""
     gateway = rattler.Gateway(
         cache_dir=_make_index_cache(request),
         default_config=rattler.SourceConfig(

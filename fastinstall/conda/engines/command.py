@@ -161,7 +161,7 @@ class CondaCommand:
         return documents
 
     def _complete_package(self, package: CondaPackage) -> CondaPackage:
-        """Add the URL to a package that conda reports without it, which it does for packages in its package cache."""
+        """Add the URL of a package, which conda leaves out in its report if the package is in its package cache."""
         if package.url:
             return package
         directory = self._find_extracted(package)
@@ -224,14 +224,14 @@ def _format_package_line(package: CondaPackage) -> str:
         raise FailedError(f"{path}: cannot be read: {error.strerror}") from error
     if package.sha256 and hashlib.sha256(content).hexdigest() != package.sha256:
         raise FailedError(f"{path}: this is not the chosen file: its SHA-256 is not {package.sha256}")
-    # conda looks up cached files by name; with the hash, it recognises a cached file of this name as another package
+    # conda looks up cached files by name; with the hash, it notices if the cached file of this name is another package
     return f"{package.url}#{hashlib.md5(content, usedforsecurity=False).hexdigest()}"
 
 
 _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
-        # variables of the shell's active environment, which may not be the command's environment
+        # variables of the shell's active environment, which may differ from the command's environment
         *("CONDA_DEFAULT_ENV", "CONDA_PROMPT_MODIFIER", "CONDA_SHLVL"),
         # conda's settings, given as variables, that would change the command
         *("CONDA_CLOBBER", "CONDA_CREATE_DEFAULT_PACKAGES", "CONDA_DEBUG", "CONDA_DEPS_MODIFIER"),

@@ -145,7 +145,7 @@ def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError
 
 
 def _suggest_other_engine(engine: str) -> str:
-    """Return a hint for an unknown failure of an engine: check conda's settings (only for conda), or use the other."""
+    """Return a hint for an unknown failure of an engine: use the other engine. For conda, first check its settings."""
     if engine == "conda":
         return "check conda's settings: conda config --show-sources; or do without conda: --engine rattler"
     return "if conda is installed, use it: --engine conda"

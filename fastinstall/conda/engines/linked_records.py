@@ -1,7 +1,7 @@
 """Read the records of installed packages in `conda-meta`, and correct records that an engine has just written.
 
-`resolve_linked_paths` foretells the files in a record that does not exist yet. Source: CEP 34 (formerly conda-build's
-documentation).
+`resolve_linked_paths` predicts the list of files in a record that does not exist yet. Source: CEP 34 (formerly
+conda-build's documentation).
 """
 
 import json
@@ -45,14 +45,14 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
         if not document:
             raise FailedError(f"{package.dist}: the engine linked it but wrote no record at {path}")
         for entry in document.get("paths_data", {}).get("paths", ()):
-            # Files with the prefix in their text must contain the environment's path.
+            # A file that contains its prefix must contain the path of the environment, not of the scratch directory.
             if entry.get("prefix_placeholder") and bytes(scratch) in (scratch / entry["_path"]).read_bytes():
                 raise FailedError(f"{entry['_path']}: contains {scratch}, where it was linked temporarily")
         file = local_path(package.url)
         if file is not None:  # replace the paths in the engine's temporary package cache by permanent ones
             unpacked = str(file.with_name(package.dist))
             document["package_tarball_full_path"], document["extracted_package_dir"] = str(file), unpacked
-            document["link"] = {"source": unpacked, "type": 1}  # hard-linked
+            document["link"] = {"source": unpacked, "type": 1}  # type 1 means hard-linked
         spec = make_requested_spec(package)
         finished = _set_requests({**document, **_make_origin(package)}, [spec] if spec else [])
         here, there = (json.dumps(str(place))[1:-1] for place in (scratch, prefix))
@@ -62,7 +62,8 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
 def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Fields]) -> None:
     """Check that an engine made the planned change, and restore the user's requests in the new records.
 
-    Each new record gets the channel and URL of its planned package, and the `requested_specs` of the earlier record.
+    Each new record gets the channel and URL of the planned package, and the `requested_specs` of that package's earlier
+    record.
 
     Args:
         prefix: the environment, after the change.
@@ -92,7 +93,7 @@ def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[s
     """Give each file that two packages contain to the package that was installed later, as conda does.
 
     py-rattler decides by the packages' names, and moves the other package's file below `__clobbers__/PACKAGE/`. Without
-    this function, reinstalling a package with py-rattler might not restore the files that it shares.
+    this function, reinstalling a package with py-rattler might not restore the files that other packages contain too.
 
     Args:
         prefix: the environment, after py-rattler's change.
@@ -118,7 +119,7 @@ def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[s
 
 
 def _take_places(prefix: Path, path: Path) -> None:
-    """Move a package's files from `__clobbers__` to their own paths, and update its record."""
+    """Move a package's files from `__clobbers__` to their own paths, and update the package's record at `path`."""
     document = read_linked_record(path)
     moved = _find_asides(document)
     for aside, place in moved.items():
@@ -204,8 +205,8 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
         place = re.sub(r"^python-scripts/", "bin/", place)
         found.append(place)
         directory, _, module = place.rpartition("/")
-        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles such modules
-            tag = python.replace(".", "").removesuffix("t")  # the free-threaded build uses the same cache tag
+        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles these modules
+            tag = python.replace(".", "").removesuffix("t")  # the cache tag of a free-threaded build has no "t"
             compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
     points = (point.partition("=")[0].strip() for point in entry_points)
     return (*found, *(f"bin/{point}" for point in points), *compiled)

@@ -135,7 +135,7 @@ class Rattler:
             raise
 
     def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
-        """Return three lists of URLs: the named channels, and those that conda's configuration allows and denies."""
+        """Return lists of URLs: the named channels, the channels that conda's configuration allows, those it denies."""
         settings = read_channel_settings(self._variables, prefix)
         return {
             "channels": channel_urls(channels, settings),
