@@ -102,7 +102,7 @@ class Row:
 
 
 def in_words(gain: tuple[float, float, float]) -> str:
-    """Format a gain with its range."""
+    """Format a gain as text, followed by its range."""
     low, ratio, high = gain
     return f"{ratio:.2f} ({low:.2f}-{high:.2f})"
 
@@ -186,7 +186,7 @@ Loops = tuple[tuple[tuple[Any, ...], dict[str, str]], ...]
 
 
 def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
-    """Return how many times as fast the second loop is, as quartiles over the rounds in which the loops take turns."""
+    """Run two loops in turn; return how many times as fast the second one is, as quartiles of the rounds' ratios."""
     with ExitStack() as closing:
         processes = [
             closing.enter_context(
@@ -208,7 +208,7 @@ def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
 
 
 def ask(process: "subprocess.Popen[str]", seconds: str) -> float:
-    """Return images per second, measured by the loop itself."""
+    """Let a loop run for some seconds, and return the images per second that it measures itself."""
     if process.stdin is None or process.stdout is None:
         raise SystemExit("a loop has no pipes")
     process.stdin.write(f"{seconds}\n")
@@ -217,7 +217,7 @@ def ask(process: "subprocess.Popen[str]", seconds: str) -> float:
 
 
 def in_shell(command: str, work: Path) -> str:
-    """Run a shell command with this fastinstall first on PATH and plans accepted; return what it prints."""
+    """Run a shell command, with this fastinstall first on PATH and consent to all plans; return what it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = {**os.environ, "PATH": path, "FASTINSTALL_YES": "1"}
     words = (str(shutil.which("bash")), "-c", command)
@@ -238,7 +238,7 @@ def show(rows: list[Row], *, markdown: bool) -> None:
 
 
 def make_folder(directory: Path) -> None:
-    """Write the images of a folder, whose name is its kind; runs in the interpreter that has the photos."""
+    """Write the images of a folder whose name says its kind. This runs in the interpreter that has the photos."""
     KINDS[directory.name](directory, list_photos())
 
 

@@ -1,4 +1,4 @@
-"""Measure the overhead of `bench`: against tjbench, against a bare loop, and of its timing code alone.
+"""Measure the overhead of `bench` over tjbench and over a bare loop, and the cost of its timing code alone.
 
     python benchmarks/bench_overhead.py [--python EXE] [--rounds N] [--seconds S] [--tjbench FILE]
 
@@ -7,12 +7,12 @@ Three measurements, with a photo of 500 x 375 and one of 4000 x 3000, generated 
 - Against a C tool: `tjbench` repeatedly decodes into the same buffer with the system's libturbojpeg. `bench` gets a
   loader that does the same with the same library through ctypes. The difference is the cost of ctypes and of `bench`.
 - Against a bare loop: Python code that reads, decodes, converts, resizes and crops with Pillow, without reading a clock
-  between the stages. It and the pipeline of `bench` take turns with each image, in one process.
+  between the stages. This loop and the pipeline of `bench` take turns with each image, in one process.
 - The timing code: a pipeline of seven stages that do nothing, in microseconds per image.
 
-The two of a pair take turns. Prints the best rounds, the median of the rounds' ratios, and the ratio of the best
-rounds, which is the most reliable on a busy machine. The goal is below 1.02. tjbench is in Debian's package
-libjpeg-turbo-progs; without it the first measurement is skipped.
+`bench` and what it is compared with take turns. Prints the best rounds, the median of the rounds' ratios, and the ratio
+of the best rounds, which is the most reliable on a busy machine and should be below 1.02. tjbench is in Debian's
+package libjpeg-turbo-progs; without it the first measurement is skipped.
 """
 
 import argparse
@@ -122,7 +122,7 @@ class Pair:
 
     @property
     def row(self) -> str:
-        """A line of a Markdown table."""
+        """The results as a line of a Markdown table."""
         ratio = statistics.median(ours / plain for ours, plain in zip(self.ours, self.plain, strict=True))
         best = min(self.ours) / min(self.plain)
         figures = f"{min(self.plain):.3f} | {min(self.ours):.3f} | {ratio:.3f} | {best:.3f}"
@@ -148,7 +148,7 @@ def main() -> None:
 
 
 def against_tool(title: str, image: Path, options: argparse.Namespace) -> Pair:
-    """Compare tjbench with `bench` and a loader that uses the same library."""
+    """Compare tjbench with `bench`, which gets a loader that uses the same library."""
     loader = image.with_name("decoder.py")
     loader.write_text(DECODER)
     job = Job(python=options.python, images=(image,), loader=f"{loader}:load", tensor=False, variables=os.environ)
@@ -169,7 +169,7 @@ def against_loop(title: str, image: Path, options: argparse.Namespace) -> Pair:
 def in_turn(
     plain: Callable[[], float], ours: LoadingProcess, options: argparse.Namespace
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the milliseconds of each round, without `bench` and with it."""
+    """Time each round without `bench`, then with it; return both series, in milliseconds."""
     rounds = [(plain(), ours.measure(options.seconds).ms) for _ in range(options.rounds)]
     return tuple(each[0] for each in rounds), tuple(each[1] for each in rounds)
 

@@ -1,11 +1,11 @@
-"""Compare the time of the conda engines with conda's own: preview and link the same two packages, in turn.
+"""Compare how long our conda engines and conda itself take to preview and install the same two packages.
 
     python benchmarks/conda_engines.py [--runs N] [--conda EXE] [--wheel FILE]
 
 Creates an environment below a temporary directory, and conda packages of the stack (from a fastinstall wheel) and its
-guard. conda previews the installation (`install --dry-run`) and installs them. The engines preview it, and link the
-packages into a directory beside the environment. Prints the minimum and the median of each, and the ratio of the
-minimum to conda's.
+guard. conda previews the installation (`install --dry-run`), then installs the packages. Our engines preview the
+installation, then link the packages into a directory beside the environment. All operations take turns. Prints the
+minimum and the median of each, and the ratio of the minimum to conda's.
 """
 
 import argparse
@@ -64,7 +64,7 @@ class Bench:
         rattler.create(self.prefix, ["python", "pillow"], [channel.as_uri()])
 
     def measured(self, runs: int) -> dict[str, list[float]]:
-        """Return the seconds of every run of each operation, in turn; the first run fills caches and does not count."""
+        """Run the operations in turn; return the seconds of each run without the first, which fills caches."""
         works: dict[str, Callable[[], None]] = {"conda: shown": self.shown, "conda: installed": self.installed}
         for kind, engine in self.engines.items():
             works[f"{kind} engine: preview"] = lambda engine=engine: self.previewed(engine)  # type: ignore[misc]

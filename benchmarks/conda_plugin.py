@@ -1,4 +1,4 @@
-"""Measure the time that the plugin adds to a conda command, and the activate.d script to an activation.
+"""Measure the time that the plugin adds to a conda command, and that the activate.d script adds to an activation.
 
     python benchmarks/conda_plugin.py [--conda EXE] [--runs N] [--starts N]
 
@@ -111,7 +111,7 @@ def processors_ms() -> float:
 
 
 def report(times: Mapping[str, list[tuple[float, float]]]) -> None:
-    """Print a line for each kind, with its difference to the first."""
+    """Print a line for each kind of command, with its difference from the first kind."""
     rows = {kind: figures(values) for kind, values in times.items()}
     base = next(iter(rows.values()))
     print(f"{'ms':<24}" + "".join(f"{name:>12}{'more':>9}" for name in ("median", "minimum", "processors")))

@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def doctor(prefix: Path, runs: int) -> None:
-    """Measure doctor as scripts call it, and its peak memory."""
+    """Measure the time of doctor as scripts call it, and its peak memory."""
     show("doctor --json", timed(lambda: run((*TOOL, "doctor", "--json", "--prefix", prefix)), runs))
     show("doctor --quick --json", timed(lambda: run((*TOOL, "doctor", "--quick", "--json", "--prefix", prefix)), runs))
     show("python -c pass", timed(lambda: run((sys.executable, "-c", "pass")), runs))
@@ -84,7 +84,7 @@ def repair(prefix: Path, runs: int) -> None:
 
 
 def cold_build(scratch: Path, prefix: Path) -> None:
-    """Measure fastinstall's build and a plain one, in turn."""
+    """Measure fastinstall's build of the wheel and a plain `pip wheel`, in turn."""
     ours: list[float] = []
     plain: list[float] = []
     for number in range(2):

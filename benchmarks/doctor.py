@@ -1,4 +1,4 @@
-"""Compare the time of doctor with that of similar programs, and which kinds of damage each of them notices.
+"""Compare doctor with similar programs: how long each takes, and which kinds of damage it notices.
 
     python benchmarks/doctor.py [--rounds N] [--wheel FILE] [--environments N] [--markdown]
 
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def prepare(scratch: Path, wheel: Path | None) -> Place:
-    """Create the environment with a wheel of Pillow, which is downloaded if None."""
+    """Create the environment with a wheel of Pillow; download the wheel if `wheel` is None."""
     prefix, home = scratch / "env", scratch / "home"
     home.mkdir()
     # auditwheel prints sets, whose order depends on the hash seed.
@@ -108,7 +108,7 @@ def download(directory: Path) -> Path:
 
 
 def measured(programs: Mapping[str, Program], place: Place, rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of every run, the programs in turn; the first round fills caches and does not count."""
+    """Run the programs in turn; return the seconds of each run without the first round, which fills caches."""
     seconds: dict[str, list[float]] = {name: [] for name in programs}
     for number in range(rounds + 1):
         for name, program in programs.items():
@@ -175,7 +175,7 @@ def notices(program: Program, place: Place) -> list[str]:
     """Return for each damage whether a program's exit code or output differs from that on the intact environment."""
     whole, answers = run(program, place), []
     if run(program, place) != whole:
-        return ["?"] * len(DAMAGES)  # its output changes from run to run
+        return ["?"] * len(DAMAGES)  # the program's output changes from run to run, even without damage
     for damage in DAMAGES.values():
         with damage(place):
             answers.append("sees it" if run(program, place) != whole else "-")
@@ -209,7 +209,7 @@ def everywhere(place: Place, scratch: Path, number: int) -> None:
     for index in range(number):
         shutil.copytree(place.prefix, many / f"{index:03}", symlinks=True)
     for record in many.glob("*/lib/python*/site-packages/*.dist-info/RECORD"):
-        record.touch()  # as after an installation: it is the last file written
+        record.touch()  # make RECORD the newest file, as after an installation
     variables = {**place.variables, "WORKON_HOME": str(many)}
     command = (*TOOL, "doctor", "--all", "--quick", "--quiet")
     times, largest = [], 0

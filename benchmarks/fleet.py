@@ -3,10 +3,10 @@
     python benchmarks/fleet.py [--hosts N,N,...] [--runs N] [--keep DIR]
 
 Captures one real `inspect --json` of an environment with Pillow, and derives the requested number of facts files from
-it. They vary as in a real fleet: processors, cores, Pythons, C libraries and paths. Some are of CPUs below the lowest
-level, of another architecture, old or damaged. The same number gives the same files. Prints for each number of hosts
-the minimum of elapsed time and of CPU time (which depends less on other programs), and the peak memory, with the ratios
-of CPU time, memory and number of hosts to those of the first fleet.
+it. They vary as in a real fleet: processors, cores, Pythons, C libraries and paths. Some describe a CPU below the
+lowest level or of another architecture; some are old or damaged. The same number of hosts always gives the same files.
+Prints for each number of hosts the minimum of elapsed time and of CPU time (which depends less on other programs), and
+the peak memory, with the ratios of CPU time, memory and number of hosts to those of the first fleet.
 """
 
 import argparse

@@ -3,11 +3,11 @@
     python benchmarks/guard_start.py [--starts N] [--python EXE]...
 
 Creates temporary virtual environments with a tiny PIL: without a guard (twice: the difference of the two is the noise),
-with a healthy guard, with a guard without bytecode, and with a guard whose PIL was replaced. For comparison, others
-have a .pth file of one line, that of virtualenv, or that of setuptools; uv installs the latter two from the index.
-Their starts take turns. Prints the minimum and median of each, their ratios to the first environment, and the median
-difference (+us) to the first in the same round. Each is given for elapsed time and for CPU time; on a busy machine,
-compare the latter.
+with a healthy guard, with a guard without bytecode, and with a guard whose PIL was replaced. For comparison, other
+environments have a .pth file of one line, the one of virtualenv, or the one of setuptools; uv installs virtualenv and
+setuptools from the index. Python starts in all environments in turn. Prints for each environment the minimum and the
+median, their ratios to the first environment, and the median difference (+us) from the first in the same round. All
+figures are given for elapsed time and for CPU time; on a busy machine, compare the CPU times.
 """
 
 import argparse
@@ -57,10 +57,10 @@ def prepare(directory: Path, python: Path) -> dict[str, Path]:
     }
     package = site_packages(directory / "source") / GUARD_PACKAGE
     shutil.rmtree(package / "__pycache__")
-    (package / "__pycache__").touch()  # a file prevents writing bytecode, as in a read-only environment
+    (package / "__pycache__").touch()  # this file prevents writing bytecode, as if the environment were read-only
     (site_packages(directory / "swapped") / CORE).write_bytes(b"another core")
     for prefix in kinds.values():
-        start(prefix)  # writes bytecode if it can
+        start(prefix)  # the first start writes bytecode where it can
     return kinds
 
 
@@ -96,7 +96,7 @@ def with_line(prefix: Path) -> Path:
 
 
 def with_virtualenv(prefix: Path, python: Path) -> Path:
-    """Copy the two start-up files of an environment that virtualenv has created (21 no longer writes them)."""
+    """Copy the two start-up files of an environment by virtualenv (below version 21, which no longer writes them)."""
     tool, made = prefix.with_name("virtualenv-itself"), prefix.with_name("made-by-virtualenv")
     subprocess.run([UV, "venv", "-q", "--python", python, tool], check=True)
     subprocess.run([UV, "pip", "install", "-q", "--python", tool / "bin" / "python", "virtualenv<21"], check=True)

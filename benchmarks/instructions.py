@@ -71,7 +71,7 @@ def count(python: tuple[object, ...], directory: str, names: list[str]) -> dict[
 
 
 def count_here(names: list[str]) -> None:
-    """Run each operation between two marks, after one call that fills caches; runs in the emulated Python."""
+    """Run each operation once to fill caches, and once between two marks; to be called in the emulated Python."""
     from PIL import Image  # noqa: PLC0415 (only in the emulated Python)
 
     from fastinstall.proof._worker import photo  # noqa: PLC0415 (only in the emulated Python)

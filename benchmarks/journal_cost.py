@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def whole(prefix: Path, scratch: Path, runs: int) -> Mapping[str, list[float]]:
-    """Set up with and without fsync in turn, and roll back each time; return the seconds by what was timed."""
+    """Set up with and without fsync in turn, and roll back each time; return the seconds of each measured part."""
     found: dict[str, list[float]] = {}
     for _ in range(runs):
         for kind in ("with", "without"):

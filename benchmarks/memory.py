@@ -3,9 +3,9 @@
     python benchmarks/memory.py NAME=ENV/bin/python ... [--rounds N] [--only WORD] [--json FILE]
 
 Each environment needs Pillow and numpy. Every cell is measured in a fresh process, the environments take turns, and a
-figure is the median of the rounds. To measure under a limit, run the program under one: `docker run --memory 256m`,
-`systemd-run --scope -p MemoryMax=256M`. Rows named "least" find the smallest `ulimit -v`, in steps of 4 MB, under which
-the images can be loaded.
+figure is the median of the rounds. To measure under a limit of memory, run this program under one, for example by
+`docker run --memory 256m` or `systemd-run --scope -p MemoryMax=256M`. Rows named "least" find the smallest `ulimit -v`,
+in steps of 4 MB, under which the images can be loaded.
 """
 
 import argparse
@@ -100,7 +100,7 @@ def print_row(row: str, found: dict[str, Measured]) -> None:
 
 def run_child(row: str, directory: str, limit: int) -> Measured:
     """Measure a row in this process."""
-    if limit:  # before Pillow is imported, which reads the limit
+    if limit:  # the limit must be set before Pillow is imported, because Pillow reads it then
         resource.setrlimit(resource.RLIMIT_AS, (limit * MB, limit * MB))
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if row == "draw":
@@ -140,7 +140,7 @@ def make_load(pipeline: str, data: bytes) -> Callable[[], object]:
 
 
 def make_thumbnails(directory: str) -> Callable[[], object]:
-    """Return a function that makes a thumbnail of a random one of several images of many sizes."""
+    """Return a function that picks one of several images of different sizes at random, and makes a thumbnail of it."""
     from PIL import Image  # noqa: PLC0415 (only in a child, once its limit is set)
 
     chance, data = random.Random(0), Path(directory, "4000x3000.jpg").read_bytes()  # noqa: S311 (the same sizes each time)
@@ -160,7 +160,7 @@ def make_thumbnails(directory: str) -> Callable[[], object]:
 
 
 def serve(directory: str) -> Callable[[], object]:
-    """Return a function that makes a thumbnail and keeps the last 100 of them, as a caching service does."""
+    """Return a function that makes a thumbnail, and keeps the last 100 thumbnails as a caching service does."""
     make, kept, numbers = make_thumbnails(directory), dict[int, object](), itertools.count()
 
     def answer() -> None:
@@ -202,7 +202,7 @@ def run_in_manner(manner: str, load: Callable[[], object], turns: int) -> Measur
 
 
 def measure_threads(load: Callable[[], object], turns: int, count: int) -> Measured:
-    """Measure in new threads, all at once; the time is the elapsed time divided by the number of images."""
+    """Measure in new threads, all at once. With several threads, the time is elapsed time divided by images."""
     each = max(2, turns // count)
 
     def work() -> None:
@@ -233,7 +233,7 @@ def measure_threads(load: Callable[[], object], turns: int, count: int) -> Measu
 def measure_processes(load: Callable[[], object], turns: int, count: int) -> Measured:
     """Measure in forked processes, all at once.
 
-    The time is the elapsed time divided by the number of images; memory is the sum, faults the mean, of the processes.
+    The time is the elapsed time divided by the number of images. Memory is summed over the processes, faults averaged.
     """
     started, readers = time.perf_counter(), []
     for _ in range(count):

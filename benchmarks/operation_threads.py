@@ -3,7 +3,8 @@
     python benchmarks/operation_threads.py ENV/bin/python [--threads 1,2] [--size 4000x3000] [--rounds N] [--only WORD]
 
 The environment must have the fast stack. One process per number of threads runs through all rounds, and the processes
-take turns. A figure is the minimum of all rounds in ms; a ratio is the first number's time to each other number's.
+take turns. A figure is the minimum of all rounds in ms. A ratio is the time with the first number of threads, divided
+by the time with another number.
 """
 
 import argparse
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 def start(python: str, number: str, size: str) -> subprocess.Popen[str]:
-    """Start a process that measures rows on request, with a number of threads."""
+    """Start a process that uses a given number of threads per operation, and measures rows on request."""
     variables = {**os.environ, "FASTINSTALL_THREADS": number}
     argv = (python, __file__, "--child", size)
     return subprocess.Popen(argv, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""The rows of `rows.py` in other libraries: each library has some of the rows, and its pixels may differ from Pillow's.
+"""Do the operations of `rows.py` with other libraries. Each has only some rows, and may give pixels unlike Pillow's.
 
 All arrays are RGB. OpenCV's functions depend on the order of bands only when they read or write files.
 """
@@ -18,7 +18,7 @@ SMOOTH = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], "f4") / 13
 
 
 class OpenCv:
-    """OpenCV. Its filters do not antialias when they reduce, so pictures are reduced by averaging areas."""
+    """The rows of OpenCV. Its filters do not antialias when they shrink a picture, so areas are averaged instead."""
 
     def __init__(self, p: Pictures) -> None:
         self._cv2 = importlib.import_module("cv2")

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ["VIPS_CONCURRENCY"] = "1"  # one thread per worker; libvips reads it on start
+os.environ["VIPS_CONCURRENCY"] = "1"  # one thread per worker; libvips reads this variable when it starts
 
 import numpy as np
 import torch

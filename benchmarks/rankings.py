@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def turn(arguments: argparse.Namespace, numbers: Sequence[int]) -> dict[int, tuple[Rates, Rates]]:
-    """Run both programs once; return the rates of `bench` and of the plain loader by number of workers."""
+    """Run both programs once; return for each number of workers the rates of `bench` and of the plain loader."""
     report = json.loads(arguments.report.read_text() if arguments.report else reported(arguments))
     return {workers: (bench_rates(report, workers), plain_rates(arguments, workers)) for workers in numbers}
 

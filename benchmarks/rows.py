@@ -1,4 +1,4 @@
-"""The rows of `stack.py`: operations of image pipelines in Pillow, their goals, and the pictures that they use."""
+"""Define the rows of `stack.py`: operations of image pipelines in Pillow, with their goals and their pictures."""
 
 import io
 from collections.abc import Callable
@@ -25,7 +25,7 @@ CROP = (0.11, 0.09, 0.73, 0.93)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """The goal of a row: be `at_least` times as fast as another column, for pictures of one width (None: of any)."""
+    """The goal of a row: be `at_least` times as fast as `column`, for pictures of this `width` (None for any width)."""
 
     at_least: float
     column: str
@@ -35,8 +35,8 @@ class Goal:
 class Pictures:
     """The pictures of one size, each created on first use and then kept.
 
-    The photograph and the encoded files, which may differ between builds of Pillow, are in a directory that all workers
-    share. The first worker to need one writes it.
+    All workers share a directory with the photograph and the encoded files, because different builds of Pillow may
+    encode differently. The first worker that needs a file writes it.
     """
 
     def __init__(self, directory: Path, size: tuple[int, int], photo: Path | None) -> None:
@@ -113,7 +113,7 @@ class Pictures:
 
     @cached_property
     def framed(self) -> Image.Image:
-        """Black except for the middle."""
+        """A picture that is black except for the middle."""
         picture = Image.new("RGB", self.size)
         picture.paste(self.logo, (self.width * 3 // 8, self.height * 3 // 8))
         return picture
@@ -165,7 +165,7 @@ class Pictures:
         return self.kept("tiff deflate", lambda: saved(self.rgb, "TIFF", compression="tiff_adobe_deflate"))
 
     def array_of(self, name: str) -> Any:
-        """Return the picture of an attribute's name as an array, which is kept."""
+        """Return the picture in the attribute `name` as an array, which is kept for later calls."""
         if name not in self._arrays:
             self._arrays[name] = np.array(getattr(self, name))
         return self._arrays[name]

@@ -3,8 +3,8 @@
     python benchmarks/setup.py [--rounds N] [--cold N] [--against CHECKOUT]
 
 Warm: the wheel is in the cache and proven. `setup --yes` in an environment with the official Pillow takes turns with
-`pip install --force-reinstall` of the same wheel. Cold: the cache has only downloads. `setup --yes --new-env` takes
-turns with the other checkout's. Prints medians of elapsed seconds, and medians of the rounds' ratios.
+`pip install --force-reinstall` of the same wheel. Cold: the cache has only downloads. `setup --yes --new-env` of this
+checkout takes turns with that of the other checkout. Prints medians of elapsed seconds, and of the rounds' ratios.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def main() -> None:
         bench = Bench(Path(scratch))
         checkouts = {"setup": HERE, **({"setup of the other": options.against.resolve()} if options.against else {})}
         for checkout in checkouts.values():
-            bench.warm(checkout)  # writes its bytecode
+            bench.warm(checkout)  # not counted: the first run writes the checkout's bytecode
         warm: dict[str, Callable[[], float]] = {"pip install --force-reinstall": bench.pip}
         warm |= {name: partial(bench.warm, checkout) for name, checkout in checkouts.items()}
         cold: dict[str, Callable[[], float]] = {

@@ -214,7 +214,7 @@ class Report:
 
     @property
     def different(self) -> list[str]:
-        """Row, size and build wherever pixels differ from the first build's."""
+        """The row, size and build of each result whose pixels differ from the first build's."""
         return [
             f"{row} {size[0]}x{size[1]} {name}"
             for (row, size), cells in self.cells.items()
@@ -223,7 +223,7 @@ class Report:
         ]
 
     def ratio(self, row: str, size: Size, column: str) -> float | None:
-        """Return how many times as fast as a column our build is; None if either lacks the row."""
+        """Return how many times as fast our build is as the one in `column`; None if either lacks the row."""
         cells = self.cells[row, size]
         return cells[column].ms / cells[self.ours].ms if column in cells and self.ours in cells else None
 
@@ -260,7 +260,7 @@ class Report:
         return f"{text}; {milliseconds(cells[best].ms)} {best}{cells[best].pixels}"
 
     def ratio_to_equal(self, row: str, size: Size) -> float | None:
-        """Return how many times as fast as the fastest peer with equal pixels our build is; None if there is none."""
+        """Return how many times as fast our build is as the fastest peer with equal pixels; None if there is none."""
         cells = self.cells[row, size]
         ratios = [
             self.ratio(row, size, name) for name in cells if name not in self.builds and cells[name].pixels == "="
@@ -268,7 +268,7 @@ class Report:
         return min((ratio for ratio in ratios if ratio), default=None)
 
     def verdict(self, row: str) -> str:
-        """Return whether a row meets its own goal, and the general goal if it misses that; as text."""
+        """Return as text whether a row meets its own goal, if any; add the general goal if the row misses it."""
         own = [self.judge(row, *self.goals[row])] if row in self.goals else []
         least = self.judge(row, *self.goals[""])
         return "; ".join(filter(None, [*own, least if "missed" in least else ""]))
@@ -305,9 +305,10 @@ def describe_machine() -> str:
 def work(library: str, settings: dict[str, Any]) -> None:
     """Answer requests on stdin; this runs in the Python of a build or of the peers."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # keep output of the libraries out of the answers
+    os.dup2(2, 1)  # what the libraries print goes to stderr, not among the answers
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-settings["threads"] :])
-    bytes(31 << 20)  # freed at once; glibc then keeps freed memory, as in a long-running program
+    # This block is freed at once. From then on glibc keeps freed memory, as in a program that has run for long.
+    bytes(31 << 20)
     bench = Bench(library, settings)
     gc.disable()
     for line in sys.stdin:
@@ -329,7 +330,7 @@ class Bench:
         self._tiny = rows.saved(rows.Pictures(Path(settings["space"]), (16, 16), None).rgb, "JPEG")
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request: milliseconds, an error, or an empty dict if the library lacks the row."""
+        """Return the answer to a request: version, rows, milliseconds or error; empty if the library lacks the row."""
         if "version" in request:
             return {"version": self.version(), "python": f"{sys.version.split()[0]} of {sys.base_prefix}"}
         if "list" in request:
@@ -355,7 +356,7 @@ class Bench:
             return "absent"
 
     def list_rows(self) -> dict[str, Any]:
-        """Return the names of all rows, and the goals by row; the goal of every row has the name ""."""
+        """Return the names of all rows, and the goals by row; the key "" has the general goal, which every row has."""
         self.prepare((32, 24))
         goals = self._rows.GOALS | {"": self._rows.LEAST}
         return {"rows": [*self._calls], "goals": {name: (g.at_least, g.column, g.width) for name, g in goals.items()}}
@@ -407,7 +408,7 @@ class Bench:
 
 
 def as_array(result: Any) -> Any:  # noqa: ANN401 (of any library)
-    """Return a result as an array of pixels (also of a PNG), or of bytes if it is another file or numbers."""
+    """Return a result as an array: pixels of a picture or PNG file; bytes of any other file, or of numbers as text."""
     import numpy as np
     from PIL import Image
 
@@ -423,7 +424,7 @@ def as_array(result: Any) -> Any:  # noqa: ANN401 (of any library)
 
 
 def name_difference(expected: Any, array: Any) -> str:  # noqa: ANN401 (numpy has no types here)
-    """Return the sign for how a peer's pixels differ."""
+    """Return the sign for how a peer's pixels differ from the expected ones."""
     if expected.ndim == 1 or array.ndim == 1 or expected.dtype != "u1":
         return "?"
     if expected.size != array.size or expected.dtype != array.dtype:

@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def ways(prefix: Path, ours: Path) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
-    """Return for each kind a function that replaces stock Pillow, and one to call before stock is reinstalled."""
+    """Return for each kind a function that replaces stock Pillow, and one to call before pip installs stock again."""
     setup = ("setup", "--yes", "--prefix", prefix)
     python = prefix / "bin/python"
     pip = (python, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", ours)
@@ -160,7 +160,7 @@ def measure(prefix: Path, replace: Callable[[], object], seen: Seen) -> None:
 
 @contextmanager
 def importing(prefix: Path, seen: Seen) -> Iterator[None]:
-    """While the block runs, import PIL in new processes, one after another."""
+    """Import PIL in new processes, one after another, while the block runs; count the imports and the failures."""
     going = threading.Event()
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
@@ -182,7 +182,7 @@ def importing(prefix: Path, seen: Seen) -> Iterator[None]:
 
 
 def environment(scratch: Path) -> tuple[Path, Path]:
-    """Create a virtual environment with stock Pillow; return it, and the wheel of Pillow."""
+    """Create a virtual environment with stock Pillow; return the paths of the environment and of Pillow's wheel."""
     prefix, stock = scratch / "env", scratch / "stock"
     run((sys.executable, "-m", "venv", prefix))
     pip = (prefix / "bin/python", "-m", "pip")

@@ -1,10 +1,10 @@
-"""Measure images per second that one thread and several threads of a process load, in several environments.
+"""Measure how many images per second one thread and several threads of a process load, in several environments.
 
     python benchmarks/threads.py NAME=ENV/bin/python ... [--threads N] [--rounds N] [--only WORD] [--json FILE]
 
 Each environment needs Pillow and numpy. Every cell is measured in a new process: each thread loads three images to warm
-up, then all threads load for a second. The environments take turns, and a figure is the best of the rounds. With two
-threads, twice the rate of one is the ideal.
+up, then all threads load for a second. The environments take turns, and a figure is the best of the rounds. Ideally,
+two threads load twice as many images as one.
 """
 
 import argparse

@@ -3,10 +3,11 @@
     python benchmarks/workers.py NAME=ENV/bin/python ... [--rounds N] [--only WORD] [--json FILE]
 
 Each environment needs Pillow. A program imports Pillow and forks workers. Each worker loads, converts and resizes a
-12-megapixel photo three times, either all workers at once or one after another, as a server does. A *service* runs in a
-control group below the root of the mounted hierarchy, as with systemd, Slurm and login sessions. A *container* has its
-own cgroup namespace and mount, so that its group appears as the root. Rows named `ulimit` try a range of limits, and
-count those under which one process succeeds. Needs root, control groups of version 1 or 2, and a machine without swap.
+12-megapixel photo three times: either all workers at once, or in turn, as if a server got one request after another. A
+*service* runs in a control group below the root of the mounted hierarchy, as with systemd, Slurm and login sessions. A
+*container* has its own cgroup namespace and mount, so that its group appears as the root. Rows named `ulimit` try a
+range of limits, and count those under which one process succeeds. Needs root, control groups of version 1 or 2, and a
+machine without swap.
 """
 
 import argparse
@@ -145,7 +146,7 @@ def run_workers(directory: Path, count: int, order: str) -> Counted:
             for _ in range(IMAGES):
                 with (directory / "turn").open("w") as turn:
                     if order == "in turn":
-                        fcntl.flock(turn, fcntl.LOCK_EX)  # the kernel releases it if the worker is killed
+                        fcntl.flock(turn, fcntl.LOCK_EX)  # the kernel releases the lock if the worker is killed
                     load(directory, "12 MP")
                 os.write(answer, b"+")
             os.close(answer)

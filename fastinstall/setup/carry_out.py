@@ -89,10 +89,11 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         run: index, cache, recipe and other resources of this run.
 
     Returns:
-        The committed receipt, and the verified facts of the target, observed while the transaction was open.
+        The committed receipt, and the facts of the target after the swap, which doctor's checks have approved.
 
     Raises:
-        FastinstallError: the errors of `carry_out`, and a `FailedError` if the plan lacks a step.
+        FailedError: the plan lacks a step that every setup needs.
+        FastinstallError: the errors of `carry_out`.
     """
     build, prove, swap, verify = plan.build, plan.prove, plan.swap, plan.verify
     if build is None or prove is None or swap is None or verify is None:
@@ -115,7 +116,7 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         make_wheel = partial(build_and_prove, plan.prepare, build, prove.reference, interpreter, run)
         built = None if plan.builds_upon_changes else make_wheel()
 
-        # Observe the files to replace only now: other programs may have changed them during the build.
+        # Observe the installed files as late as this, because other programs may have changed them during the build.
         observing = ObservationRequest(recipe=run.recipe, runtime=True, interpreter=interpreter)
         before = facts_of(run.session, plan.environment, observing)
         watch.refuse_changes()
@@ -126,9 +127,10 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         store, site_packages = JournalStore(prefix), interpreter.site_packages
         with (
             begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction,
-            _explain_system_errors(prefix, run.cache),  # inside `begin`, whose own error would not consider the cache
+            # Nested in `begin`, which would blame the environment even if the cache's filesystem is full.
+            _explain_system_errors(prefix, run.cache),
         ):
-            # Stage the files on the target's filesystem; use, compare and time them there.
+            # Stage the files on the target's filesystem; test and time the staged stack before it replaces anything.
             if built is None:
                 _change_other_packages(plan, watch, transaction, run)
                 built = make_wheel()
@@ -202,7 +204,7 @@ def _refuse_other_owners(prefix: Path, swap: Swap, before: Facts) -> None:
 
 
 def _change_other_packages(plan: Plan, watch: ForeignChangeWatch, transaction: Transaction, run: Run) -> None:
-    """Change other conda packages, in the plan's order: a file of several packages comes from the last one linked."""
+    """Change other conda packages in the plan's order. If several contain the same file, the last one provides it."""
     for step in plan.change:
         watch.refuse_changes()
         step.change_packages(plan.environment.prefix, transaction, run)
@@ -212,11 +214,11 @@ def _change_other_packages(plan: Plan, watch: ForeignChangeWatch, transaction: T
 def _stage_stack(
     plan: Plan, build: Build, prove: Prove, built: BuildResult, before: Facts, transaction: Transaction, run: Run
 ) -> tuple[Path, "LinkedPackages | None", Receipt]:
-    """Stage the wheel or its conda packages, run real operations with the staged PIL, and time it against another PIL.
+    """Stage the wheel or its conda packages, test the staged PIL with real operations, and time it.
 
     Returns:
         The staging directory, laid out as site-packages; the staged conda packages, or None for a wheel; and the
-        receipt, which lacks only the libjpeg that is observed after the swap.
+        receipt, complete except for its libjpeg, which is observed after the swap.
 
     Raises:
         FailedError: the staged PIL does not work, computes wrong results, or lacks a feature of the installed one.
@@ -270,8 +272,8 @@ def _stage_stack(
 def _refuse_errors(findings: Iterable[Finding], facts: Facts) -> None:
     """Raise if a check reports an error; the caller then undoes the swap.
 
-    Errors about another PIL that programs import first do not count: the plan has warned of that PIL, and the swap
-    neither causes nor removes such errors.
+    An error about another PIL, which programs import instead of the installed one, does not count: the plan has warned
+    of that PIL, and the swap neither causes nor removes the error.
 
     Raises:
         FailedError: a check reports an error; the details list all such errors.
@@ -303,7 +305,7 @@ def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
     """Turn system errors in the environment or the cache (a full disk, a quota) into fastinstall's own errors."""
     try:
         yield
-    except BrokenPipeError:  # the reader of our output has closed its pipe: not an error of environment or cache
+    except BrokenPipeError:  # the reader of our output has gone: environment and cache are not to blame
         raise
     except OSError as error:
         raise explain_refusal(error, cache, (prefix,)) from error

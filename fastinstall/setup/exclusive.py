@@ -1,7 +1,7 @@
 """Keep other programs from changing an environment during a setup: another fastinstall, pip, uv or conda.
 
-A lock excludes other runs of fastinstall. Other installers do not know that lock: they are looked for in the list of
-processes, and a setup checks whether the stack has changed in the meantime.
+A lock excludes other runs of fastinstall. Other installers do not know that lock. A setup therefore looks for them
+among the running processes, and checks whether the stack has changed in the meantime.
 """
 
 import time
@@ -18,7 +18,7 @@ from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 from fastinstall.observe.running_programs import observe_concurrent_installers
 
 _PATIENCE = 30.0
-"""Seconds to wait for an installer that has overwritten the files of a setup to end, before the setup is undone."""
+"""The longest wait, in seconds, for an installer that has overwritten files of a setup. Then the setup is undone."""
 _PAUSE = 0.1
 _SHOWN = 3
 
@@ -69,7 +69,7 @@ class ForeignChangeWatch:
         self._snapshot = self._observe_snapshot()
 
     def refuse_changes(self) -> None:
-        """Raise if the files to replace have changed since they were observed, or are being changed.
+        """Raise if the files to replace have changed since the last snapshot, or if an installer is running.
 
         Raises:
             RefusedError: the message names the changed files and, if known, the program that changed them.
@@ -85,7 +85,7 @@ class ForeignChangeWatch:
     def require_unchanged(self, emit: Emit = ignore) -> Iterator[None]:
         """Check after the block, even if it fails, that no other program has changed the files of the setup.
 
-        Before raising, wait at most 30 s for that program to end, because the error makes the caller undo the setup.
+        The error makes the caller undo the setup. Before raising, therefore wait until that program ends, at most 30 s.
 
         Raises:
             FailedError: the message names the changed files and, if known, the program that changed them.

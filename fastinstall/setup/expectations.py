@@ -15,7 +15,8 @@ from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages
 from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
-# Seconds on one core of a virtual machine with an Intel Xeon (Sapphire Rapids), for two levels (measured 2026-11-29).
+# Seconds, unless another unit is given. Measured on 2026-11-29 for two levels, on one core of a virtual machine with an
+# Intel Xeon (Sapphire Rapids).
 _DOWNLOADED = 20e6  # bytes per second
 _UNPACKED = 5.0  # unpacking the compiler
 _CREATED = 6.0  # creating a virtual environment
@@ -29,7 +30,7 @@ _CONDA = 15.0  # changing an environment with conda
 
 
 def describe_expectations(session: Session, plan: Plan) -> tuple[str, ...]:
-    """Return texts on speed, duration and downloads; the first is empty if unknown, the last if nothing is fetched."""
+    """Return three texts: the speed ("" if unknown), the duration, and the downloads ("" if nothing is fetched)."""
     cache = session.directories.cache
     gain, cost = describe_expected_gain(session, plan), describe_cost(plan, cache)
     return gain, f"takes {format_rough_duration(estimate_seconds(plan, cache))}", cost
@@ -43,7 +44,7 @@ def estimate_seconds(plan: Plan, cache: Path) -> float:
         cache: root of our cache; files in it are not fetched again.
     """
     download, build = estimate_cost(plan, cache).download_bytes, plan.build
-    seconds = max(download / _DOWNLOADED, _CREATED if plan.create else 0.0)  # both run at the same time
+    seconds = max(download / _DOWNLOADED, _CREATED if plan.create else 0.0)  # venv runs during the downloads
     if download:
         seconds += _UNPACKED
     if build is not None and build.prebuilt is None and not build.cached:
@@ -131,7 +132,7 @@ def describe_cost(plan: Plan, cache: Path) -> str:
 
 
 def _format_size(count: int, digits: int) -> str:
-    """Return a size in MB, rounded to `digits` as by `round`; in a smaller unit if that would be 0 MB."""
+    """Format a number of bytes in MB, rounded to `digits` as by `round`; if that gives 0 MB, in a smaller unit."""
     rounded = round(count / _MB, digits)
     return f"{rounded:.0f} MB" if rounded else format_bytes(count)
 

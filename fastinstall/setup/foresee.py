@@ -55,7 +55,7 @@ def foresee_facts(
 
 
 def plan_creation(target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
-    """Return the step that creates an environment, and its future interpreter; None if no new one is requested.
+    """Return the step that creates a new environment, and the interpreter of that environment; None if not requested.
 
     Raises:
         RefusedError: the directory is not empty, or no environment can be created in it.
@@ -104,11 +104,11 @@ def _refuse_occupied(prefix: Path) -> None:
         )
 
 
-_LIBC, _LIBC_VERSION = "glibc", "2.28"  # the platform tag of the official wheels requires it
+_LIBC, _LIBC_VERSION = "glibc", "2.28"  # the lowest version that the platform tag of the official wheels allows
 
 
 def adapt_request(request: Request, recipe: Recipe, architecture: Architecture) -> Request:
-    """Return the request for a build for another architecture, with the only toolchain that can cross-compile.
+    """Adapt a request to a build for another architecture: choose the only toolchain that can cross-compile.
 
     Raises:
         RefusedError: the recipe does not support the architecture.
@@ -140,7 +140,7 @@ def describe_python(interpreter: Interpreter, architecture: Architecture) -> Int
 
     `executable` remains this machine's Python, which runs the build backend. This machine's C headers are not used.
     """
-    # SOABI of CPython's configure: the ABI with its flags, and the triplet of the platform (PEP 3149).
+    # CPython's configure calls this SOABI: the ABI with its flags, and the triplet of the platform (PEP 3149).
     suffix = f".cpython-{interpreter.abi.removeprefix('cp')}-{architecture.target}.so"
     return replace(
         interpreter,
@@ -153,7 +153,7 @@ def describe_python(interpreter: Interpreter, architecture: Architecture) -> Int
 
 
 def describe_cpu(here: Cpu, architecture: Architecture) -> Cpu:
-    """Return the lowest CPU of an architecture, with this machine's number of cores, which run the compilers."""
+    """Return the lowest CPU of an architecture. Its number of cores is this machine's, on which the compilers run."""
     level = architecture.levels[0].name
     return Cpu(
         architecture=architecture.machine,
@@ -166,5 +166,5 @@ def describe_cpu(here: Cpu, architecture: Architecture) -> Cpu:
 
 
 def describe_facts(facts: Facts, architecture: Architecture) -> Facts:
-    """Return facts for a build for an architecture: with its lowest CPU, and no compiler or library of this machine."""
+    """Adapt facts to a build for another architecture: set its lowest CPU, and drop the toolchain of this machine."""
     return replace(facts, cpu=describe_cpu(facts.cpu, architecture), toolchain=Toolchain(compiler=None))

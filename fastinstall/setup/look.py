@@ -1,6 +1,6 @@
 """Collect the planner's inputs from cache, index, conda's solver and pip's settings, and make the plan.
 
-The index and conda's engine, which are asked here, are opened here for carrying out the plan too (`open_run`).
+This module also opens the index and conda's engine for the run that carries out the plan (`open_run`).
 """
 
 import os
@@ -65,7 +65,10 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
 
 
 def _decide_with_means(session: Session, situation: Situation, *, from_cache: bool) -> tuple[Situation, BuildDecision]:
-    """Decide what to build or take from the cache; return the decision, and the situation with toolchain if needed."""
+    """Decide what to build or take from the cache; return the situation and the decision.
+
+    The toolchain is observed, and added to the situation, only if a wheel may have to be built.
+    """
     if situation.facts.toolchain is None and needs_compiling(situation):
         toolchain = observe_means(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=toolchain))
@@ -117,7 +120,7 @@ def foresee_situation(
         session: variables, directories and receiver of events of this run.
         recipe: the recipe that the request names.
         request: flags and settings of the setup.
-        made: the step that creates the environment, and its interpreter as it will be.
+        made: the step that creates the environment, and the interpreter that the environment will have.
         saved: a saved plan; releases newer than the files it names are left out. None to keep all releases of the
             index.
     """
@@ -125,7 +128,7 @@ def foresee_situation(
     index = start_index(session, recipe, request, create.python)
     facts = foresee_facts(session, recipe, made, toolchain=request.wheelhouse is None)
     builder = None
-    if interpreter.machine != os.uname().machine:  # for another machine, or a 32-bit Python on this one
+    if interpreter.machine != os.uname().machine:  # a Python of another machine, or a 32-bit Python of this one
         here = observe_interpreter(create.python)
         if here.machine != interpreter.machine:
             builder, facts = here, describe_facts(facts, architecture_of(interpreter.machine))
@@ -174,7 +177,7 @@ def preview_conda_change(session: Session, situation: Situation, decision: Build
     Args:
         session: variables, cache and receiver of events, for the engine.
         situation: the inputs of the plan, as known so far.
-        decision: the build that becomes a package.
+        decision: the decision on the build that becomes a package.
 
     Raises:
         RefusedError: no engine is available, or the engine's solver finds no solution.
@@ -194,7 +197,7 @@ def preview_conda_change(session: Session, situation: Situation, decision: Build
     engine = make_engine(session, chosen, facts.conda.tool, offline=request.offline)
     session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
     preview = engine.preview(conda_request)
-    # An answer without the requested packages is invalid: it does not mean that nothing else changes.
+    # A solver's answer without our packages is invalid, and must not be read as "nothing else changes".
     told = {package.dist for package in (*preview.linked, *facts.conda.packages)}
     untold = [package.dist for package in conda_request.ours if package.dist not in told]
     if untold:
@@ -243,8 +246,8 @@ def open_run(
         session: variables, directories, clock and event listener of this run.
         request: recipe, wheelhouse, and whether the run is offline.
         python: the interpreter whose pip settings name the index.
-        engine: the engine that installs conda packages; None if the plan has none.
-        prefix: root of the environment whose conda program is used; None without such an environment.
+        engine: the engine that installs conda packages; None if the plan installs none.
+        prefix: root of the environment that is set up, to find conda for it; not used without an engine.
 
     Raises:
         RefusedError: the cache cannot be used for a build, or the engine is not available.
@@ -279,9 +282,9 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
 def make_index(
     session: Session, request: Request, python: Path, settings: Callable[[], PipSettings] | None = None
 ) -> PackageIndex:
-    """Return the package index of pip's settings for a target, with the wheelhouse of the request.
+    """Return the package index that pip's settings for a Python name, with the wheelhouse of the request.
 
-    The settings are read at their first use, unless `settings` returns them.
+    `settings` is a function that returns these settings; None to read them at their first use.
     """
     return PackageIndex(
         settings=settings or cache(partial(pip_settings, python, session.variables)),
@@ -292,11 +295,11 @@ def make_index(
 
 
 def start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
-    """Return a package index; unless offline, a thread reads its settings while the caller observes the target."""
+    """Return a package index. Unless offline, a thread reads pip's settings while the caller observes the target."""
     names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, python)
-    RunningProbe(partial(import_module, "fastinstall.index.client"))  # takes 0.2 s, in parallel with other processes
+    RunningProbe(partial(import_module, "fastinstall.index.client"))  # in a thread, as the import takes 0.2 s
     settings = RunningProbe(partial(pip_settings, python, session.variables))
     return make_index(session, request, python, settings.result)

@@ -1,4 +1,4 @@
-"""A plan, which is the steps of a setup with reasons, and the inputs that it is made from. Pure.
+"""Define plans (the steps of a setup, with reasons), and the inputs from which a plan is made. Pure.
 
 A plan can be saved. A saved plan may come from anybody, so it is checked by planning again from its request and the
 files that it names (`select_named_releases`). Both plans must agree (`find_differences`), so a saved plan cannot choose
@@ -45,7 +45,7 @@ class Situation:
         restoring: whether the plan restores the build of the receipt, whose version needs no new consent.
         microarchitectures: the CPU names of conda's `__archspec` that belong to each x86-64 level.
         preview: changes that conda's solver would make; None if the solver was not asked.
-        links: pip's `find-links`, which a pin must repeat.
+        links: pip's `find-links` of other configuration files, which a pin must repeat because it hides them.
         project: the project that manages the environment by its manifest and lock file; None if there is none.
     """
 
@@ -211,7 +211,7 @@ PLAN_AGAIN = "make a new plan: fastinstall plan -o FILE"
 
 
 def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
-    """Return the releases that are not later than the files of a saved plan, so that later ones do not change the plan.
+    """Return only releases that are no later than the files of a saved plan: later ones must not change the plan.
 
     Without a saved plan, return all releases.
 
@@ -246,7 +246,7 @@ def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
 
 
 def allow_risks(plan: Plan, allowed: Iterable[Risk]) -> Plan:
-    """Return the plan with exactly these risks accepted; risks that the plan itself marks as allowed do not count."""
+    """Return the plan with exactly these risks accepted, whatever risks the plan itself marks as allowed."""
     names = tuple(allowed)
     risks = tuple(replace(plan_risk, allowed=plan_risk.risk in names) for plan_risk in plan.risks)
     return replace(plan, risks=risks, request=replace(plan.request, allow=names))

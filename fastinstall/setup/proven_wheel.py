@@ -137,7 +137,7 @@ def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext
     )
     if wheel is not None:
         official = replace(whole, label=f"{wheel.name} {wheel.version}", tree=unpack_official_wheel(wheel, run))
-    for level in subject.levels:  # the same tree each time; settings keep the loader from choosing a higher level
+    for level in subject.levels:  # one tree has all levels; a setting of the loader hides those above this one
         stack, hidden = replace(whole, label=level), tunable_for(level) if level != subject.levels[-1] else ""
         levels.append(stack.with_tunables(hidden) if hidden else stack)
     return QuickProof(
@@ -157,8 +157,8 @@ def find_guilty_kernels(
 
     Args:
         kernels: kernels of the recipe, in its order.
-        files: source files that do not compile. If one of them is a kernel's own header, only such kernels are blamed,
-            not all kernels that are included in the C file.
+        files: source files that do not compile. If kernels' own headers are among them, only these kernels are blamed,
+            not all kernels that the C file includes.
         operations: names of operations with wrong results.
     """
     known = tuple(kernels)
@@ -215,7 +215,7 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
     if proof_context.reference is None and step.prebuilt is not None:
         return  # a ready-made wheel was proven when it was built; a later step still runs operations with it
     subject = subject_of(step, built, proof_context)
-    if proof_context.reference is not None and not subject.reference_sha256:  # no hash: the result cannot be cached
+    if proof_context.reference is not None and not subject.reference_sha256:  # without a hash, nothing can be cached
         _prove_anew(step, subject, built, proof_context, run)
         return
     kept = run.cache / "proofs" / f"{digest((subject, __version__))}.json"

@@ -1,6 +1,6 @@
-"""Recover an environment from interrupted runs before a command changes it; other commands only report them.
+"""Recover an environment from interrupted runs before a command changes it, or only report such runs.
 
-All commands use this module. The journal finishes or undoes an interrupted run; this module reports that.
+The journal finishes or undoes an interrupted run. This module takes the lock, calls the journal and reports the result.
 """
 
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def lock_recovered_environment(
                 sentences.append(sentence)
                 session.emit(Noted(message=sentence, changed=interruption.kind not in _UNSEEN))
 
-    # Read without the lock: while another run holds the lock, no run counts as interrupted.
+    # No lock is needed to read this: while another run holds the lock, no run counts as interrupted.
     before = read_environment_history(prefix, sized=False).interruptions
     try:
         with hold_environment_lock(prefix):
@@ -75,7 +75,8 @@ def lock_recovered_environment(
                 creation_note.finish(prefix)
                 report(creation)
             yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
-    except KeyboardInterrupt:  # perhaps deferred until after a recovery
+    except KeyboardInterrupt:
+        # The signal may have been deferred until a recovery was done, which must still be reported.
         left = read_environment_history(prefix, sized=False).interruptions
         for interruption in before:
             if interruption not in left:
@@ -128,8 +129,8 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     """Empty a directory in which a run was interrupted while creating an environment, and report that.
 
     Raises:
-        RefusedError: another program is changing the directory, or it contains files that the run did not create; they
-            are unchanged.
+        RefusedError: another program is changing the directory, or it contains files that the run did not create,
+            which are kept.
         FastinstallError: the errors of `lock_recovered_environment`.
     """
     interruption = creation_note.creation_interruption(prefix)
@@ -157,7 +158,7 @@ def describe_interruptions(environment: Environment) -> tuple[str, ...]:
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:
-    """Recover a target from interrupted runs or, for a new environment, clear an interrupted creation; report that."""
+    """Recover a target from interrupted runs, or clear the interrupted creation of a new environment; report it."""
     if target.new is None:
         recover_environment(session, find_environment(session, target))
     else:

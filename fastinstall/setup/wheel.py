@@ -70,7 +70,7 @@ def build_wheel_into(
 
 
 def require_channel(session: Session, request: Request, directory: Path) -> None:
-    """Check before a build that conda packages can be made of its wheel and written; nothing is changed.
+    """Check before a build that conda packages of the wheel can be made and written; change nothing.
 
     Raises:
         FailedError: the directory is not writable.
@@ -167,7 +167,7 @@ def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Inte
         interpreter: the target's Python, as it is on its own machine.
 
     Raises:
-        RefusedError: no Python is given, and a wheel without a proof is not requested.
+        RefusedError: no Python is given, although the wheel must be proven.
         UsageError: none of the Pythons has the architecture and ABI of the target.
         UndeterminedError: one of the Pythons cannot be started.
     """
@@ -183,7 +183,8 @@ def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Inte
     found = [(path, observe_interpreter(path)) for path in emulation.pythons]
     for path, each in found:
         if (each.machine, each.abi) == (interpreter.machine, interpreter.abi):
-            return replace(each, executable=path.absolute())  # its own sys.executable cannot be started on this machine
+            # An emulated Python's own sys.executable cannot be started on this machine.
+            return replace(each, executable=path.absolute())
     kinds = dict.fromkeys(f"{each.abi} for {each.machine}" for _, each in found)
     raise UsageError(
         f"--emulated-python: a Python {minor} for {title} ({interpreter.abi}) proves this wheel, "

@@ -41,7 +41,7 @@ class BuildDecision:
     """The decision on what to build, and from what.
 
     Attributes:
-        situation: inputs of the decision; in a repair, its request asks for the build of the receipt.
+        situation: inputs of the decision; in a repair, the request among them asks for the build of the receipt.
         choice: the chosen version, with its files.
         levels: the CPU levels that the core is compiled for, and why they were chosen.
         statics: sdists of libraries that are linked into the core; keys are the recipe's names of the libraries.
@@ -113,15 +113,16 @@ def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
 
 
 def needs_compiling(situation: Situation) -> bool:
-    """Return whether no ready-made wheel suits, so that one must be built. The toolchain is not considered."""
+    """Return whether a wheel must be compiled because no ready-made one suits. No observed toolchain is needed."""
     return _choose_release(situation)[2].prebuilt is None
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
     """Return the usable releases: sources that the recipe can build, and our ready-made wheels with suitable levels.
 
-    If the request names no level, a wheel suits if it has the best level for this CPU. If several wheels of a
-    version suit, the one with all automatic levels of the recipe is kept, else the one with the fewest levels.
+    A wheel suits if it has exactly the requested levels. If none are requested, it must run on this CPU and have the
+    best level for it. If several wheels of a version suit, the one with all automatic levels of the recipe is kept,
+    else the one with the fewest levels.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -203,9 +204,12 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> tuple[
 
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
-    """Return the situation (which in a repair requests the receipt's build), the usable releases and the version."""
+    """Return the situation, the usable releases and the chosen version.
+
+    In a repair, the returned situation requests the version and levels that the receipt records.
+    """
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
-    if situation.restoring and receipt is not None:  # the receipt's version and levels, even if there are better ones
+    if situation.restoring and receipt is not None:  # a repair restores version and levels, even if better ones exist
         request = replace(
             request,
             version=receipt.source_version,
@@ -235,7 +239,8 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
         hindrance = explain_single_level(facts.interpreter, request.link, base_wheel=choice.base_wheel is not None)
         receipt = situation.receipt if situation.restoring else None
         if hindrance and receipt is not None and not list_requested_levels(receipt.request):
-            request = replace(request, levels=())  # the receipt's levels were chosen automatically for another Python
+            # The receipt's levels were chosen automatically, and a wheel for this Python cannot contain several.
+            request = replace(request, levels=())
         return choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
     if list_requested_levels(request):
         return choose_levels(recipe, facts.cpu, request)
@@ -256,7 +261,7 @@ def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     accepts = compiler.accepts if compiler else list_probed_flags(recipe, facts.cpu.architecture)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
-    # Fetched headers are those of a Python with a GIL; only this macro is missing from their pyconfig.h.
+    # Fetched headers belong to a Python with a GIL. A free-threaded Python needs only this macro in addition.
     without_gil = facts.interpreter.free_threaded and not facts.interpreter.has_headers
     defined = ("-DPy_GIL_DISABLED=1",) if without_gil else ()
     return tuple(

@@ -1,7 +1,9 @@
-"""The part of a plan that concerns a conda environment. Pure.
+"""Decide the part of a plan that concerns a conda environment. Pure.
+
+This part consists of:
 
 - The request to conda's solver, which is asked before a plan can be made.
-- The packages to install, the other changes that they cause, and the steps that are not needed.
+- The packages to install, the other changes that they cause, and the steps to skip.
 - The Pillow versions that installed packages require, and the libraries that conda provides.
 - The engine: one that installs conda packages, or fastinstall's own installation of a wheel ("pip").
 """
@@ -28,7 +30,7 @@ from fastinstall.setup.steps.pin import Pin
 
 
 def add_conda_steps(plan: Plan, situation: Situation, build: Build) -> Plan:
-    """Add to the plan of a build the steps, risks and warnings of a conda environment; elsewhere, return it unchanged.
+    """Add the steps, risks and warnings of a conda environment to a plan; elsewhere, return the plan unchanged.
 
     Raises:
         RefusedError: no engine is available, a pin requires another build, or the plan needs an answer from the solver,
@@ -82,7 +84,10 @@ def add_conda_steps(plan: Plan, situation: Situation, build: Build) -> Plan:
 
 
 def list_replaced(situation: Situation) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the conda packages that a setup replaces ("name-version-build"), and their entries in site-packages."""
+    """Return the conda packages that a setup replaces ("name-version-build"), and their entries in site-packages.
+
+    Both are empty if the setup installs no conda packages.
+    """
     facts, conda = situation.facts, situation.facts.conda
     if conda is None or choose_conda_engine(situation) is CondaInstaller.PIP:
         return (), ()
@@ -171,7 +176,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     dependants.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
-    # The guard package keeps the dependencies of the replaced Pillow, and those that an earlier guard package kept.
+    # The guard package takes over the dependencies of the replaced packages and of an earlier guard package.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
     wanted = {dependants.name_of_spec(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
@@ -187,7 +192,7 @@ def _read_number(package: CondaPackage) -> int:
 
 
 def merge_conda_dependants(situation: Situation) -> Situation:
-    """Return the situation with the conda packages that depend on Pillow and, for `--link env`, the libraries to link.
+    """Add to a situation the conda packages that depend on Pillow and, for `--link env`, the libraries to link.
 
     Raises:
         RefusedError: no engine is available, or the build would link a libjpeg other than libjpeg-turbo.
@@ -201,7 +206,7 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if request.link is LinkMode.ENV:
         conda_advice.refuse_foreign_jpeg(seen, conda)
-        brings = engine is not CondaInstaller.PIP  # a wheel installs no packages
+        brings = engine is not CondaInstaller.PIP  # the installation of a wheel does not add missing conda packages
         coming = conda_advice.list_missing_packages(conda, recipe, request) if brings else ()
         seen = conda_advice.use_environment_libraries(seen, conda, recipe, coming)
     return replace(situation, facts=seen)
@@ -287,8 +292,8 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     """Return a repair's plan with steps that reinstall conda packages whose libraries or headers are damaged.
 
     The plan is unchanged if no package is damaged, or if no conda engine is used; `doctor` then keeps reporting the
-    damage. libjpeg-turbo is reinstalled in a step of its own, after the others: of packages with the same file, the
-    last one installed provides it, and within one step the engine chooses the order.
+    damage. libjpeg-turbo gets a step of its own, the last one: if packages share a file, the last one installed
+    provides it, and within a step the engine chooses the order.
     """
     if plan.package is None:
         return plan

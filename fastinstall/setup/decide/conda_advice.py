@@ -1,8 +1,8 @@
-"""Warn the user before a setup of a conda environment, for example about leftovers of installation guides.
+"""Warn the user before a setup of a conda environment, for example about overwritten files of libjpeg-turbo.
 
-A warning does not prevent the setup. This module also finds the environment's libraries that a build links, and those
-that are missing. Link mode "env" never links system libraries: the system's libtiff alone would load a second libjpeg,
-and other libraries, into every process.
+A warning does not prevent the setup. This module also finds the libraries of the environment that a build links, and
+lists missing ones. Link mode "env" never links system libraries: the system's libtiff alone would load a second
+libjpeg, and other libraries, into every process.
 """
 
 from collections.abc import Iterator
@@ -72,9 +72,9 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 
 
 def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
-    """Return the conda packages to install so that the build links only libraries of the environment.
+    """Return the conda packages that the environment lacks for a build with `--link env`; empty for other link modes.
 
-    These packages contain the libraries that the recipe or the request requires, and libtiff, which Pillow needs.
+    They contain libtiff, and the libraries that the recipe or the request requires.
     """
     if request.link is not LinkMode.ENV:
         return ()
@@ -88,7 +88,9 @@ def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tup
 
 
 def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
-    """Return the facts with a toolchain that has only the environment's libraries, including packages to install.
+    """Replace the machine's libraries in the facts with those of the environment, including `coming` ones.
+
+    A library for which the recipe names no conda package remains as observed.
 
     Args:
         facts: facts of the target.

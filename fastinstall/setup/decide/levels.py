@@ -25,7 +25,7 @@ class LevelChoice:
     Attributes:
         levels: levels of the recipe, the lowest first.
         reason: why these levels were chosen, for the user.
-        plan_risk: the risk of levels that this CPU does not have; None if it has all of them.
+        plan_risk: the risk of levels that cannot be proven here, because this CPU lacks them; None if it lacks none.
     """
 
     levels: tuple[Level, ...]
@@ -187,9 +187,12 @@ def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, .
 def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
     """Return the CPU features that a level requires and a CPU lacks; empty if the CPU has the level.
 
-    The result is the level's own name if the level is for another architecture, or if the CPU shows all features but
-    the loader reports a lower level: an emulator shows the flags of its host. If the flags are unknown, the loader's
-    report alone decides.
+    In two cases, the result is the level's own name:
+
+    - The level is for another architecture.
+    - The CPU shows all features, but the loader reports a lower level: an emulator shows the flags of its host.
+
+    If the CPU's flags are unknown, the loader's report alone decides.
     """
     if level.architecture != cpu.architecture:
         return (level.name,)

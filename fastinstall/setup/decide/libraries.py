@@ -44,16 +44,15 @@ def choose_libraries(
     """Decide for each library of the recipe whether the build enables it, and how to get missing headers.
 
     With a base wheel (an official wheel), only the core is built. It needs only headers, as the wheel contains the
-    libraries.
-    Without a base wheel, the build uses all libraries that the machine has. A library that is linked statically from
-    its own sdist needs nothing from the machine.
+    libraries. Without a base wheel, the build uses all libraries that the machine has. A library that is linked
+    statically from its own sdist needs nothing from the machine.
 
     Args:
         recipe: lists the libraries, with their packages for each package manager.
         facts: compilers, libraries and headers of this machine.
         request: required libraries, and how missing headers and compilers may be fetched.
         statics: the recipe's names of libraries that are built from their own sdists.
-        headers: packages of C headers; keys are the recipe's names of libraries, and Python's as "python3.12".
+        headers: packages of C headers; keys are the recipe's names of libraries, and "python3.12" for Python's headers.
         base_wheel: whether the core is placed in an official wheel.
 
     Raises:
@@ -99,7 +98,7 @@ def choose_libraries(
             artefacts=packages,
             reason=f"{missing}; unpacked into fastinstall's cache, not installed on the system",
         )
-    else:  # without a base wheel, conda packages supply no libraries' headers
+    else:  # without a base wheel, the build needs the libraries too, not only the headers that this step would fetch
         named = absent if base_wheel else ()
         step = _plan_conda_toolchain(facts, request, tools, {name: recipe.libraries[name].conda for name in named})
     if step is not None and (base_wheel or not absent or not isinstance(step, CondaToolchain)):
@@ -119,7 +118,7 @@ def choose_libraries(
 def _list_header_packages(
     python: Interpreter, tools: Sequence[str], libraries: Sequence[str], headers: Mapping[str, Artefact]
 ) -> tuple[Artefact, ...] | None:
-    """Return the packages of all missing headers; None if packages of headers cannot supply all missing inputs."""
+    """Return header packages with all that is missing; None if something, like a compiler, is in none of them."""
     usual = python.libc == "glibc" and python.abi.removesuffix("t") == f"cp{python.minor.replace('.', '')}"
     keys = {"Python.h": f"python{python.minor}" if usual else ""}
     wanted = (*(keys.get(tool, "") for tool in tools), *libraries)
@@ -129,21 +128,21 @@ def _list_header_packages(
 def _plan_conda_toolchain(
     facts: Facts, request: Request, tools: tuple[str, ...], libraries: Mapping[str, tuple[str, ...]]
 ) -> CondaToolchain | None:
-    """Return the step that makes a private conda prefix with tools and headers.
+    """Return the step that makes a private conda prefix with the missing tools and headers.
 
     Args:
         facts: facts of this machine and the target.
         request: names the compiler and the channels.
         tools: missing tools: "compiler", "Python.h".
-        libraries: the conda packages of the libraries whose headers the prefix must have, by the recipe's names.
+        libraries: the recipe's name of each library whose headers the prefix must have, with its conda packages.
 
     Returns:
-        The step; None if the request excludes conda packages, or if no compiler can be installed from them.
+        The step; None if the requested toolchain excludes conda packages, or if no compiler can be installed from them.
     """
     asked = find_compiler(request.toolchain)
     if asked is not None and asked.is_exclusive:
         return None
-    # the default channels have no compiler
+    # conda's default channels have no compiler
     known = facts.toolchain.channels if facts.toolchain is not None else ()
     channels = tuple(channel for channel in known if channel not in (DEFAULTS, NO_DEFAULTS))
     offers = (each.choose_packages(facts, request, tools, libraries, channels) for each in list_compilers())
@@ -168,9 +167,13 @@ def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool)
 def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
     """Return whether a cached wheel may be used, judged by the compiler that built it.
 
-    1. If the requested compiler brings its own headers, only wheels built by a compiler in `private` may be used. 2. If
-    this machine has a compiler and Python's headers, only wheels built by that compiler. 3. Otherwise wheels built by
-    any compiler, but none if CC names a program that does not work or if the toolchain was not observed.
+    The first of these conditions that holds decides:
+
+    1. The requested compiler brings its own headers: only a compiler in `private` may have built the wheel.
+    2. The toolchain was not observed: no wheel may be used.
+    3. This machine has a compiler and Python's headers: only that compiler may have built the wheel.
+    4. CC names a program that is not a working compiler: no wheel may be used.
+    5. Otherwise, any compiler may have built the wheel.
 
     Args:
         compiler: `Compiler.text` of the compiler that built the wheel.
@@ -189,6 +192,6 @@ def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) 
 
 
 def _comes_with_headers(request: Request) -> bool:
-    """Return whether the requested compiler comes with its own headers, so that the machine's are not used."""
+    """Return whether the requested compiler comes with its own headers, so that the machine's headers are not used."""
     asked = find_compiler(request.toolchain)
     return asked is not None and asked.brings_headers

@@ -84,7 +84,7 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt
 
 
 def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Yield what has happened to our conda package since its setup: removed, replaced, or files changed."""
+    """Yield how our conda package has changed since the setup: it was removed or replaced, or its files changed."""
     conda = facts.conda
     if conda is None or receipt.conda is None:
         return
@@ -127,7 +127,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
             f"requested: {request.recipe} as {request.dist_name} ({request.link}); "
             f"installed: {receipt.recipe} as {receipt.distribution} ({receipt.link})"
         )
-    # It does not matter which engine linked the conda packages, only whether the stack is a wheel or conda packages.
+    # The stack must be a wheel or conda packages, as requested; the engine that linked the packages does not matter.
     kinds = ("a wheel", "conda packages")
     as_wheel = request.engine is CondaInstaller.PIP
     if is_conda(facts) and as_wheel != (receipt.conda is None):
@@ -144,7 +144,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
 
 
 def _is_labelled(built: str, asked: str) -> bool:
-    """Return whether our ready-made wheel, whose version has a local label, was built from the requested version."""
+    """Return whether `built` is the labelled version of a ready-made wheel that was built from version `asked`."""
     return "+" in built and is_version(built) and is_version(asked) and base_version(built) == base_version(asked)
 
 

@@ -79,7 +79,7 @@ def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
     build = make_build_step(decision)
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     if request.upgrade and receipt is not None and public_version(receipt.version) == public_version(build.version):
-        kept = replace(request, upgrade=False)  # the installed version is the newest
+        kept = replace(request, upgrade=False)  # the installed version is the newest, so there is nothing to upgrade
         latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
@@ -133,7 +133,7 @@ def make_plan(situation: Situation, decision: BuildDecision) -> Plan:
 def _list_build_warnings(decision: BuildDecision, build: Build, *others: SetupStep) -> tuple[str, ...]:
     recipe, version = decision.situation.recipe, decision.choice.version
     steps = (*decision.native.steps, build, *others)
-    # Files that the index lists without a hash.
+    # Warn about files for which the index gives no hash.
     files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
     names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
     unknown = f"the index gives no SHA-256 for {names}, so a changed file would go unnoticed"
@@ -247,7 +247,7 @@ def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]
 
 
 def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | None:
-    """Return the step that pins the build for pip, or a `Skipped` if a pin exists; None if no pin is requested.
+    """Return the step that pins the build for pip; a `Skipped` if an existing pin stays; None if no pin is wanted.
 
     Raises:
         RefusedError: the environment has a pin on pillow, and the build has another distribution name.

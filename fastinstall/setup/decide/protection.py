@@ -14,10 +14,10 @@ def refuse_if_protected(facts: Facts) -> None:
     """Raise if the target must not be changed by any request.
 
     Raises:
-        RefusedError: the target's Python is not CPython; or the target belongs to the system (PEP 668), is frozen, is
-            conda's own environment ("base") or fastinstall's own; its conda records cannot be read; this user may not
-            write to it; an obstacle prevents replacing its files (`Facts.obstacles`); or a transaction, ours or
-            conda's, is unfinished.
+        RefusedError: the target's Python is not CPython. Or the target belongs to the system (PEP 668), is frozen, or
+            is the own environment of conda ("base") or of fastinstall. Or its conda records cannot be read, this user
+            may not write to it, an obstacle prevents replacing its files (`Facts.obstacles`), or a transaction of ours
+            or of conda is unfinished.
         UsageError: the journal of a transaction cannot be read.
     """
     _refuse_target(facts)
@@ -36,7 +36,7 @@ def _refuse_target(facts: Facts) -> None:
             hint="keep stock Pillow there, or use a CPython environment: "
             "fastinstall setup --new-env DIR --python python3",
         )
-    if marker is not None and kind is not EnvironmentKind.CONDA:  # in conda environments, the marker means: use conda
+    if marker is not None and kind is not EnvironmentKind.CONDA:  # in a conda environment, the marker only forbids pip
         raise RefusedError(
             f"{prefix} belongs to the operating system ({marker}, PEP 668)",
             hint=f"create a virtual environment: {another}",
@@ -66,7 +66,7 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
             hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        # If a record is unreadable, the owners of files are unknown; conda itself refuses to work, too.
+        # An unreadable record leaves unknown which package owns which file. conda itself refuses to work then, too.
         names = sorted(conda.unreadable)
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""

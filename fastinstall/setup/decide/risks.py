@@ -1,4 +1,4 @@
-"""Find the risks that a user must allow by name, and warnings about a version; in a repair, refuse too. Pure."""
+"""Find the risks that a user must allow by name, warnings about versions, and reasons to refuse a repair. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -56,7 +56,7 @@ def find_version_risks(
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """Return a sentence if a version is vulnerable, but no more so than the installed one; else nothing."""
+    """Return a warning if a version is vulnerable, but no more than the installed one; else an empty tuple."""
     plan_risk = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if plan_risk is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
@@ -87,7 +87,7 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
 
 
 def make_consent_hint(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
-    """Return a hint with alternatives to accepting risks, then the flag that accepts them by name.
+    """Return a hint that names alternatives to the risks, then the flag that accepts the risks by name.
 
     Args:
         risks: risks that the user has not allowed yet.
@@ -116,7 +116,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 
 def describe_pixel_changes(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """Return a sentence on pixels that a version computes differently from the installed one; empty if none differ."""
+    """Return a sentence on how pixels of a version differ from the installed one's; empty if no change is known."""
     installed = _installed_version(stack)
     changes = select_pixel_changes(recipe.pixel_changes, installed, version) if installed else ()
     if not changes:
@@ -156,7 +156,7 @@ def _count_advisories(advisories: Iterable[Advisory]) -> str:
 
 
 def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
-    """Add to a repair's plan the risk of returning to our earlier version, which the user must allow.
+    """Return a repair's plan with a risk that the user must allow: going back to our earlier version.
 
     Args:
         plan: a plan that restores the build of the receipt.
@@ -188,7 +188,7 @@ def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath
     """Return the error for a repair that can neither build the installed version nor restore ours.
 
     Args:
-        intent: the version that has replaced ours, and requirements of installed packages that ours does not meet.
+        intent: the version that has replaced ours, and the installed packages' requirements that ours does not meet.
         reasons: why the installed version cannot be built with the kernels.
         prefix: root of the environment.
     """
@@ -201,7 +201,7 @@ def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath
 
 
 def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Return a repair's plan; add a warning if the user had installed an earlier version by name.
+    """Return a repair's plan, with a warning if the user had asked by name for the earlier version that it replaces.
 
     Args:
         plan: a plan that restores the build of the receipt.

@@ -46,9 +46,9 @@ def choose_version(
 
     Args:
         releases: available files; a prebuilt wheel is preferred to an sdist of the same version.
-        recipe: if it has kernels, a source needs an official wheel of its version, against which they are proven.
+        recipe: if it has kernels, a source fits only if its version has an official wheel to prove the kernels against.
         interpreter: the target's Python; it must satisfy `requires_python`. Classifiers are ignored.
-        dependants: installed distributions that require the distribution to be replaced.
+        dependants: installed distributions that depend on the one that is replaced.
         request: may name a version, versions to avoid, and the name of the built distribution.
 
     Raises:
@@ -130,7 +130,10 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
-    """Return whether an artefact has the requested version; only base versions are compared for a wheel of ours."""
+    """Return whether an artefact has the requested version.
+
+    Only base versions are compared for a ready-made wheel, or if the requested version has a local label.
+    """
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:

@@ -1,4 +1,4 @@
-"""The steps of a plan: their data, their texts, and the functions that carry them out.
+"""Define the steps of a plan: their data, their texts, and the functions that carry them out.
 
 Each module has the steps of one purpose; the base classes are here. Steps change an environment only through a
 transaction, which can undo the changes. `plan` defines the order of steps, and `carry_out` runs them.
@@ -27,7 +27,7 @@ class SetupStep(ABC):
         return (self.describe(),)
 
     def list_details(self) -> Iterable[str]:
-        """Return further lines, below that of `describe`, in a long text of a plan."""
+        """Return lines that a long text of a plan shows below the line of `describe`."""
         return ()
 
     def list_artefacts(self) -> tuple[Artefact, ...]:

@@ -80,7 +80,7 @@ class Build(WheelOrder, SetupStep):
 
             wheel = run.index.fetch(self.prebuilt, run.cache, run.emit)
             with discarding_refused(wheel):
-                require_stack_alone(wheel)  # before a proof runs code of the wheel
+                require_stack_alone(wheel)  # must be checked before a proof runs code of the wheel
             return BuildResult(wheel=wheel, sha256=files.sha256(wheel), from_cache=True)
         cached = self._take_from_cache(interpreter, run) if self.cached else None
         if cached is not None:

@@ -91,7 +91,7 @@ class MakeCondaPackages(SetupStep):
         return f"make the conda package {self.package.dist} of it, linked by {_name_engine(self.engine)}"
 
     def outline(self) -> Iterable[str]:
-        """Return the line of `describe`, with the effect of the guard package or, without a guard, with the reason."""
+        """Return the line of `describe` and the effect of the guard package; without a guard, the reason instead."""
         if self.guard is None:
             return (f"{self.describe()} ({self.reason})",)
         return (self.describe(), _KEEPING)

@@ -62,10 +62,10 @@ class CreateEnvironment(SetupStep):
 
     @contextmanager
     def create(self, at: str, meanwhile: Callable[[], None]) -> Iterator[None]:
-        """Create the environment, with pip, and remove it if the block fails. The caller holds the lock.
+        """Create the environment, with pip, and remove it if the block fails. The caller must hold the lock.
 
         Args:
-            at: the time that the note records.
+            at: the current time, for the note that marks the environment as unfinished.
             meanwhile: function to call while venv runs.
 
         Raises:

@@ -101,7 +101,7 @@ class PrivateHeaders(PreparingStep):
         packages: names of the packages that hold the headers.
         libraries: the recipe's names of the libraries that the headers belong to.
         python: minor version of the Python whose headers are missing ("3.12"), for a hint that names system packages;
-            empty if Python.h is not missing, or if the Python is free-threaded, because no system packages its headers.
+            empty if Python.h is not missing, or for a free-threaded Python, whose headers no system package contains.
         artefacts: the packages as files of an index, with hashes.
         reason: why the plan has this step, for the user.
     """
@@ -196,14 +196,14 @@ class CondaToolchain(PreparingStep):
         )
 
     def _make_prefix(self, run: Run) -> Path:
-        """Return an intact prefix from the cache, or make it in its final place, because its files contain its path."""
+        """Return an intact prefix from the cache, or make it there. It cannot be moved: its files contain its path."""
         from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.conda.engines.rattler import read_channel_settings  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (only where it is carried out)
 
         offline = run.index.offline
         addresses = channel_urls(self.channels, read_channel_settings(run.variables, run.cache))
-        # keyed by the channels' addresses: the same name may stand for another channel later
+        # The key contains the channels' addresses, because a channel's name may stand for another address later.
         key = digest((tuple(map(public_text, addresses)), self.packages))
         prefix = run.cache / TOOLCHAINS / key[:16]
         prefix.parent.mkdir(parents=True, exist_ok=True)
@@ -227,7 +227,7 @@ class CondaToolchain(PreparingStep):
         return prefix
 
     def _find_compiler(self, prefix: Path) -> dict[str, str]:
-        """Return the variable CC with the compiler of a prefix; empty if the plan has only headers.
+        """Return the variable CC with the path of a prefix's compiler; empty if the plan fetches only headers.
 
         Raises:
             FailedError: the packages contain no C compiler.
@@ -244,7 +244,7 @@ class CondaToolchain(PreparingStep):
 
 
 def _explain_system_packages(run: Run, libraries: Iterable[str], python: str, *, compiler: bool = False) -> str:
-    """Return a hint on how to install compiler and headers with the system's package manager."""
+    """Return a hint on how to install headers, and a compiler if `compiler`, with the system's package manager."""
     needs = BuildNeeds(
         libraries=tuple(run.recipe.libraries[name] for name in libraries), python=python, compiler=compiler
     )

@@ -26,7 +26,7 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 
 @immutable
 class Prove(SetupStep):
-    """Run real operations with the stack while it is outside site-packages, compare their pixels, and time the stack.
+    """Run real operations with the staged stack, compare the pixels with the official wheel's, and time the stack.
 
     Attributes:
         reference: the official wheel whose pixels are the standard; None if no official wheel exists.
@@ -46,7 +46,7 @@ class Prove(SetupStep):
         return f"{check}, and measure its speed" if self.timed else check
 
     def list_details(self) -> Iterable[str]:
-        """Yield with which official wheel pixels are compared, and with which wheel or stack the speed is compared."""
+        """Yield the wheel that pixels are compared with, and the wheel or stack that speed is compared with."""
         if self.reference is not None:
             yield f"pixels: {self.reference.filename}"
         if self.timed:
@@ -76,7 +76,7 @@ class Prove(SetupStep):
         """Return the speed table that an earlier setup measured for the same builds and CPU; None if there is none.
 
         Args:
-            build: the build; its wheel is known only if it is ready-made or cached.
+            build: the build that is set up; no table is found unless its wheel is ready-made or cached.
             cpu: name of the CPU.
             cache: root of our cache.
         """
@@ -88,11 +88,11 @@ class Prove(SetupStep):
         return foreign.read_kept(SpeedTable, "speed", kept)
 
     def time(self, after: MeasuredPil, built: BuildResult, before: Facts, run: Run) -> SpeedTable | None:
-        """Time the staged stack against the baseline or the installed one; None if not planned or not possible."""
+        """Time the staged stack against the baseline or the installed stack; None if not planned or not possible."""
         if not self.timed:
             return None
         if self.baseline is not None:
-            tree = unpack_official_wheel(self.baseline, run)  # the tree is named by the wheel's hash
+            tree = unpack_official_wheel(self.baseline, run)  # the name of this directory is the wheel's hash
             official = MeasuredPil(label=_label_official(self.baseline), python=after.python, stage=tree)
             return measure_speed(official, after, f"{tree.name} {built.sha256}", before, run)
         core = before.stack.core

@@ -54,7 +54,7 @@ class Swap(SetupStep):
 
         Args:
             staged: directory of the staged stack, laid out as site-packages.
-            linked: the directory that conda packages were linked into, which contains `staged`; None for a wheel.
+            linked: the directory of linked conda packages, which contains `staged`; None for a wheel.
             before: facts of the environment before the swap.
 
         Raises:
@@ -66,7 +66,7 @@ class Swap(SetupStep):
         kept = f"stage/prefix/{site}" if conda is not None else "stage"
         leaving = find_claimed_entries(site, conda, self.records) if conda is not None else ()
         names = sorted(path.name for path in staged.iterdir())
-        for name in names:  # before the bridge makes hard links to these files
+        for name in names:  # must come before the bridge makes hard links to these files, which share their rights
             rights.give_tree(staged / name, rights.read_rights(site_packages))
         incoming = sorted(names, key=lambda name: _rank_arrival(name, site_packages))
         guarded = entries_present(site_packages) if GUARD_PACKAGE in names else ()
