@@ -19,8 +19,8 @@ class CheckContext:
         receipt: receipt of the last setup, or None if fastinstall has set up nothing.
         recipe: the receipt's recipe; without a receipt, the recipe that a setup would follow.
         today: today's date, for the age of data.
-        tool_version: version of the fastinstall that runs.
-        hosts: other machines on which the code is judged, besides this one.
+        tool_version: version of the running fastinstall.
+        hosts: machines besides this one for which the code is judged.
     """
 
     facts: Facts
@@ -32,7 +32,7 @@ class CheckContext:
 
     @property
     def own_receipt(self) -> Receipt | None:
-        """The receipt, or None if there is none or if it records another core than the one on disk."""
+        """The receipt, if there is one and it records the core on disk; otherwise None."""
         core, receipt = self.facts.stack.core, self.receipt
         return receipt if receipt is not None and core is not None and core.sha256 == receipt.core.sha256 else None
 
@@ -43,7 +43,7 @@ class CheckContext:
 
     @property
     def is_built_elsewhere(self) -> bool:
-        """Whether another tool installed a build of fastinstall: without a receipt, but with our version label."""
+        """Whether another tool installed a build with fastinstall's version label, which leaves no receipt."""
         versions = [owner.distribution.version for owner in self.facts.stack.owners]
         return self.receipt is None and any(parse_labelled_levels(self.recipe, version) for version in versions)
 
@@ -61,5 +61,5 @@ class CheckContext:
 
     @property
     def own_levels(self) -> tuple[str, ...]:
-        """The CPU levels that the core on disk was built for; empty if it is not the core of the receipt."""
+        """The CPU levels that the core on disk was built for; empty if the receipt does not record this core."""
         return self.own_receipt.levels if self.own_receipt is not None else ()

@@ -1,7 +1,7 @@
-"""Describe the libraries behind PIL's codecs in the simulated process: which, why, whose, and which are missing.
+"""Describe the libraries behind PIL's codecs: names, owners, the reasons for loading them, and missing ones.
 
-- The owner of a directory (wheel, environment, system, another environment) is derived from the path alone.
-- Mapped files are those of the real process that used PIL.
+The libraries are those of the simulated process. Only `list_mapped_files` reads what a real process had mapped. The
+owner of a directory (wheel, environment, system, another environment) is derived from the path alone.
 """
 
 from collections.abc import Iterable
@@ -47,12 +47,12 @@ def codecs_of(context: CheckContext, kind: str) -> tuple[Codec, ...]:
 
 
 def find_codec(context: CheckContext, kind: str) -> Codec | None:
-    """Return the library of a kind that the core uses, or else that another module of PIL uses; None if none does."""
+    """Return the library of a kind that the core or, failing that, another module of PIL uses; None if none does."""
     return find_core_codec(context, kind) or _find_used_codec(context, kind, context.linkage.modules)
 
 
 def find_core_codec(context: CheckContext, kind: str) -> Codec | None:
-    """Return the library of a kind that the core is bound to or that is linked into the core; None if there is none."""
+    """Return the library of a kind that the core uses, as a separate file or linked in; None if it uses none."""
     return _find_used_codec(context, kind, list_code_files(context))
 
 
@@ -72,7 +72,8 @@ def explain_choice_of(context: CheckContext, path: PurePath) -> str:
 def list_features(context: CheckContext) -> dict[str, str]:
     """Return the features, with versions, that `PIL.features` reports.
 
-    If PIL was not executed, these are the features that the receipt recorded, if it records the core on disk.
+    If PIL was not executed, return the features in the receipt, provided that the receipt records the core on disk.
+    Otherwise, the result is empty.
     """
     if context.facts.runtime is not None:
         return context.facts.runtime.features
@@ -102,7 +103,10 @@ class OwnedDirectory(StrEnum):
 
 
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
-    """Return the owner of the directory that contains a file; the base interpreter's counts as this environment's."""
+    """Return the owner of the directory that contains a file.
+
+    The directories of the base interpreter count as this environment's.
+    """
     facts = context.facts
     prefixes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
     homes = {*prefixes, *list_linked_prefixes(path, facts.environment.prefix)}
@@ -118,7 +122,7 @@ def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
 
 
 def describe_file_owner(context: CheckContext, path: PurePath) -> str:
-    """Return a file's owner: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
+    """Return a file's owner as text: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
     facts, place = context.facts, place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         top = path.relative_to(facts.interpreter.site_packages).parts[0]
@@ -137,17 +141,20 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
 
 
 def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
-    """Return the files that the subprocess mapped while it used PIL, in order, each once.
+    """Return the files that the target's interpreter mapped while it used PIL, in order, each once.
 
-    If the subprocess died, these are the files that it had mapped on import. Paths are as the kernel or the loader
-    names them.
+    If the interpreter died, return the files that it had mapped on import. Paths are as the kernel or the loader names
+    them.
     """
     runtime = context.facts.runtime
     return (runtime.mapped or runtime.mapped_by_import) if runtime is not None else ()
 
 
 def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
-    """Return the missing libraries, in the loader's order; without a simulated process, only those of the core."""
+    """Return the missing libraries, in the loader's order.
+
+    Without a simulated process, return only those that the core needs directly.
+    """
     core = context.readable_core
     if context.linkage.modules or core is None:
         return context.linkage.missing
@@ -158,8 +165,9 @@ def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
 def show_lacking(context: CheckContext, need: MissingLibrary) -> str:
     """Return a command that shows why a library is missing.
 
-    For an extension module, the command imports the module. For a library, it traces the loader's search. If the loader
-    stops at another missing library first, the command shows the needs of the file that needs this library.
+    For an extension module, the command imports the module. For a library, it traces the loader's search. A trace is
+    useless if the loader stops at another missing library first. Then the command lists the libraries that the file
+    `need.needed_by` needs.
     """
     directory, missing = context.facts.stack.directory, list_missing(context)
     if "/" in need.name:

@@ -39,7 +39,7 @@ class VersionOrder(StrEnum):
 
 @immutable
 class Intent:
-    """A distribution that replaced our stack, and why it was installed.
+    """The distribution or conda package that replaced our stack, and why it was installed.
 
     Attributes:
         name: name of the replacement, a distribution or conda package.
@@ -47,7 +47,7 @@ class Intent:
         tool: the tool that installed the replacement ("pip"); empty if unknown.
         asked: whether the replacement was requested by name.
         order: whether the replacement's version is earlier or later than our stack's.
-        unmet: requirements of installed distributions that our stack does not meet and the replacement does ("imageio
+        unmet: requirements of installed distributions that the replacement meets and our stack does not ("imageio
             requires pillow>=14").
         broken: requirements of installed distributions that the replacement does not meet.
     """
@@ -64,8 +64,8 @@ class Intent:
     def is_kept(self) -> bool:
         """Whether a repair keeps the replacement's version.
 
-        True if a distribution requires it that our stack does not serve, or if it is later than our version and was not
-        just installed along with another package.
+        True if an installed distribution has a requirement that the replacement meets and our stack does not. Also true
+        if the replacement is later than our version, unless it was installed only because another package requires it.
         """
         return bool(self.unmet) or (self.order is VersionOrder.LATER and self.asked is not InstallRequest.ALONG)
 
@@ -76,7 +76,7 @@ class Intent:
 
 
 def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
-    """Return the replacement of our stack and why it was installed.
+    """Return the distribution or package that replaced our stack, and why it was installed.
 
     None if our stack was not replaced, if PIL is missing, or if the versions cannot be compared.
 
@@ -118,7 +118,7 @@ def read_install_request(distribution: Distribution) -> InstallRequest:
 
 
 def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
-    """Return the requirements on Pillow that a version does not meet, with the requirements of conda packages."""
+    """Return the requirements of distributions and conda packages that a version of Pillow does not meet."""
     found = list_forbidding_dependants(version, facts.interpreter, dependants_of(facts))
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 
@@ -131,7 +131,7 @@ def _order(there: str, ours: str) -> VersionOrder:
 
 
 def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:
-    """Return whether the conda command that installed a package named it; `UNTOLD` if the history has no command."""
+    """Return whether a package was named in the conda command that installed it; `UNTOLD` if no command is known."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)
     if brought is None or not brought.command:

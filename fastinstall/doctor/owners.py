@@ -1,4 +1,4 @@
-"""Find and name the owners of PIL's files, and answer other questions about a stack for several checks.
+"""Find and name the owners of PIL's files, and answer further questions of several checks about a stack.
 
 An owner is a distribution, a conda package, or a conda package with the metadata of a distribution. The other questions
 concern the core's copies for CPU levels, conda's records of files that matter to PIL, and the channel of our packages.
@@ -31,7 +31,7 @@ def describe_owner(owner: Owner) -> str:
 
 
 def is_whole_enough(stack: InstalledStack) -> bool:
-    """Return whether PIL's directory has `__init__.py` or an imaging core."""
+    """Return whether PIL's directory has `__init__.py` or a core; without both, PIL counts as missing."""
     return stack.directory is not None and (stack.has_init or stack.core is not None)
 
 
@@ -47,7 +47,7 @@ def is_of_the_system(facts: Facts) -> bool:
 
 
 def explain_no_stack(facts: Facts) -> str:
-    """Return why there are no files of PIL to check: PIL is elsewhere, such as in a system's directory, or missing."""
+    """Return why there are no files of PIL to check: PIL is missing, or it is imported from another directory."""
     runtime = facts.runtime
     if runtime is not None and runtime.imported and facts.stack.directory is None:
         return f"PIL is imported from {runtime.location}, but only {facts.interpreter.site_packages} is examined"
@@ -60,7 +60,7 @@ def explain_no_core(facts: Facts) -> str:
 
 
 def explain_conflict(stack: InstalledStack) -> str:
-    """Return how the versions of the core and `PIL/_version.py` differ; empty if they are equal or one is unknown."""
+    """Return how the versions of the core and of `PIL/_version.py` differ; empty if equal, or if one is unknown."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
         return ""
@@ -88,7 +88,7 @@ def get_minor(version: str) -> str:
 
 
 def find_changed_python(facts: Facts, receipt: Receipt) -> tuple[str, str] | None:
-    """Return the Python that the stack was set up for and the current one; None if they are compatible.
+    """Return the version of the Python that the stack was set up for, and the current one; None if compatible.
 
     They are incompatible if their minor versions differ, or if only one is free-threaded, such as ("3.14.7",
     "free-threaded 3.14.7").
@@ -129,16 +129,17 @@ def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
 
 
 def relative_to_prefix(facts: Facts, path: PurePath) -> str:
-    """Return a path relative to the environment's prefix, as conda records have it; empty if it is outside."""
+    """Return a path relative to the environment's prefix, as conda records have it; empty if the path is outside."""
     prefix = facts.environment.prefix
     homes = (prefix, facts.interpreter.prefix, *list_linked_prefixes(path, prefix))
     return next((str(path.relative_to(home)) for home in homes if path.is_relative_to(home) and path != home), "")
 
 
 def list_linked_prefixes(path: PurePath, prefix: PurePath) -> Iterator[PurePath]:
-    """Yield the parents of a path that may be the prefix through a link: those with the same last two names.
+    """Yield the parents of a path that may be the prefix under another name, because of a symbolic link.
 
-    For the prefix "/opt/conda/envs/fast", these are the parents that end with "envs/fast".
+    These are the parents with the same last two names. For the prefix "/opt/conda/envs/fast", they end with
+    "envs/fast".
     """
     end = prefix.parts[-_TAIL:]
     return (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
@@ -147,7 +148,7 @@ def list_linked_prefixes(path: PurePath, prefix: PurePath) -> Iterator[PurePath]
 def find_owning_package(context: CheckContext, path: PurePath) -> str:
     """Return the `dist` of the conda package that a file came from; empty if unknown.
 
-    If several packages claim the file, it is the one whose content the file has.
+    If several packages claim the file, return the package whose content the file has.
     """
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or not name:
@@ -160,7 +161,8 @@ def find_owning_package(context: CheckContext, path: PurePath) -> str:
 def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
     """Return whether a file is a libjpeg or libtiff that no conda package claims.
 
-    False for other files, since their claims are not read, and if conda's records are unreadable.
+    For other files the result is False, because conda's records are not searched for them. It is also False if the
+    records cannot be read.
     """
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or conda.unreadable or not name or not _SHARED_LIBRARY.fullmatch(path.name):
@@ -170,7 +172,7 @@ def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
 
 
 def find_conda_package(facts: Facts, dist: str) -> CondaPackage | None:
-    """Return the installed conda package with a `dist`, or None."""
+    """Return the installed conda package with the given `dist`, or None if it is not installed."""
     packages = facts.conda.packages if facts.conda is not None else ()
     return next((package for package in packages if package.dist == dist), None)
 
@@ -193,12 +195,15 @@ def describe_arrival(facts: Facts, dist: str) -> str:
 
 
 def describe_removal(facts: Facts, dist: str) -> str:
-    """Return how conda removed a package, to append to a clause; empty if that is unknown or it is installed again."""
+    """Return how conda removed a package, to append to a clause.
+
+    The result is empty if the removal is unknown, or if the package is installed again.
+    """
     return _describe_revision(_find_removal(facts, dist))
 
 
 def list_removed_with(facts: Facts, dist: str) -> tuple[str, ...]:
-    """Return those packages that conda removed in the same revision as a package and that are still missing."""
+    """Return the packages that conda removed together with a package, in one revision, and that are still missing."""
     removal, conda = _find_removal(facts, dist), facts.conda
     if removal is None or conda is None:
         return ()
@@ -258,7 +263,7 @@ class Claimant:
 
     @property
     def description(self) -> str:
-        """For evidence: name and version, with the build of a conda package or the installer of a distribution."""
+        """Name and version, for evidence; also the build of a conda package, or the installer of a distribution."""
         if self.package is not None:
             return f"conda's {describe_conda_package(self.package)}"
         return describe_owner(self.owner) if self.owner is not None else ""
@@ -275,7 +280,7 @@ def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
     """Return all claimants of PIL's files: distributions first, then conda packages without metadata.
 
     A distribution counts as part of a conda package only if the package claims the metadata files and these are
-    unaltered. A metadata directory of the right name is no proof: other installers use the same name for that version.
+    unaltered. The name of a metadata directory proves nothing: all installers use the same name for the same version.
     """
     packages = tuple(_list_packages_of_pil(facts))
     found = tuple(_make_claimant(facts, owner, packages) for owner in facts.stack.owners)
@@ -316,13 +321,13 @@ def _make_claimant(facts: Facts, owner: Owner, packages: tuple[Claimant, ...]) -
 
 
 def find_foreign_owner(facts: Facts, receipt: Receipt) -> Owner | None:
-    """Return the owner of PIL's files that was installed last, apart from the receipt's; None if there is no other."""
+    """Return the owner of PIL's files that was installed last, except our own stack; None if there is no other."""
     others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
     return max(others, key=lambda owner: owner.installed_at, default=None)
 
 
 def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
-    """Return the conda package that replaced our conda package, or None if ours is installed or the name is missing."""
+    """Return the conda package with our package's name but another version or build; None if none is installed."""
     if facts.conda is None or receipt.conda is None:
         return None
     found = facts.conda.named(receipt.conda.package.name)
@@ -330,7 +335,7 @@ def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
 
 
 def is_registered(facts: Facts, receipt: Receipt) -> bool:
-    """Return whether the environment's conda configuration names the setup's channel; True if the setup has none."""
+    """Return whether the environment's conda configuration names the setup's channel; True if the setup used none."""
     if receipt.conda is None or facts.conda is None:
         return True
     from fastinstall.conda.reinstall import has_channel  # noqa: PLC0415 (only in conda environments)

@@ -29,7 +29,7 @@ class Check:
 
     Attributes:
         name: name of the module, with hyphens instead of underscores; never changes.
-        needs_runtime: whether the check finds more if the target's interpreter was executed.
+        needs_runtime: whether the check finds more problems if the target's interpreter was executed.
         verifies_setup: whether a setup runs the check after the swap, and is undone if the check reports an error.
         setup_repairs: whether a setup may repair the check's errors, so that `doctor --fix` plans a setup for them.
     """
@@ -108,7 +108,7 @@ def verifying_checks() -> tuple[str, ...]:
 def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Finding, ...]:
     """Run the requested checks in the order of reports, or all checks if none is requested.
 
-    If a check raises an exception, that becomes a finding.
+    An exception in a check becomes a finding, and the other checks still run.
 
     Raises:
         UsageError: there is no check of that name.

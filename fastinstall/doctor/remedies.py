@@ -1,4 +1,4 @@
-"""Return shell commands for findings: remedies, and commands that show the evidence.
+"""Return remedies for findings, and shell commands that show the evidence.
 
 Remedies depend on the kind of environment. A command that shows evidence is one line for common tools, quoted for a
 shell. It only reads files, or runs the target's Python, which imports PIL like any program of the user.
@@ -20,14 +20,15 @@ _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
 
 
 def word_command(context: CheckContext, words: str, *options: str) -> str:
-    """Return a fastinstall command for this environment; `words` has the verb and flags without values."""
+    """Return a fastinstall command for this environment; `words` has its verb, and options that take no value."""
     return show("fastinstall", *words.split(), "--prefix", context.facts.environment.prefix, *options)
 
 
 def offer_repair(context: CheckContext) -> Remedy:
     """Return the remedy that restores a working stack.
 
-    With a receipt, that is `doctor --fix`; without one, a setup, or stock Pillow if no setup is possible.
+    With a receipt, the remedy is `doctor --fix`. Without a receipt, it is a setup or, if no setup is possible, the
+    installation of stock Pillow.
     """
     if context.receipt is not None:
         return Remedy(text="restore what was set up here", command=word_command(context, "doctor --fix"))
@@ -37,7 +38,7 @@ def offer_repair(context: CheckContext) -> Remedy:
 
 
 def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
-    """Return the remedy to run a setup; if this environment must not be changed, in a separate environment."""
+    """Return the remedy to run a setup, in a separate environment if this one must not be changed."""
     if not context.recipe.serves(context.facts.cpu.architecture):
         return Remedy(text=f"{text}: {context.recipe.name} can do that on {context.recipe.served} only")
     if not is_changeable(context.facts):
@@ -48,7 +49,8 @@ def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
 def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Remedy:
     """Return the remedy that restores files of conda packages.
 
-    That is `doctor --fix`, or conda's own command if the environment is protected or has the receipt's core.
+    The remedy is `doctor --fix`. It is conda's own command if the environment is protected, or if the core on disk is
+    the one that the receipt records.
     """
     if is_changeable(context.facts) and not context.core_is_ours:
         return Remedy(text=text, command=word_command(context, "doctor --fix"))
@@ -72,7 +74,7 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
     Args:
         context: the environment, for its package manager and the distributions that require Pillow.
         upgrade: whether to install a later version rather than reinstall the present one.
-        least: minimum version, used only with conda; empty for any version.
+        least: minimum version of Pillow, used only with conda; empty for any version.
     """
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
     if facts.environment.kind is EnvironmentKind.CONDA:
@@ -115,7 +117,7 @@ _COMPARE_WITH_CONDA = (
 
 
 def show(*words: PurePath | str) -> str:
-    """Join words to a command that is quoted for a shell; a word "|" becomes a pipe."""
+    """Join words into a command that is quoted for a shell; a word "|" becomes a pipe."""
     return " ".join("|" if word == "|" else shlex.quote(str(word)) for word in words)
 
 
@@ -145,7 +147,7 @@ def show_strings(path: PurePath, pattern: str) -> str:
 
 
 def count_frames(context: CheckContext, path: PurePath) -> str:
-    """Return a command that counts the instructions of a binary that are typical of unoptimised functions."""
+    """Return a command that counts, in a binary, the instructions that are typical of unoptimised functions."""
     return show("objdump", "-d", path, "|", "grep", "-c", _FRAMES.get(context.facts.cpu.architecture, ""))
 
 
@@ -161,7 +163,7 @@ def show_cpu(context: CheckContext) -> str:
 
 
 def show_owner(context: CheckContext, name: str = "pillow") -> str:
-    """Return a command that lists a distribution's files with pip; without pip, its entries in site-packages."""
+    """Return a command that lists a distribution's files with pip or, without pip, its entries in site-packages."""
     if context.facts.interpreter.pip_version is None:
         packages = context.facts.interpreter.site_packages
         return show("ls", "-la", packages, "|", "grep", "-i", name.replace("-", "[-_.]"))

@@ -1,4 +1,4 @@
-"""A processor as programs on its machine see it: its micro-architecture level, and its hidden features."""
+"""Describe a processor as programs see it: its micro-architecture level, and the features hidden from programs."""
 
 import re
 from collections.abc import Collection
@@ -74,11 +74,11 @@ _RANKS = {
     for name in (level.name, *level.aliases)
 }
 _FAMILIES = {level.name: architecture.levels for architecture in ARCHITECTURES for level in architecture.levels}
-LOADER_WITH_LEVELS = (2, 33)  # version of glibc
+LOADER_WITH_LEVELS = (2, 33)  # the first glibc version whose loader searches glibc-hwcaps
 
 
 def rank(level: str | None) -> int:
-    """Return the position of a level among the levels of its architecture, from 1; 0 if `level` is not a level.
+    """Return the position, from 1, of a level among the levels of its architecture; 0 if `level` is not a level.
 
     >>> rank("x86-64-v3"), rank("native"), rank(None)
     (3, 0, 0)
@@ -122,12 +122,12 @@ def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]
 
 
 def select_level_features(architecture: Architecture, flags: Collection[str]) -> tuple[str, ...]:
-    """Return those of `flags` that a level above the first requires, in the order of the levels."""
+    """Return the features in `flags` that some level above the lowest requires, in the order of the levels."""
     return tuple(flag for level in architecture.levels[1:] for flag in level.requires if flag in flags)
 
 
 def level_of(flags: Collection[str], architecture: Architecture = X86_64) -> str | None:
-    """Return the highest level whose features are all among `flags`, or None if there is none."""
+    """Return the highest level whose features are all in `flags`, or None if no level qualifies."""
     reached = [level.name for level in architecture.levels if not list_missing_features(level.name, flags)]
     return reached[-1] if reached else None
 
@@ -135,7 +135,7 @@ def level_of(flags: Collection[str], architecture: Architecture = X86_64) -> str
 def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int) -> tuple[str, ...]:
     """Return the features that the kernel passes to a program in its auxiliary vector, named as in /proc/cpuinfo.
 
-    Bits without a name are skipped.
+    Bits that stand for no known feature are skipped.
 
     Args:
         architecture: the CPU's architecture.
@@ -149,17 +149,18 @@ def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int)
 
 
 def find_offered_level(cpu: Cpu) -> str | None:
-    """Return the highest level that programs can use, including features that GLIBC_TUNABLES hides from the loader."""
+    """Return the highest level that programs can use, even if GLIBC_TUNABLES hides its features from the loader."""
     if cpu.level is not None and not cpu.tunables:
         return cpu.level
     return max(cpu.level, level_of(cpu.flags, architecture_of(cpu.architecture)), key=rank)
 
 
 def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
-    """Return the features of the next higher level that the CPU should have but does not report; empty if none.
+    """Return the features that the CPU lacks for the next higher level, if a CPU of its kind should have them.
 
-    The CPU should have the features of that level if its family is known to have them, or if it reports a feature that
-    no CPU has without them. If they are missing, a virtual machine or the kernel hides them.
+    The CPU should have them if CPUs of its family are known to reach that level, or if it reports a feature that only
+    CPUs of that level have. Then a virtual machine or the kernel hides the missing features. Otherwise, the result is
+    empty.
 
     Args:
         flags: the features that the CPU reports.

@@ -1,4 +1,4 @@
-"""Values that describe compiled files: the imaging core, the files that a process would load, and the needs of code.
+"""Values that describe compiled files: the core, the files that a process would load, and the CPU features used.
 
 Other modules create these values, from files or by a simulation of the loader. This module reads no files.
 """
@@ -40,9 +40,9 @@ class LoadedLibrary:
 
     @property
     def is_called_libjpeg(self) -> bool:
-        """Whether the name in DT_NEEDED is a libjpeg's.
+        """Whether the name in DT_NEEDED is that of a libjpeg.
 
-        The name is a path if the libjpeg was built without a soname.
+        If the libjpeg was built without a soname, that name is a path.
         """
         return self.soname.rpartition("/")[2].startswith("libjpeg")
 
@@ -131,7 +131,7 @@ class ImagingCore:
 
     @property
     def loaded_copy(self) -> CoreLevel | None:
-        """The copy that the loader chooses on this CPU, or None if there is none."""
+        """The copy that the loader chooses on this CPU; None if the core has no copies or the loader finds none."""
         return next((copy for copy in self.levels if copy.loaded), None)
 
     @property
@@ -196,9 +196,9 @@ class Binding:
 
     @property
     def is_crossed(self) -> bool:
-        """Whether the reference is bound to a library other than `wanted`.
+        """Whether the reference is bound to another library than the one that its file was linked with (`wanted`).
 
-        `wanted` is the one that the referencing file was linked with.
+        False if `wanted` is None.
         """
         return self.wanted is not None and self.provider != self.wanted
 
@@ -221,13 +221,13 @@ class Codec:
 
     @property
     def path(self) -> PurePath:
-        """The file that is the library, or that contains it."""
+        """The library's own file, or the file that the library is linked into."""
         return self.library.path or PurePath()
 
 
 @immutable
 class Linkage:
-    """The result of simulating a process that opens PIL's extension modules one after the other, the core first.
+    """The result of simulating a process that opens PIL's extension modules one by one, the core first.
 
     The simulated process loads no other libraries first. In a real process, another package (torch, cv2) may already
     have loaded a library of the same name.
@@ -268,7 +268,8 @@ class IsaScan:
         path: the scanned ELF file, as the caller named it.
         sha256: the file's hash, hexadecimal; the key of the scan in the cache.
         confidence: how certain the result is.
-        requires: features beyond the lowest level without which the code crashes or computes wrong results.
+        requires: features without which the code crashes or computes wrong results; features of the lowest level are
+            left out.
         contains: features that the code uses only after its own dispatcher found them on the CPU.
         silent: features in `requires` whose absence causes wrong results rather than a signal ("abm": LZCNT).
         level: the lowest level with all of `requires`; None if no level has them all, or if `requires` is unknown.

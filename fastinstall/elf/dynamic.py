@@ -102,7 +102,7 @@ def _read_interpreter(image: ElfImage) -> str | None:
 
 
 def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
-    """Yield the kind and the content of each GNU note. As in the loader, a malformed note ends its segment."""
+    """Yield the kind and the content of each GNU note. Like the loader, stop in a segment at a malformed note."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)

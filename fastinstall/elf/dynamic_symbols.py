@@ -17,7 +17,7 @@ _RELOCATION = struct.Struct("<QQq")
 
 
 def find_symbols(image: ElfImage, names: Iterable[str]) -> Iterator[tuple[str, int, tuple[int, ...]]]:
-    """Yield the name, the index and the fields (see `SYMBOL`) of each dynamic symbol that has one of `names`.
+    """Yield the name, the index and the fields (see `SYMBOL`) of each dynamic symbol whose name is in `names`.
 
     In a file without a hash table no symbol is found, by this function or by the loader.
 
@@ -76,8 +76,8 @@ def count_symbols(image: ElfImage) -> int:
 def count_unhashed(image: ElfImage) -> int:
     """Return the number of symbols before the first hashed symbol; in a library, these symbols are undefined.
 
-    The header of DT_GNU_HASH gives this number. In an empty table, binutils always writes 1, so the number is taken
-    from the relocations instead.
+    The header of DT_GNU_HASH gives this number. But if no symbol is hashed, binutils writes 1. So a number of at most 1
+    is not trusted: the relocations may refer to more symbols.
     """
     if GNU_HASH not in image.tags:
         return count_symbols(image)
@@ -94,7 +94,7 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
         return first
     chains = places + 4 * (buckets - first)
     for index in range(last, last + _LONGEST_CHAIN):
-        if image.unpack(_HASH_WORD, chains + 4 * index)[0] & 1:  # marks the last symbol of a chain
+        if image.unpack(_HASH_WORD, chains + 4 * index)[0] & 1:  # this bit marks the last symbol of a chain
             return index + 1
     raise ElfError(image.path, "malformed: a symbol hash table without an end")
 

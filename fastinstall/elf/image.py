@@ -77,7 +77,7 @@ class Segment:
 
 
 class ElfImage:
-    """The headers of an open ELF file, and bounded reads from it.
+    """An open ELF file: its headers, and methods that read from it with every bound checked.
 
     Attributes:
         path: the file, for error messages.
@@ -161,7 +161,7 @@ class ElfImage:
 
     @cached_property
     def dynamic(self) -> tuple[tuple[int, int], ...]:
-        """(tag, value) of each entry of the dynamic section, up to DT_NULL; empty if the file has no such section."""
+        """The tag and value of each entry in the dynamic section, up to DT_NULL; empty without such a section."""
         entries = []
         for segment in self.of_kind(DYNAMIC)[:1]:
             if segment.size > _LARGEST_DYNAMIC:
@@ -187,8 +187,8 @@ class ElfImage:
     def constants(self) -> bytes:
         """Return the content of the read-only segments, joined by null bytes.
 
-        Executable segments are included only if no read-only data follows the code, because the linker then put
-        constants and code into one segment.
+        Usually, the segments with code are left out. They are included if no read-only data segment follows the code:
+        in such a file, the linker has put constants and code into one segment.
 
         Raises:
             ElfError: the file ends before the segments do, or the segments are implausibly large.
@@ -292,7 +292,7 @@ class Strings:
         return os.fsdecode(self.content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
-        """Return the offset of every string, or tail of a string, that equals one of `texts`, and that text."""
+        """Map the offset of each string that equals one of `texts` to that text; the tail of a string counts too."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"

@@ -1,11 +1,11 @@
 """Describe the imaging core, `PIL/_imaging*.so`, from its file alone: its build, its libraries and its defects.
 
-`read_core` reads what doctor judges, `describe_making` further traces of the build.
+`read_core` reads the data that doctor's checks judge. `describe_making` adds further traces of the build.
 
-A wheel may have several copies of the core, one per CPU level, and a stub in the core's place that needs a copy by
-name. A loader since glibc 2.33 finds the copy for the CPU's level in a subdirectory of glibc-hwcaps. An older loader,
-or one that finds no such copy, finds the baseline copy beside glibc-hwcaps. The description is of the copy that the
-simulated loader takes.
+A wheel may have several copies of the core, one per CPU level. Then the file `PIL/_imaging*.so` is a stub, which names
+the copies' common soname in DT_NEEDED. A loader since glibc 2.33 finds the copy for the CPU's level in a subdirectory
+of glibc-hwcaps. An older loader, or one that finds no such copy, takes the baseline copy beside glibc-hwcaps. This
+module simulates the loader, and describes the copy that the loader would take.
 """
 
 import io
@@ -43,7 +43,7 @@ LEVEL_DIRECTORIES = "glibc-hwcaps"
 
 @immutable
 class Stub:
-    """A file in the core's place that contains none of the core's code.
+    """A file at the core's path that loads the core's code from another library, and contains none of it.
 
     Attributes:
         path: the stub's path, where Python expects the core.
@@ -70,10 +70,10 @@ def read_core(
     Args:
         path: the core, or the stub that stands in for it when the loader picks one of several copies.
         symbols: the symbols to look for (a recipe's `expect.symbols`).
-        main: the interpreter that would load the core.
+        main: the interpreter that would load the core; None if unknown.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
         library_path: the directories of LD_LIBRARY_PATH.
-        expected_version: the version in `PIL/_version.py`; returned as the core's version if the core contains it.
+        expected_version: the version in `PIL/_version.py`; taken as the core's version if the core contains it.
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
     try:
@@ -147,8 +147,8 @@ def _choose_version(content: bytes, expected: str | None) -> str:
     """Return the Pillow version compiled into a core; empty if the core contains no version string.
 
     A core contains Pillow's version and the versions of libraries, in no particular order. If one of them is
-    `expected`, return it. Otherwise return a fork's version, which has ".post", or else the highest version: Pillow's
-    has been at least 9 since 2022, and the libraries' are lower.
+    `expected`, return it. Otherwise return a fork's version, which has ".post". Without such a version, return the
+    highest: Pillow's version has been at least 9 since 2022, and the libraries' versions are lower.
     """
     versions = [match.decode("ascii") for match in _VERSION.findall(content)]
     if expected is not None and expected in versions:
@@ -258,7 +258,7 @@ def _read_package_note(image: ElfImage) -> dict[str, str]:
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
     from elftools.elf.notes import iter_notes  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
 
-    content = io.BytesIO(image.read(0, image.size))  # pyelftools can read no more of a malformed file than this
+    content = io.BytesIO(image.read(0, image.size))  # a malformed file cannot make pyelftools read beyond this
     try:
         elf = ELFFile(content)
         notes = chain.from_iterable(iter_notes(elf, part.offset, part.size) for part in image.of_kind(NOTE))

@@ -41,7 +41,7 @@ _IMMEDIATE = 0xFFFF << 5
 
 
 def read_returned_number(path: Path, name: str) -> int | None:
-    """Return the number that a function returns; None if it is missing or does anything but return a constant.
+    """Return the constant that a function returns; None if the function is missing, or does anything else.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -166,9 +166,9 @@ _MARKED_MACHINES = frozenset({X86_64.machine})
 
 
 def find_jpeg(contents: SearchedFile) -> Identity | None:
-    """Return the libjpeg that a file is or contains, or None if it only uses one."""
+    """Return the libjpeg that a file is or contains; None for other files, even if they use a libjpeg."""
     shared = JPEG_ENTRY in contents.offered
-    # Each libjpeg names the IJG release that it is, or is compatible with: "6b  27-Mar-1998".
+    # Each libjpeg contains the IJG release that it is, or is compatible with, before a date: "6b  27-Mar-1998".
     dates = (date.start() for date in _RELEASE_DATE.finditer(contents.constants))
     before = (_RELEASE_BEFORE_DATE.search(contents.constants[max(0, start - 4) : start]) for start in dates)
     releases = {found[1].decode("ascii") for found in before if found}
@@ -176,7 +176,7 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
         return None
     release = releases.pop() if len(releases) == 1 else ""
     number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
-    abi = "62" if number == "6" else number and f"{number}0"  # 6b is 62, 7 is 70, 8d is 80, 9e is 90
+    abi = "62" if number == "6" else number and f"{number}0"  # 6b has interface 62, 7 has 70, 8d has 80
     implementation, version = _identify_jpeg(contents, release)
     simd = None
     if implementation == "IJG libjpeg":
@@ -222,7 +222,7 @@ _ZLIB_VERSIONS = (
 
 
 def find_zlib(contents: SearchedFile) -> Identity | None:
-    """Return the zlib that a file is or contains, or None if it only uses one."""
+    """Return the zlib that a file is or contains; None for other files, even if they use a zlib."""
     shared = bool(contents.offered.intersection((_INFLATE, _INFLATE_OF_NG)))
     if not shared and not all(message in contents.constants for message in _ZLIB_MESSAGES):
         return None
@@ -269,11 +269,11 @@ def describe_library(identity: Identity, path: PurePath, *, place: Path, soname:
 
 
 def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
-    """Describe a needed library. If it is not a libjpeg or cannot be read, return only its name and path.
+    """Describe a library that may be a libjpeg. If it is not, or cannot be read, return only its name and path.
 
     Args:
-        soname: the name in DT_NEEDED.
-        path: the file it resolves to, or None if the loader would not find it.
+        soname: the library's name in DT_NEEDED.
+        path: the library's file, or None if the loader would not find the library.
     """
     plain = LoadedLibrary(soname=soname, path=path)
     if path is None:
@@ -295,7 +295,7 @@ def _read_tiff_version(contents: SearchedFile) -> str:
 
 
 def _read_openjpeg_version(contents: SearchedFile) -> str:
-    """Return the version of a shared OpenJPEG, else "": in other files, the pattern may match another version."""
+    """Return the version of a shared OpenJPEG; empty for other files, in which the pattern may match any version."""
     return contents.text(_OPENJPEG_VERSION) if _OPENJPEG_ENTRY in contents.offered else ""
 
 

@@ -95,8 +95,7 @@ def _bind_references(
 def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
     """Return a file's references to the functions in `ENTRY_POINTS`; empty if the file cannot be read.
 
-    To save time, the symbol table is read only if the file's strings contain one of the functions' names, as a whole
-    string or as the tail of a longer string.
+    To save time, the symbol table is read only if one of these functions' names is in the file's strings.
     """
     try:
         with open_image(user.place) as image:
@@ -110,7 +109,7 @@ def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
 def _list_codecs(process: SimulatedProcess, bindings: list[Binding], begun: frozenset[MappedFile]) -> Iterator[Codec]:
     """Yield the codec libraries in the process's files.
 
-    From files that were loaded at the start (`begun`), yield only libraries that some reference is bound to.
+    Libraries in files that were loaded at the start (`begun`) are left out, unless some reference is bound to them.
     """
     users: defaultdict[tuple[PurePath | None, str], list[PurePath]] = defaultdict(list)
     for each in bindings:

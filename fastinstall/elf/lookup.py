@@ -39,7 +39,7 @@ class SymbolVersions:
 
 
 def read_versions(path: Path) -> SymbolVersions:
-    """Read the versions that a file defines, and those that it needs, except versions that may be missing.
+    """Read the symbol versions that a file defines and those that it needs, except needed versions that may be missing.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -57,7 +57,7 @@ def read_versions(path: Path) -> SymbolVersions:
 
 
 def _read_needed_versions(image: ElfImage) -> Iterator[tuple[int, str, str, bool]]:
-    """Yield the index, the name, the defining library, and whether the version may be missing, of needed versions."""
+    """Yield each needed version: its index, its name, the library that defines it, and whether it may be missing."""
     left = _INDEX
     for address, (_, _, library, first, _) in _read_entries(image, VERNEED, _NEED):
         source = image.strings.text(library)
@@ -92,7 +92,7 @@ def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[
 
 
 def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield the address and the fields of linked records.
+    """Yield the address and the fields of each record in a linked list.
 
     The last field of a record is the distance in bytes to the next record, or 0 in the last record.
     """
@@ -184,11 +184,11 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
 
 
 def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
-    """Return the definition in one file that the loader binds a reference to; None if it must search the next file.
+    """Return the definition in one file to which the loader binds a reference; None if no definition there fits.
 
     A reference with a version is bound to the first definition that has this version, or that has no version and is
-    not hidden. A reference without a version is bound to the oldest definition. If no definition is marked `oldest`,
-    it is bound to the default definition, if the file has exactly one. Source: `check_match` in glibc.
+    not hidden. A reference without a version is bound to the definition marked `oldest`. If no definition is marked,
+    but exactly one is not hidden, it is bound to that one. Source: `check_match` in glibc.
 
     Args:
         definitions: all definitions of the name in one file.
@@ -205,7 +205,7 @@ def definition_for(definitions: tuple[Definition, ...], reference: Reference) ->
 def references(path: Path) -> dict[str, Reference]:
     """Return a file's references to symbols of other files, by name: the undefined symbols in .dynsym.
 
-    If a name is referenced in several versions, the last reference in the table is kept.
+    If a file refers to several versions of a name, only the last reference in the table is returned.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.

@@ -55,7 +55,7 @@ def name_implementer(processor: Mapping[str, str]) -> str:
 
 
 def name_processors(processors: Iterable[Mapping[str, str]]) -> str:
-    """Return the distinct names of processors, joined by " + "; empty if no processor has the two numbers.
+    """Return the distinct names of processors, joined by " + "; empty if the identifying numbers are missing.
 
     >>> name_processors([{"CPU implementer": "0x41", "CPU part": part} for part in ("0xd05", "0xd05", "0xd0b")])
     'Cortex-A55 + Cortex-A76'

@@ -29,7 +29,7 @@ _UNOPTIMISED_X86 = re.compile(
 
 
 def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
-    """Return those of `names` that a file defines in .dynsym, its dynamic symbol table, or in .symtab, its static one.
+    """Return the names in `names` that a file defines in its dynamic (.dynsym) or static (.symtab) symbol table.
 
     Args:
         path: the ELF file.
@@ -91,14 +91,14 @@ def compiler_switches(path: Path) -> tuple[str, ...]:
 
 
 def _list_defined(entries: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield name offset, type, address and size of each defined symbol."""
+    """Yield the offset of the name, the type, the address and the size of each defined symbol."""
     for name, information, _, section, address, size in SYMBOL.iter_unpack(entries):
         if section:
             yield name, information & 15, address, size
 
 
 def _list_function_sizes(entries: bytes) -> dict[int, int]:
-    """Return the sizes of functions by their addresses; a function with two names is listed once."""
+    """Map the address of each function to its size; a function with two names occurs once."""
     return {address: size for _, kind, address, size in _list_defined(entries) if kind == _FUNCTION and size}
 
 
@@ -217,7 +217,7 @@ _FIRST_OTHER = 8  # x0 to x7 hold parameters; x8 and higher registers do not
 def begins_unoptimised(code: bytes) -> bool:
     """Return whether the code of an aarch64 function begins as compilers begin functions at -O0.
 
-    The first 48 bytes of the code are enough. False for a function without parameters.
+    The first 48 bytes of the code are enough. The result is False for a function without parameters.
     """
     has_frame = False
     for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]):

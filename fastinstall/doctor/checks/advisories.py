@@ -4,26 +4,27 @@
   later version out.
 - warning: advisories affect this version; the message counts them by severity, and the evidence has the sources.
   Critical advisories are warnings if `--allow vulnerable` accepted them at the setup. Later critical ones are errors.
-  For a package of the operating system, critical ones are warnings: fixes may have been added without a new version.
+  For a package of the operating system they are warnings, because such packages may get fixes without a new version.
 - hint: the data on advisories is older than 90 days; a later fastinstall has later data.
 
-The version of the installed Pillow counts: SIMD kernels do not remove its fixes. A defect of a fork's kernels counts
-only if the core has these kernels. The evidence includes a line of Python that shows the defect. The data is as old as
-its date says, and a version without a known advisory is not proved safe. Libraries are judged by their versions alone,
-and a distribution may have patched its own build.
+Pillow is judged by its version: a build with SIMD kernels has all fixes of that version. A defect of a fork's kernels
+counts only if the core has these kernels. The evidence includes a line of Python that shows the defect. The data is as
+old as its date says, and a version without a known advisory is not proved safe. Libraries are judged by their versions
+alone, and a distribution may have patched its own build.
 
-If a pin holds the stack, only a person installs a later version. So every advisory that affects it is an error, unless
-the risk was accepted at the setup.
+If a pin keeps the stack at its version, later versions are installed only by hand. So every advisory that affects a
+pinned stack is an error, unless the risk was accepted at the setup.
 
 Why it matters:
 Images come from strangers, and their decoders are written in C. A fork that follows Pillow lacks the fixes of later
 releases. A scanner that looks for `pillow` misses `pillow-simd`.
 
 How to fix it:
-Set up the newest Pillow with SIMD kernels, or go back to the newest stock Pillow. To keep an older one knowingly, use
-`--allow vulnerable` at the setup. The critical advisories of that day are warnings from then on. If a distribution in
-the environment allows no version with the fixes, the remedy names it, and proposes no version. If the stack is pinned,
-`fastinstall setup --upgrade` installs the newest and updates the pin; `fastinstall guard remove` removes the pin.
+Set up the newest Pillow with SIMD kernels, or go back to the newest stock Pillow. To keep an older Pillow knowingly,
+use `--allow vulnerable` at the setup. The critical advisories known on that day are then warnings. If another
+distribution in the environment allows no version with the fixes, the remedy names this distribution, and proposes no
+version. If the stack is pinned, `fastinstall setup --upgrade` installs the newest Pillow and updates the pin;
+`fastinstall guard remove` removes the pin.
 """
 
 from collections.abc import Iterator
@@ -112,7 +113,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
     status, consent = _weigh_advisories(context, affecting)
     pin = _find_pin(context)
     if pin is not None and (not of_libraries or is_bundled):
-        # With a pin that keeps a later version out, the finding is an error, or a warning if the risk was accepted.
+        # A pin keeps later versions out: the finding is an error, unless the risk was accepted at the setup.
         status = Status.WARNING if status is Status.WARNING and consent else Status.ERROR
         consent += f"; the pin ({pin.requirement}) keeps a later one out"
     shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
@@ -128,9 +129,10 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
 
 
 def _weigh_advisories(context: CheckContext, affecting: tuple[advisories.Advisory, ...]) -> tuple[Status, str]:
-    """Return the status for some advisories, and a clause to append to the message, which may be empty.
+    """Return the status for some advisories, and a clause to append to the message.
 
-    The clause says that the risk was accepted, or that the operating system may have patched its build.
+    The clause says that the risk was accepted, or that the operating system may have patched its build. It may be
+    empty.
     """
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have patched its own build"
@@ -148,7 +150,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[advisories.Advisor
 
 
 def _find_pin(context: CheckContext) -> PinState | None:
-    """Return an effective pin of the stack; None if there is none, or if the core is not the receipt's."""
+    """Return an effective pin of the stack; None without such a pin, or if the receipt records another core."""
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
 
@@ -161,7 +163,7 @@ def _describe_advisory(context: CheckContext, advisory: advisories.Advisory) -> 
 
 
 def _make_remedy(context: CheckContext) -> Remedy:
-    """Return the remedy: to install a later version that the installed distributions and this Python allow.
+    """Return the remedy: install a later version that this Python and the installed distributions allow.
 
     The same remedy serves advisories on kernels and libraries, since both come with a version of Pillow.
     """
@@ -205,10 +207,10 @@ _OTHERWISE_NUMBERED = ("zlib-ng", "zlib-ng compat")
 def find_library_versions(context: CheckContext) -> dict[str, str]:
     """Return the known versions of libraries, by name.
 
-    The version that a library itself reports to `PIL.features` is preferred to the version found in the library's file.
-    For libjpeg the file is preferred, since `PIL.features` reports the version of the headers that the core was
-    compiled with. The version of the headers is used only if no libjpeg file was found, since libjpeg may then be
-    linked statically into the core.
+    For most libraries, the version that the library itself reports to `PIL.features` is preferred to the version found
+    in its file. For libjpeg, `PIL.features` reports the version of the headers that the core was compiled with. So the
+    file is preferred, and the headers' version is used only if no libjpeg file was found, because libjpeg may then be
+    linked into the core.
     """
     features, found = list_features(context), {JPEG: _find_jpeg_version(context)}
     for name, feature in FEATURES.items():

@@ -1,7 +1,7 @@
 """Whether the imaging core was compiled with optimisation, and what the binary records of its build.
 
-- error: built at -O0. `CFLAGS="-mavx2" pip install pillow-simd`, which many guides give, does that: setuptools 75.7
-  and later let CFLAGS replace the interpreter's own -O3. Such a build is slower than stock Pillow.
+- error: built at -O0. The command of many guides, `CFLAGS="-mavx2" pip install pillow-simd`, gives such a build:
+  setuptools 75.7 and later let CFLAGS replace the interpreter's own -O3. The build is slower than stock Pillow.
 - unknown: the binary does not show whether it was optimised.
 
 The check counts functions that begin with the frame set-up of an unoptimised build. At -O0 all functions do, at -O3
@@ -10,13 +10,15 @@ are copies for CPU levels, each copy is checked, since another CPU may load anot
 receipt's record of the build.
 
 Why it matters:
-An unoptimised build with all its SIMD kernels was 8 times slower than an optimised one. Its Lanczos was 2.5 times
-slower than stock Pillow's (measured 2026-11-21). Such a build passes every usual check: version, features, libraries.
+An unoptimised build with all its SIMD kernels was 8 times slower than an optimised one. Its Lanczos filter was 2.5
+times slower than stock Pillow's (measured 2026-11-21). Such a build passes every usual check: version, features,
+libraries.
 
 How to fix it:
 Build with all flags, `CFLAGS="-O3 -DNDEBUG -fwrapv -march=x86-64-v3"`, or add a flag to the compiler instead, `CC="cc
--mavx2"`. Give pip `--no-cache-dir`, or it reuses its earlier wheel with other flags. uv reuses its wheel too
-(`--no-cache`), unless a `-C` setting changed. `fastinstall setup` sets the flags itself, and checks the result.
+-mavx2"`. Give pip `--no-cache-dir`, or it reuses an earlier wheel that was built with other flags. uv needs
+`--no-cache` for the same reason, unless a `-C` setting changed. `fastinstall setup` sets the flags itself, and checks
+the result.
 """
 
 from collections.abc import Iterator
@@ -45,9 +47,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Report the core, or each copy of it, if it is unoptimised or if that is unknown.
+    """Report the core, or each copy of it, if it was built without optimisation or does not show how it was built.
 
-    The recorded compiler switches are known only for the file that is loaded; they override the count of frames.
+    The recorded compiler switches, which are known only for the loaded file, override the count of frames.
     """
     told = _describe_provenance(context, core)
     codes = [("the core", core.path, core.unoptimised_share, True)]

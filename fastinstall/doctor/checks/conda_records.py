@@ -1,9 +1,9 @@
-"""Whether conda's records match the files that matter to PIL, and known causes of trouble in packages and channels.
+"""Whether conda's records match the files that matter to PIL, and whether a package is known to cause trouble.
 
 - error: conda's records cannot be read; conda refuses every command in this environment.
 - warning: files of a package are missing, altered, or overwritten by another package. Or a package or a channel is
   known to cause trouble. Or the channel with the stack's packages is no longer registered.
-- hint: two packages claim the same files, and the files are those of the right package.
+- hint: two packages claim the same files; the files on disk are those of the right package.
 
 `pillow-owner` and `pillow-files` check PIL's own files. `guards` checks the guard package, and `interrupted` the
 leftovers of conda's transactions. The check is skipped if conda does not manage the environment.
@@ -13,7 +13,7 @@ conda installs and removes files by its records, even if other programs have rep
 the same files, the package installed last overwrites them. Removing either package deletes them for both. conda warns
 once, during the installation. The packages `jpeg` and `libjpeg-turbo` contain headers of the same names. If those of
 `jpeg` were installed last, programs are built for the IJG's library, which has no SIMD code. Outdated guides install
-libraries that no solver can combine again.
+libraries that conda's solver cannot combine with later packages.
 
 How to fix it:
 `fastinstall doctor --fix` reinstalls packages that lost their files, libjpeg-turbo last. Packages that are known to
@@ -87,7 +87,7 @@ def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         reason = _PACKAGES.get(name) or next(channels, "")
         if not reason:
             continue
-        # The replacement comes from the usual channel: the package of the same name, or the one that is imitated.
+        # The replacement comes from conda-forge. It has the same name, or is the package that the harmful one imitates.
         instead = _STANDS_FOR.get(name, name)
         words = conda_command(facts, *usual, instead)
         if instead != name:
@@ -142,7 +142,7 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 
 def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    """Report files that several packages claim, grouped by claimants and by the package whose content they have."""
+    """Report files that several packages claim, grouped by these packages and by the one whose content is on disk."""
     from fastinstall.conda.reinstall import find_rightful_owner, is_taken, name_of_dist  # noqa: PLC0415 (only in conda environments)
 
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}

@@ -1,10 +1,10 @@
-"""The level of this CPU, features that are hidden from programs, and whether the installed code suits it.
+"""The level of this CPU, features that are hidden from programs, and whether the installed code suits the CPU.
 
 - error: the core declares, or was built for, a higher level than this CPU offers, and would crash with SIGILL. Or a
   copy of the core for a CPU level is missing, damaged or misplaced, even if this CPU loads another copy.
 - warning: the recipe has no level for this CPU.
 - hint: the recipe has no levels for this architecture. Or a virtual machine hides features. Or GLIBC_TUNABLES or an old
-  glibc keeps the loader from choosing a better copy. Or this CPU could run a better level.
+  glibc keeps the loader from choosing a better copy. Or this CPU supports a higher level than the code was built for.
 - unknown: the level could not be determined.
 
 Levels: x86-64 psABI, "Micro-architecture levels". `isa-compatible` checks which instructions the code really contains.
@@ -15,8 +15,8 @@ for a CPU with fewer features is slower than necessary. For most operations AVX2
 
 How to fix it:
 `fastinstall setup --level auto` builds for this CPU. `--levels x86-64-v2,x86-64-v3` puts a copy for each level into one
-wheel, and each machine loads the best that it can run. If a virtual machine hides features, its administrator can pass
-them through. If GLIBC_TUNABLES hides features, unset the variable.
+wheel, and each machine loads the best copy that it can run. If a virtual machine hides features, its administrator can
+pass them through. If GLIBC_TUNABLES hides features, unset the variable.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _NOTE = "own note (GNU_PROPERTY_X86_ISA_1_NEEDED)"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Check the CPU's level, and whether the core suits it."""
+    """Check the CPU's level, and whether the core suits the CPU."""
     cpu, core = context.facts.cpu, context.facts.stack.core
     seen = _describe_cpu(context)
     if not context.recipe.serves(cpu.architecture):
@@ -131,7 +131,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
             message = f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}"
             remedy, verify = remedies.offer_repair(context), remedies.show_files(copy.path)
             yield Finding.error(message, evidence=(str(copy.path),), remedy=remedy, verify=verify)
-    # The baseline is always in `core.levels`; if its file is missing, it has a problem, which is reported above.
+    # The baseline is skipped here: it is always in `core.levels`, and a missing file is reported above.
     for level in context.own_levels[1:]:
         if level not in {copy.level for copy in core.levels[1:]}:
             yield Finding.error(
@@ -155,10 +155,10 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
 
 
 def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Report copies that declare another level than that of their directory.
+    """Report copies that declare another level than their directory is for.
 
-    The baseline may declare at most the level that the receipt has for it. Without a receipt, it may declare at most
-    the level below that of the lowest other copy.
+    The baseline has no such directory. It may declare at most the level that the receipt has for it. Without a receipt,
+    it must declare a lower level than all other copies.
     """
     baseline, *others = core.levels
     least = min((rank(copy.level) for copy in others if rank(copy.level)), default=0)

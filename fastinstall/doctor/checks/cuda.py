@@ -1,17 +1,17 @@
-"""Whether the GPU's driver fits the CUDA that torch was built for, found without importing torch.
+"""Whether the GPU's driver supports the CUDA version that torch was built for; torch is not imported.
 
 - error: the driver is older than the CUDA that torch was built for requires. Or the kernel module and the library of
   the driver have different versions. Or the GPU's device files exist and the driver's library is missing.
 - warning: torch was built for the CPU or for another vendor's GPUs, and the machine has an NVIDIA GPU. Or torch was
   built for CUDA, but the container has no GPU, or the driver is not loaded or not responding.
-- hint: the driver is broken, but nothing was built for CUDA. Or a build for the CPU was chosen by its index, on a
-  machine with a GPU.
+- hint: the driver is broken, but nothing was built for CUDA. Or the machine has a GPU, but somebody chose a build for
+  the CPU on purpose: its version has a label such as "+cpu".
 
 The driver's version comes from NVML (nvidia-ml-py, the extra `cuda`), else from /proc/driver/nvidia. The CUDA version
 of a build comes from torch/version.py. The table of required drivers is dated. A minor version of CUDA 11 and later
-runs on every driver of its major version. A Tegra's driver is part of its system image and is not judged. A build
-without code for a GPU reports that itself on first use. The tables were checked against public documents, and the probe
-against captured files.
+runs on every driver of its major version. A Tegra's driver is part of its system image and is not judged. If a build
+lacks code for this model of GPU, torch reports that on first use. The tables were checked against public documents. The
+code that reads the driver's state was tested with captured files.
 
 Why it matters:
 A build that does not fit still runs, on the CPU. `torch.cuda.is_available()` is False, and training takes days instead
@@ -68,7 +68,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         shown = status if wanted else Status.HINT
         yield Finding.of(shown, message, evidence=_describe_gpu(gpu), remedy=Remedy(text=remedy), verify=verify)
         if status is Status.ERROR and wanted:
-            return  # no program can use a GPU, so builds are not compared with it
+            return  # no program can use a GPU, so there is nothing to compare
     builds = tuple(_judge_builds(gpu))
     yield from builds
     if obstacle is None and not builds:
@@ -106,7 +106,7 @@ def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
     named = ((_name_build(build), f" for {_name_kind(build)}" if build.known else "") for build in gpu.frameworks)
     builds = ", ".join(map("".join, named))
-    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # a container sees its host's /proc
+    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # in a container, these may be the host's
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
         return Finding.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
@@ -119,7 +119,7 @@ def _report_success(gpu: Gpu) -> Finding:
 
 
 def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
-    """Yield the obstacles to using the GPU, gravest first: status, message, remedy, and command for evidence."""
+    """Yield each obstacle to using the GPU, gravest first: its status, message, remedy, and command for evidence."""
     driver, nodes, inside = _show_driver(), show_files(*_NODES), gpu.container
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
@@ -154,7 +154,7 @@ def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
     """Report each framework whose build does not fit the driver or the GPUs."""
     for build in gpu.frameworks:
         if build.cuda is None and build.known and gpu.usable:
-            # A local version label, such as "+cpu", shows a deliberate choice.
+            # A version label such as "+cpu" shows that this build was chosen on purpose, so this is only a hint.
             yield Finding.of(
                 Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
                 f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
@@ -170,7 +170,7 @@ def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
 
 def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Finding:
     least = find_required_driver(cuda)
-    least = least.partition(".")[0] if gpu.wsl else least  # Windows and Linux drivers agree only before the dot
+    least = least.partition(".")[0] if gpu.wsl else least  # only this part is the same on Windows and Linux
     hosts = "the host's driver" if gpu.container else "the driver"
     where = "Windows's driver" if gpu.wsl else hosts
     needs = f"for CUDA {cuda}, which needs a driver >= {least}"
@@ -192,7 +192,7 @@ def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
 
 
 def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:
-    """Return evidence on the driver and the GPUs, with the problem that kept some of it from being read."""
+    """Return evidence on the driver and the GPUs, and the problem if some of their data could not be read."""
     offered = f", which offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
     driver = (f"driver {gpu.driver}{' (of Windows)' if gpu.wsl else ''}{offered}",) if gpu.driver else ()
     devices = (

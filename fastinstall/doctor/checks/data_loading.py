@@ -1,6 +1,6 @@
 """Obstacles to loading images fast: CPU quota, malloc's settings, and other installed decoders.
 
-- hint: a decoder besides Pillow gives other pixels for the same files. Or the control group grants fewer CPUs than
+- hint: a package decodes or encodes images differently from Pillow. Or the control group grants fewer CPUs than
   programs count, so a DataLoader starts too many workers. Or malloc returns the memory of every large array to the
   kernel (with fastinstall's Pillow, of arrays above 32 MB). Or the kernel offers huge pages on request, and malloc is
   not configured to request them.
@@ -13,8 +13,8 @@ Why it matters:
 Training waits for its images more often than expected. `numpy.asarray` and `Image.tobytes` of a photo of 12 megapixels
 took 52 ms. Most of that time was spent on page faults in memory that malloc had returned before. With memory that
 malloc keeps, both calls took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). The price is that a
-process keeps its peak memory. In processes with fastinstall's Pillow, glibc keeps blocks up to 32 MB. So only photos of
-more than 11 megapixels are affected. Pillow's draft mode made loading 4 times as fast (2026-11-21). Small images gain
+process keeps its peak memory. In processes with fastinstall's Pillow, glibc keeps blocks up to 32 MB, so only photos of
+more than 11 megapixels are slow. Pillow's draft mode made loading 4 times as fast (2026-11-21). Small images gain
 nothing. Workers beyond the quota compete for memory and CPU time, and load no faster.
 
 A model that is trained with one decoder and served with another may give other answers, and nothing reports it. Pillow

@@ -6,7 +6,7 @@
   among them.
 - hint: the environment is protected against changes, or not writable. Global interpreters, conda's base and
   fastinstall's own environment are protected. So are environments with a PEP 668 marker or `conda-meta/frozen`. Or
-  another environment is active in the shell. Or packages of another Python remain.
+  another environment is active in the shell. Or packages of the previous Python remain.
 
 Why it matters:
 A bare `pip` acts on the environment that the shell finds first. After a failed activation that is the global
@@ -16,8 +16,8 @@ replaces its own packages, but not those of pip.
 
 How to fix it:
 Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. If Python changed, set
-up the stack again for the present Python. If the environment is protected, make your own beside it: `fastinstall setup
---new-env ./fast-env`.
+up the stack again for the present Python. If the environment is protected, make an environment of your own:
+`fastinstall setup --new-env ./fast-env`.
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
             remedy=offer_repair(context),
             verify=show(facts.environment.python, "--version"),
         )
-    elif stale:  # directories with packages of the previous Python, which conda did not move
+    elif stale:  # directories with packages that conda did not move to the changed Python
         is_lost = facts.stack.directory is None
         told = f"{' and '.join(stale)} still {'holds' if len(stale) == 1 else 'hold'} packages that this Python does"
         directories = tuple(facts.environment.prefix / name for name in stale)
@@ -92,7 +92,7 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
 
 
 def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield each reason why fastinstall does not change this environment, with the file that shows it or similar."""
+    """Yield each reason why fastinstall does not change this environment, with the file or fact that shows it."""
     leaves, kind = "fastinstall does not change it", facts.environment.kind
     marker = facts.interpreter.externally_managed
     if marker is not None and kind is not EnvironmentKind.CONDA:
@@ -110,7 +110,7 @@ def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
-    """Report a conda environment whose `bin/python` is another environment's: its pip would install into that one."""
+    """Report a conda environment whose `bin/python` belongs to another one, where its pip would install packages."""
     facts = context.facts
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:

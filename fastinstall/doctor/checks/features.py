@@ -1,4 +1,4 @@
-"""Which features were compiled in, are loaded, are missing, or were lost since the setup.
+"""Which features PIL was compiled with, which libraries it loads, and which features are missing or were lost.
 
 - error: a feature that the setup had and the recipe expects is missing.
 - warning: another feature of the setup is missing, or the stack never had a feature that the recipe expects.
@@ -44,7 +44,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
-    """Report features that were lost since the setup, and expected ones that the stack never had."""
+    """Report features that were lost since the setup, and features of the recipe that the stack never had."""
     before = context.receipt.features if context.receipt is not None else {}
     expected, verify = context.recipe.expect.features, run_python(context, PRINT_FEATURES)
     lost = {name: version for name, version in before.items() if name not in runtime.features}
@@ -71,7 +71,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
 
 
 def _report_slower_zlib(context: CheckContext) -> Iterator[Finding]:
-    """Report if PIL was compiled for zlib-ng but loads another zlib, which works but is slower."""
+    """Report a PIL that was compiled for zlib-ng but loads another zlib: it works, but is slower."""
     features, codec = list_features(context), find_codec(context, "zlib")
     loaded = codec.library.implementation if codec is not None else ""
     if "zlib_ng" in features and codec is not None and loaded and loaded not in _ZLIB_NG:

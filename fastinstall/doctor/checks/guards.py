@@ -3,7 +3,7 @@
 - warning: the start-up guard is damaged, outdated or not compiled. Or the setup's guard package, or a file of it, is
   missing. Or a pin is not effective, or the pin that the setup requested is missing.
 - hint: the start-up guard is not installed, or the guard package is not the one of the setup. Or the stack is a wheel
-  in a conda environment, so conda's solver does not keep it.
+  in a conda environment, so conda's solver may replace it.
 
 The check is skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`). If another tool
 installed a build of fastinstall from an index, the check is skipped too, since a guard is then optional.
@@ -11,8 +11,8 @@ installed a build of fastinstall from an index, the check is skipped too, since 
 Why it matters:
 Any later `pip install` of a package that requires Pillow may silently replace the stack with stock Pillow. `pip check`
 does not report that. With the guard, each program that imports PIL reports a replacement, once for itself and its
-workers. conda, mamba and pixi do not run the environment's Python. They obey the guard package, which allows only
-Pillows of fastinstall beside it. So the guard package holds back security updates of Pillow too. Its scripts in
+workers. conda, mamba and pixi do not run the environment's Python, but their solvers obey the guard package. This
+package allows only fastinstall's builds of Pillow, so it holds back security updates of Pillow too. Its scripts in
 `etc/conda/activate.d` check the stack when the environment is activated.
 
 conda's classic solver does not name the guard package when it refuses another Pillow. Its `UnsatisfiableError` says
@@ -75,7 +75,7 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     guard, packages = context.facts.guard, context.facts.interpreter.site_packages
     verify = show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
     if guard.problems and not guard.own_problems and not context.core_is_ours:
-        # The guard works: it warns. The check `swapped` reports the replacement.
+        # The guard works, since it warns of the replaced core. The check `swapped` reports the replacement.
         return Finding.ok("the start-up guard is installed, and warns of the replaced core", verify=verify)
     if guard.problems:
         message = f"the start-up guard is broken: {guard.problems[0]}"

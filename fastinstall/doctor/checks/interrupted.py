@@ -14,9 +14,9 @@ pip warn of these files and leave them. conda undoes a transaction that fails, b
 How to fix it:
 The next command of fastinstall that changes the environment first finishes or undoes its own interrupted transaction,
 and says so. `fastinstall rollback --interrupted` does only that; `fastinstall doctor --fix` also restores the stack.
-After an interruption of pip, install Pillow again, and remove the names that begin with `~` by hand. An interruption of
-conda must be finished with conda. `conda list --revisions` shows its last command: run it again, and remove the
-leftovers. Until then a setup is refused.
+After an interruption of pip, install Pillow again, and remove the names that begin with `~` by hand. If conda was
+interrupted, finish its transaction with conda: `conda list --revisions` shows the last command. Run it again, and
+remove the leftovers. Until then, fastinstall refuses a setup.
 """
 
 from collections.abc import Iterator

@@ -1,23 +1,24 @@
-"""Whether this CPU, and those of other hosts, have the features that the code requires.
+"""Whether this CPU, and the CPUs of other hosts, have the features that the code requires.
 
 - error: code that would run on this CPU requires features that the CPU lacks; the message names features and files.
-  Some features only give wrong results (LZCNT, which older CPUs run as BSR); the message then says so. Or a file
-  declares a level that the CPU lacks, and the loader refuses it. Or a copy of the core requires more than the CPUs of
-  its level have. They would load it, and crash. With `--host-flags FILE` other machines are checked too, each by name.
+  If certain features are lacking, code does not crash but gives wrong results (LZCNT, which older CPUs run as BSR); the
+  message then says so. Or a file declares a level that the CPU lacks, so the loader refuses the file. Or a copy of the
+  core requires features that not all CPUs of its level have: some CPUs would load the copy and crash. With
+  `--host-flags FILE` other machines are checked too, each by name.
 - hint: the code was not decoded, so that only a file's own note and its recorded compiler switches are known. With the
   extra `isa` (iced-x86) the instructions themselves are read.
 - unknown: the CPU's features, or those that the code requires, could not be determined.
 
 Some code queries the CPU first (CPUID, IFUNC, `__cpu_model`) and chooses among its functions. Such code requires only
-the features of the functions that always run. Features of the optional functions may be missing. The check separates
-them by the calls between functions. The result is likely, not certain: choices passed as arguments are not seen. TZCNT,
-PAUSE, PREFETCHW, ENDBR and multi-byte NOPs do not count, since CPUs without them ignore them. Libraries besides PIL are
-not checked.
+the features of the functions that always run. Features of the optional functions may be missing. The check follows the
+calls between functions to find out which are optional. The result is likely, not certain: if the choice is passed as an
+argument, the check does not see it. TZCNT, PAUSE, PREFETCHW, ENDBR and multi-byte NOPs do not count, since CPUs without
+them ignore them. Libraries besides PIL are not checked.
 
 Why it matters:
 A module can be imported on a CPU that cannot run it. Four builds on six emulated CPUs were all imported. In 15 of the
-24 cases Python died of SIGILL, at the first operation that needed more (measured 2026-11-21). On a cluster, that may
-happen on some machines only, hours after the start.
+24 cases Python died of SIGILL, at the first operation that needed a missing feature (measured 2026-11-21). On a
+cluster, that may happen on some machines only, hours after the start.
 
 How to fix it:
 `fastinstall setup --level auto` builds for this CPU. `--levels x86-64-v2,x86-64-v3` builds one wheel with a copy for
@@ -37,7 +38,7 @@ from fastinstall.model.finding import Finding, Remedy, shorten_evidence
 
 
 class CpuOutcome(StrEnum):
-    """The result of running a file's code on a CPU, as a verb phrase; `UNTOLD` if it is unknown."""
+    """The result of running a file's code on a CPU, as a verb phrase; `UNTOLD` if the result is unknown."""
 
     RUNS = "runs"
     WRONG = "computes wrongly"
@@ -95,12 +96,13 @@ def judge(scan: IsaScan, cpu: Cpu) -> tuple[CpuOutcome, tuple[str, ...]]:
     """Return what happens if a CPU runs a file's code, and the required features that the CPU lacks.
 
     The loader of glibc 2.33 or later refuses a file that declares a level which the CPU lacks. Other code crashes at
-    the first instruction that the CPU lacks. If the CPU runs all such instructions as other ones, results are wrong.
+    the first instruction that the CPU lacks. But if the CPU runs all such instructions as other ones, the code computes
+    wrong results instead.
     """
     if scan.problem or not architecture_of(cpu.architecture).supported or not (cpu.flags or rank(cpu.level)):
         return CpuOutcome.UNTOLD, ()
     lacking = tuple(feature for feature in scan.requires if cpu.flags and feature not in cpu.flags)
-    # If the code was not decoded and declares no level, a required feature may have been overlooked.
+    # If the code was not decoded and declares no level, `scan.requires` may be incomplete.
     unread = scan.confidence is Confidence.UNVERIFIED and scan.level is None
     if rank(scan.declared) > rank(find_offered_level(cpu)):
         return CpuOutcome.REFUSED, lacking
@@ -134,7 +136,7 @@ def _name_host(host: Host) -> str:
 
 
 def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
-    """Check the files that a host's loader would load; if the core has copies, only the copy that it would choose."""
+    """Check the files that a host's loader would load; of the core's copies, only the one that it would choose."""
     here, there = (architecture_of(cpu.architecture) for cpu in (context.facts.cpu, host.cpu))
     if there.supported and here.machine != there.machine:
         yield Finding.skipped(
@@ -243,7 +245,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
         return
     for copy in list_whole_copies(core):
         level, scan = copy.level, scans.get(copy.path)
-        if copy == core.levels[0]:  # the level that the baseline declares, or else the receipt's level
+        if copy == core.levels[0]:  # its directory has no level: use the declared one, or the receipt's
             level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if scan is not None and excess:

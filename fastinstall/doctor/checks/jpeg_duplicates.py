@@ -1,4 +1,4 @@
-"""Whether two libjpegs are loaded into one process, which files use each, and whether functions bind wrongly.
+"""Whether one process loads two libjpegs, which files use which, and whether a file is bound to the wrong one.
 
 - error: a file is bound to another libjpeg than the one that it requires, with another interface or implementation.
   That libjpeg refuses the call ("Wrong JPEG library version: library is 80, caller expects 90"). Or it writes into the
@@ -16,9 +16,9 @@ Two libjpegs meet if one is the wheel's or conda's, and the other comes with the
 and the order of loading decide which one is used. PIL may work until another module or package is imported first.
 
 How to fix it:
-Have all of PIL's libraries come from one place, as with a wheel that contains its libraries, or `fastinstall setup`. In
-a conda environment install libtiff before you build anything there, or the build finds the system's. If both `jpeg` and
-`libjpeg-turbo` are installed, remove `jpeg`.
+Take all of PIL's libraries from one source: a wheel that contains its libraries, or `fastinstall setup`. In a conda
+environment install libtiff before you build anything there, or the build finds the system's libtiff. If both `jpeg`
+and `libjpeg-turbo` are installed, remove `jpeg`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -90,7 +90,7 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
-    """Report that there is one libjpeg or several separate ones, and list others that the real process has mapped."""
+    """Report one libjpeg or several separate ones; the evidence lists others that the real process has mapped."""
     core, mapped = context.facts.stack.core, libraries.list_mapped_files(context)
     others = (path for path in mapped if "libjpeg" in path.name and path not in codecs)
     unasked = "also mapped, and none of PIL's files asks for it"
@@ -127,7 +127,7 @@ def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
 
 
 def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
-    """Return the remedy: unset the shell variable that causes one of the codecs to be loaded, or else repair."""
+    """Return the remedy: unset the shell variable through which a codec is loaded; without such a variable, repair."""
     paths = {codec.library.path for codec in codecs}
     by_variable = any(libraries.is_by_variable(file) for file in context.linkage.files if file.path in paths)
     return libraries.UNSET_VARIABLES if by_variable else offer_repair(context)

@@ -131,10 +131,10 @@ def _report_changed(context: CheckContext, jpeg: Codec) -> Iterator[Finding]:
 
 
 def describe_change_since_setup(recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
-    """Return evidence of the changes from the libjpeg that the setup recorded; empty if it is the same library.
+    """Return evidence of how a libjpeg differs from the one that the setup recorded; empty if they are the same.
 
-    A library with the same contents at another path or inode is the same. If a SHA-256 is missing, build-ids and sizes
-    are compared, as far as both are known.
+    Libraries are the same if their contents are, even at different paths or inodes. If one of the SHA-256 hashes is
+    missing, build-ids and sizes are compared, if known for both libraries.
     """
     if _is_same(recorded, library):
         return ()
@@ -156,7 +156,7 @@ def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
 
 
 def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
-    """Return why the core cannot work with a libjpeg; empty if the core can, or if no mismatch is known.
+    """Return why the core cannot work with a libjpeg; empty if no mismatch is known.
 
     A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's library
     lacks colour spaces that a core compiled for libjpeg-turbo uses for writing. If a JPEG operation succeeded in the
@@ -191,9 +191,9 @@ def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibra
 
 
 def _find_jpeg(context: CheckContext, core: ImagingCore) -> Codec | None:
-    """Return the libjpeg that the core uses, or None.
+    """Return the libjpeg that the core uses, or None if none is found.
 
-    That of the simulated process is preferred to the one among the libraries that the core needs directly.
+    The libjpeg of the simulated process is preferred. Otherwise, it is a libjpeg that the core needs directly.
     """
     needed = (each for each in core.libraries if _is_jpeg(each.soname) and each.path is not None)
     direct = next((Codec(kind="jpeg", library=library) for library in needed), None)
@@ -201,7 +201,7 @@ def _find_jpeg(context: CheckContext, core: ImagingCore) -> Codec | None:
 
 
 def _portray(context: CheckContext, jpeg: Codec) -> tuple[str, ...]:
-    """Return evidence on a libjpeg: path, why the loader chose it, SIMD code, interface, and owner."""
+    """Return evidence on a libjpeg: its path, why the loader chose that file, SIMD code, interface, and owner."""
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
     reason = "" if jpeg.inside else libraries.explain_choice_of(context, jpeg.path)
@@ -213,7 +213,7 @@ def _portray(context: CheckContext, jpeg: Codec) -> tuple[str, ...]:
 
 
 def _is_jpeg(name: str) -> bool:
-    """Return whether a library's name is that of a libjpeg, also if auditwheel has renamed it.
+    """Return whether a library's name is that of a libjpeg, even if auditwheel has added a digest to the name.
 
     False for libturbojpeg, which has another interface.
     """

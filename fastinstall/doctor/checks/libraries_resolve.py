@@ -17,8 +17,8 @@ other libraries the column is "-".
 Why it matters:
 If the library of a module is missing, the module cannot be imported. PIL then silently lacks the format. A library from
 the wrong place may have another version, or disappear with its environment. The RUNPATH that conda's compilers write is
-absolute. So a wheel that was built in one environment and installed in another still loads the first one's libraries. A
-build in a conda environment without libtiff finds the system's libtiff, and with it the system's libjpeg.
+absolute. So a wheel that was built in one environment and installed in another loads the first environment's libraries.
+A build in a conda environment without libtiff finds the system's libtiff, and with it the system's libjpeg.
 
 How to fix it:
 Install the missing library, or restore the stack with `fastinstall doctor --fix`. If a library comes from the wrong
@@ -52,7 +52,7 @@ _PROMISED = frozenset(
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Check the libraries of PIL's modules; without a simulated process, those that the core needs directly."""
+    """Check the libraries of PIL's modules; without a simulated process, only those that the core needs directly."""
     linkage, core = context.linkage, context.readable_core
     if not linkage.modules and core is None:
         yield Finding.skipped(explain_no_core(context.facts))
@@ -120,7 +120,7 @@ def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
 
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    """Report libraries from wrong places, grouped by problem, and other libraries that the shell's variables choose."""
+    """Report libraries from wrong directories, grouped by problem, and others chosen by the shell's variables."""
     wrong: dict[str, list[LoadedFile]] = {}
     for file in linkage.files[1:]:
         wrong.setdefault(_explain_displacement(context, file), []).append(file)
@@ -191,9 +191,10 @@ def find_disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> Iterat
 
 
 def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
-    """Return a loaded file, the file that needs it, the file that needs that one, and so on.
+    """Return the chain of files that caused a file to be loaded.
 
-    The chain ends with the program, or with a module that Python opened.
+    It begins with the file itself, and goes on with the file that needs it. It ends with the program, or with a module
+    that Python opened.
     """
     askers = {known.path: known.needed_by for known in linkage.files}
     chain, asker = [file.path], file.needed_by
@@ -215,7 +216,7 @@ def _name(file: LoadedFile) -> str:
 def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
     """Return why a library should not be loaded from its directory; empty if nothing speaks against the directory.
 
-    Libraries that the interpreter or LD_PRELOAD loads, and those of the C library, may come from any directory.
+    Libraries that the interpreter or LD_PRELOAD loads, and the C library's own files, may come from any directory.
     """
     place, name = libraries.place_of(context, file.path), _name(file)
     stem, linkage = libraries.strip_library_name(name), context.linkage
@@ -235,10 +236,10 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
 
 
 def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> bool:
-    """Return whether a library in this environment is one that wheels take from the system.
+    """Return whether a mapped library is of this environment, and of a kind that wheels take from the system.
 
-    The interpreter's own modules load such libraries before PIL: the `zlib` module loads conda's libz. A simulation
-    without those modules finds the system's libz. PIL works with either.
+    The interpreter's own modules load such libraries before PIL: its `zlib` module loads conda's libz. The simulation,
+    which has no such modules, finds the system's libz instead. PIL works with either libz.
     """
     is_own = libraries.place_of(context, path) is libraries.OwnedDirectory.ENVIRONMENT
     return is_own and libraries.strip_library_name(name) in _PROMISED
@@ -247,8 +248,8 @@ def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
     """Return the remedy for a missing library.
 
-    A bundled library is restored with the stack. For other libraries, the recipe names packages to install. If these
-    have the library with another soname, the stack must be built again on this machine.
+    A bundled library is restored with the stack. For other libraries, the recipe names packages to install. If the
+    packages of this machine have the library with another soname, the stack must be built again here.
     """
     environment, receipt = context.facts.environment, context.receipt
     if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):

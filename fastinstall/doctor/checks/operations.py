@@ -5,9 +5,9 @@
 - unknown: PIL was imported, but no operation ran.
 
 Why it matters:
-Only code that runs is known to work. `PIL.features` reports what was compiled in, an import executes hardly any of the
-code, and `pip check` reads metadata. If a signal kills the interpreter, the message names the operation and the meaning
-of the signal.
+Only code that was run is known to work. `PIL.features` reports what was compiled in, an import executes hardly any of
+the code, and `pip check` reads metadata. If a signal kills the interpreter, the message names the operation and the
+meaning of the signal.
 
 How to fix it:
 After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. Otherwise restore the stack with
@@ -59,7 +59,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     core = context.facts.stack.core
-    # SIGBUS means that a mapped file was truncated, so the file differs from its RECORD.
+    # SIGBUS means that a mapped file was truncated: look for a binary that differs from RECORD.
     recorded = (path for owner in context.facts.stack.owners for path in owner.mismatched if ".so" in path)
     short = next(recorded, "") if runtime.signal == "SIGBUS" else ""
     # The core that ran may be another file than the core on disk: a copy for a CPU level, or another PIL's core.
@@ -77,7 +77,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _reproduce(operation: str) -> str:
-    """Return a line of Python that repeats a failed operation; if it is not known how, return a general example."""
+    """Return a line of Python that repeats a failed operation, or a general example for an unknown operation."""
     if operation.startswith(_IMPORT):
         return f"import PIL.{operation.removeprefix(_IMPORT)}"
     kind = operation.partition("-")[0]

@@ -1,4 +1,4 @@
-"""Whether PIL's files match RECORD: altered, missing, mixed or stray ones, and the core's ABI.
+"""Whether PIL's files match RECORD, are of one version and for this Python, and have usable permissions.
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`. Or recorded
   files are missing. Or other users may not read PIL, though they may read other packages. Or an extension module
@@ -11,8 +11,8 @@ If PIL has several owners, the files are compared with the record of the owner t
 package, that is conda's record.
 
 Why it matters:
-PIL can be imported from files of two versions, as long as the core and `_version.py` agree. Then a `_webp` of another
-build is loaded at the first WebP image, against a library with another memory layout. A module that no distribution
+PIL can be imported from files of two versions, as long as the core and `_version.py` agree. Then the first WebP image
+loads a `_webp` of another build, with a library whose memory layout it does not know. A module that no distribution
 claims survives every uninstallation, and is loaded by the next Pillow. A module with the tag of another Python is never
 loaded. If root installed PIL with umask 077, no other user can import it. pip fails halfway if it may not remove the
 files of another user, and PIL is then missing.
@@ -174,7 +174,7 @@ def _join_names(files: tuple[str, ...]) -> str:
 
 @immutable
 class Recorded:
-    """The record of one claimant's files, compared with the disk.
+    """The result of comparing the record of one claimant with the files on disk.
 
     Attributes:
         title: name of the claimant: "pillow 12.1.1".
@@ -209,9 +209,9 @@ def _read_record(context: CheckContext, claimant: owners.Claimant) -> Recorded |
 
 
 def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return paths below site-packages as in a RECORD, relative to site-packages; other paths are unchanged.
+    """Convert paths of a conda record to paths of a RECORD, which are relative to site-packages.
 
-    Bytecode is left out, since Python may rewrite it.
+    Paths outside site-packages stay as they are. Bytecode is left out, since Python may rewrite it.
     """
     packages = f"{owners.relative_to_prefix(context.facts, context.facts.interpreter.site_packages)}/"
     return tuple(path.removeprefix(packages) for path in paths if not path.endswith(".pyc"))

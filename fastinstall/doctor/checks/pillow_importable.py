@@ -105,7 +105,7 @@ def _describe_cause(context: CheckContext) -> str:
 
 
 def _describe_damaged_library(context: CheckContext) -> str:
-    """Return which library that the core needs exists but cannot be loaded, and why; empty if there is none."""
+    """Return a clause that names a damaged library of the core and its problem; empty if none is damaged."""
     mine = list_code_files(context)
     needs = (need for need in list_missing(context) if need.needed_by in mine and need.problem != "not found")
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")
@@ -117,7 +117,7 @@ def list_shadow_findings(facts: Facts) -> tuple[Finding, ...]:
 
 
 def _report_shadow(facts: Facts, shadow: ShadowingPil) -> Finding:
-    # Without its own PIL, the environment's programs depend on the other one, so this is only a warning.
+    # Programs in an environment without its own PIL need the other PIL, so this is only a warning there.
     has_own = facts.stack.directory is not None and facts.environment.kind is not EnvironmentKind.SYSTEM
     return Finding.of(
         Status.ERROR if has_own else Status.WARNING,
@@ -131,7 +131,7 @@ def _report_shadow(facts: Facts, shadow: ShadowingPil) -> Finding:
 
 
 def warn_about_shadows(facts: Facts) -> tuple[str, ...]:
-    """Return a sentence for each PIL that programs will import instead of the one that a setup installs.
+    """Return a sentence for each PIL that programs would import instead of the PIL that a setup installs.
 
     Each sentence ends with a remedy. A PIL in the working directory is left out.
     """
@@ -139,12 +139,12 @@ def warn_about_shadows(facts: Facts) -> tuple[str, ...]:
     return tuple(
         f"{shadow.sentence}; {remedy.text}" + (f": {remedy.command}" if remedy.command else "")
         for shadow, remedy in remedies
-        if shadow.source is not ImportSource.WORKING_DIRECTORY  # depends on this shell, not on the environment
+        if shadow.source is not ImportSource.WORKING_DIRECTORY  # only programs started there import it
     )
 
 
 def _offer_end(facts: Facts, shadow: ShadowingPil) -> Remedy:
-    """Return the remedy with which the user stops the import of the other PIL; its command is for the current shell."""
+    """Return the remedy for a PIL that is imported first: what the user can do to stop that."""
     match shadow.source:
         case ImportSource.PYTHONPATH:
             command = f"export PYTHONPATH={quote(shadow.remaining)}" if shadow.remaining else "unset PYTHONPATH"
@@ -163,7 +163,7 @@ def _offer_end(facts: Facts, shadow: ShadowingPil) -> Remedy:
 def _offer_end_of_user_site(facts: Facts, shadow: ShadowingPil) -> Remedy:
     interpreter, python = facts.interpreter, facts.environment.python
     if shadow.distribution and interpreter.pip_version is not None and interpreter.externally_managed is None:
-        # pip uninstalls the first distribution of that name on sys.path, which is the other PIL.
+        # pip uninstalls the first distribution of that name on sys.path: the PIL of the user site.
         return Remedy(
             text="uninstall it there, or keep the user site out: export PYTHONNOUSERSITE=1",
             command=show(python, "-m", "pip", "uninstall", "--yes", shadow.distribution),

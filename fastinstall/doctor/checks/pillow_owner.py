@@ -1,4 +1,4 @@
-"""Which distributions and conda packages own PIL's files: several, without files, or without a RECORD.
+"""Which distributions and conda packages own PIL's files, and whether the owner has its files and its RECORD.
 
 - error: several owners claim the files (pillow-simd, pillow-rs or any other beside pillow). Uninstalling one deletes
   the other's files. Neither `pip list` nor `pip check` nor conda reports that. Or a distribution or conda package has
@@ -58,7 +58,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     yield from problems
     if not problems:
         only = found[0]
-        # The metadata of a distribution may be in a conda package.
+        # If a conda package contains the metadata, both its record and the metadata are evidence.
         metadata = (only.owner.distribution.metadata,) if only.owner is not None else ()
         evidence, verify = tuple(dict.fromkeys((only.place, *metadata))), _show_claim(context, only)
         yield Finding.ok(f"PIL belongs to {only.description}", evidence=evidence, verify=verify)
@@ -72,7 +72,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
     what = "packages" if packages else "distributions"
     say, remedy = Finding.error, offer_repair(context)
     message = f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other"
-    # Our wheel may have replaced conda packages, whose records remain.
+    # If our wheel replaced conda packages, their records remain: that is only a warning.
     wheels = [claimant.place for claimant in found if claimant.owner is not None]
     if receipt is not None and receipt.conda is None and wheels == [receipt.metadata]:
         message = (
@@ -130,9 +130,9 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
 
 
 def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    """Report an only owner that the next installation may replace: not named pillow, or unknown to conda.
+    """Report a sole owner that the next installation may replace: it is unknown to conda, or not named pillow.
 
-    The check `guards` reports our own wheel in a conda environment.
+    fastinstall's own wheel in a conda environment is left to the check `guards`.
     """
     conda, is_conda = context.facts.conda, context.facts.environment.kind is EnvironmentKind.CONDA
     if len(found) != 1:
@@ -172,7 +172,7 @@ def _report_constraints(context: CheckContext) -> Iterator[Finding]:
 
 
 def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
-    """Return evidence on a claimant: name, arrival, altered or missing files, and whether it installed the core."""
+    """Return evidence on a claimant: name, installation, changed files, and whether the core on disk is its own."""
     told = [claimant.description]
     if claimant.package is not None:
         told[0] += owners.describe_arrival(context.facts, claimant.package.dist)
@@ -184,7 +184,7 @@ def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
 
 
 def _show_claim(context: CheckContext, claimant: owners.Claimant) -> str:
-    """Return a command that shows the files that a claimant's record lists."""
+    """Return a command that lists a distribution's files or, for a conda package, the record's lines on the core."""
     if claimant.package is None:
         return show_owner(context, claimant.name)
     return show("grep", "-H", _CORE, *owners.list_records(context, claimant.package))

@@ -7,8 +7,8 @@
 - hint: this is stock Pillow, which has no kernels. Or the build left some of them out.
 
 Why it matters:
-The version and the name of a distribution prove nothing. Packages called Pillow-SIMD have been stock Pillow. Their
-build had skipped the kernels, and everything worked, as slowly as before.
+The version and the name of a distribution prove nothing. Some packages called Pillow-SIMD were in fact stock Pillow:
+their build had skipped the kernels, and everything worked, as slowly as before.
 
 How to fix it:
 `fastinstall setup` builds the kernels, and refuses its own result without them. If the kernels of a setup are missing,
@@ -53,9 +53,9 @@ def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
 
 
 def _list_symbols_of_intact_build(context: CheckContext) -> tuple[str, ...]:
-    """For a build of ours that another tool installed, return the kernel symbols that all copies of its core have.
+    """Return the kernel symbols that all copies of the core have, for a build of ours that another tool installed.
 
-    Empty if fastinstall installed the core, if the core is not our build, or if files were altered.
+    The result is empty if fastinstall installed the core, if it is not our build, or if files were altered.
     """
     core, owners = context.readable_core, context.facts.stack.owners
     changed = any(owner.mismatched or owner.missing or not owner.has_record for owner in owners)

@@ -2,7 +2,7 @@
 
 - error: the stack is not the one that was set up. The message names the Pillow that replaced it, the tool and the time.
   Or the stack was uninstalled, altered in place or half replaced, or the environment's Python changed.
-- hint: conda removed other packages together with the stack, which `--fix` does not restore.
+- hint: conda removed other packages together with the stack; `--fix` does not restore these packages.
 
 The core is compared by its SHA-256, the distribution by its metadata directory, and the version by `PIL/_version.py`.
 If the core has one copy per CPU level, the copies are compared with RECORD. In a conda environment the installed
@@ -64,7 +64,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
-    """Report packages that conda removed because they require Pillow: a repair restores only the stack."""
+    """Report other packages that conda removed together with the stack, because a repair restores only the stack."""
     dropped = owners.list_removed_with(context.facts, receipt.conda.package.dist) if receipt.conda is not None else ()
     if dropped:
         specs = ("=".join(dist.rsplit("-", 2)[:2]) for dist in dropped)
@@ -76,7 +76,7 @@ def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator
 
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Yield why the replacement was installed, and which missing protections would have prevented it."""
+    """Yield why the replacement was installed, and which protections against it are missing."""
     from fastinstall.doctor.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
 
     intent = intent_of(facts, receipt)
@@ -90,9 +90,9 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 
 def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tuple[str, str]]:
-    """Yield each difference from the setup, with the message to report if no replacement is found.
+    """Yield each difference from the setup, and the message for the case that no replacement is found.
 
-    The message is empty if the difference itself shows the cause.
+    The message is empty for differences whose cause `_describe_cause` finds itself.
     """
     stack, core, changed = facts.stack, facts.stack.core, owners.find_changed_python(facts, receipt)
     if changed is not None:
@@ -152,7 +152,7 @@ def _name_replacement(facts: Facts, receipt: Receipt) -> str:
 
 
 def _list_changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
-    """Return the copies of the core that are missing or altered according to our RECORD."""
+    """Return the copies of the core that are missing from disk, or that differ from our RECORD."""
     names = {copy.path.name for copy in stack.core.levels} if stack.core is not None else set()
     ours = (owner for owner in stack.owners if owner.distribution.metadata == receipt.metadata)
     wrong = (path for owner in ours for path in (*owner.mismatched, *owner.missing))

@@ -2,7 +2,7 @@
 
 - error: the receipt, or the journal of a transaction, is damaged. Files of a damaged transaction are never touched.
   Setups and repairs are refused until it is moved away. A rollback goes as far as the journals can be read.
-- warning: a later fastinstall wrote the receipt or a journal, and this version cannot read it. Use the later one.
+- warning: a later fastinstall wrote the receipt or a journal, and this version cannot read it. Use the later version.
 - hint: there is nothing to roll back to, because the files were deleted. Or more than 500 MB, or more than 5 changes,
   are kept.
 
@@ -13,7 +13,7 @@ forgotten automatically.
 
 How to fix it:
 `fastinstall rollback --list` shows which changes can be undone, their disk space, and which cannot be read.
-`fastinstall rollback --forget` deletes the kept files of all changes before the last setup, and says what it frees.
+`fastinstall rollback --forget` deletes the kept files of all changes before the last setup, and says how much it frees.
 With the ID of an unreadable transaction, it moves the transaction to `share/fastinstall/kept/`, and deletes nothing.
 You can rename a damaged receipt and set up again; undoing a setup needs only its journal. See [undo a
 setup](../how-to/undo.md).

@@ -1,8 +1,8 @@
 """Find the CPU extensions that a file's code for aarch64 uses, by the encodings of its instructions.
 
 If any code in a file asks the CPU for its features, all extensions that the file uses count as optional, because it is
-unknown which functions run only after a check. Only extensions that compilers use on their own are recognised. They are
-named as in /proc/cpuinfo.
+unknown which functions run only after a check. Only extensions that compilers use on their own are recognised.
+Extensions are named as in /proc/cpuinfo.
 Source: Arm Architecture Reference Manual for A-profile (DDI 0487), chapter C4, "A64 Instruction Set Encoding".
 """
 
@@ -22,7 +22,7 @@ _ASKING = frozenset({"getauxval", "__getauxval"})
 
 
 def complete_scan(scan: IsaScan) -> IsaScan:
-    """Return a scan with the extensions that the scanned file requires, or may use only after asking the CPU.
+    """Return a scan completed with the extensions that its file uses, either always or only after asking the CPU.
 
     Raises:
         ElfError: the file is malformed.
@@ -78,7 +78,7 @@ _ENCODINGS = (
     ("asimdrdm", 0xBF20F400, 0x2E008400),  # SQRDMLAH and SQRDMLSH of vectors, of scalars, by an element
     ("asimdrdm", 0xFF20F400, 0x7E008400),
     ("asimdrdm", 0xAF00D400, 0x2F00D000),
-    # vectors of half precision: three registers; two registers; across lanes; by an element; immediates; fixed point
+    # half precision, for vectors: three registers; two registers; across lanes; by an element; immediates; fixed point
     ("asimdhp", 0x9F60C400, 0x0E400400),
     ("asimdhp", 0x9F7E0C00, 0x0E780800),
     ("asimdhp", 0xBF7FCC00, 0x0E30C800),
@@ -86,15 +86,16 @@ _ENCODINGS = (
     ("asimdhp", 0x9FC0F400, 0x0F009000),
     ("asimdhp", 0xBFF8FC00, 0x0F00FC00),
     ("asimdhp", 0x9FF0E400, 0x0F10E400),
-    # the same groups for scalars in vector registers
+    # half precision, for scalars in vector registers: the same groups
     ("asimdhp", 0xDF60C400, 0x5E400400),
     ("asimdhp", 0xDF7E0C00, 0x5E780800),
     ("asimdhp", 0xFF7FCC00, 0x5E30C800),
     ("asimdhp", 0xFFC0B400, 0x5F001000),
     ("asimdhp", 0xDFC0F400, 0x5F009000),
     ("asimdhp", 0xDFF0E400, 0x5F10E400),
-    # other scalars: fixed point; integers; one register (without FCVT between precisions, which every CPU has);
-    # comparisons; immediates; conditional comparison, two registers, conditional selection; three registers
+    # half precision, for other scalars: fixed point; integers; one register (without FCVT between precisions, which
+    # every CPU has); comparisons; immediates; conditional comparison, two registers, conditional selection; three
+    # registers
     ("asimdhp", 0x7FE00000, 0x1EC00000),
     ("asimdhp", 0x7FE0FC00, 0x1EE00000),
     ("asimdhp", 0xFFFE7C00, 0x1EE04000),
@@ -125,12 +126,12 @@ _ENCODINGS = (
 # PTRUE, WHILE, CNT and INC, RDVL: SVE code for any vector length needs one of these; data rarely looks like them
 _SCALABLE = ((0xFF3FFC10, 0x2518E000), (0xFF20E000, 0x25200000), (0xFF20F000, 0x0420E000), (0xFFFFF800, 0x04BF5000))
 
-# MRS that reads a register with the CPU's features
+# the instruction MRS, if it reads a register with the CPU's features
 _QUESTION = (0xFFFFF000, 0xD5380000)
 
 
 def count_features(code: bytes) -> Counter[str]:
-    """Count the instructions of each extension in machine code; count SVE only if one of `_SCALABLE` occurs too."""
+    """Count the instructions of each extension in machine code; count SVE only if code also matches `_SCALABLE`."""
     found: Counter[str] = Counter()
     words = Counter(word for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))
     for word, times in words.items():

@@ -20,7 +20,7 @@ _IS_RELATIVE = attrgetter("is_ip_rel_memory_operand")
 
 
 class Style(Enum):
-    """The encoding of an instruction that uses vector registers, or the kind of another instruction."""
+    """For an instruction that uses vector registers, its encoding; for any other instruction, its kind."""
 
     LEGACY = "legacy SSE"
     WIDE = "VEX or EVEX"
@@ -64,7 +64,7 @@ def count_instructions(content: bytes, address: int) -> Counter[int]:
 
 
 def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], References]:
-    """Return the counts of `count_instructions`, and the addresses that the code refers to; takes twice as long."""
+    """Return the counts of `count_instructions` and the addresses that the code refers to, in twice the time."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     instructions = list(Decoder(64, content, ip=address))
@@ -87,8 +87,8 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 def demand_of(code: int) -> tuple[frozenset[str], Style]:
     """Return the CPU features that a kind of instruction (iced's `Code`) needs beyond x86-64-v1, and its style.
 
-    Features are named as in /proc/cpuinfo. Instructions that also run on CPUs without a feature, or that only operating
-    systems or dispatchers use, have no features.
+    Features are named as in /proc/cpuinfo. A feature is left out if CPUs without it can run the instruction too, or if
+    only operating systems and dispatchers use the instruction.
     """
     from iced_x86 import Code, CpuidFeature, EncodingKind, Instruction, OpCodeInfo  # noqa: PLC0415 (takes 11 ms)
 
@@ -106,7 +106,7 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
             style = Style.LEGACY
         elif features:
             style = Style.WIDE
-    if text.startswith("TZCNT"):  # older CPUs run it as BSF, and compilers rely on that
+    if text.startswith("TZCNT"):  # older CPUs run TZCNT as BSF, and compilers rely on that
         features = frozenset()
     return features, style
 

@@ -1,11 +1,14 @@
 """Find the CPU features that each function of a file uses, and the functions that run without a check of the CPU.
 
-The second result is an estimate from references between functions. Dispatchers are functions that ask the CPU for its
-features (with CPUID, with `__cpu_model` or as an IFUNC's resolver), their callers and the callers of these, and
-functions that read a variable with the CPU's answer. A function that only dispatchers refer to counts as chosen by
-them. Any other function that can be reached from outside the file runs "unasked", that is, without a check of the CPU.
-A dispatcher that receives the CPU's answer as an argument is not recognised, so the functions that it chooses count as
-unasked.
+Which functions run without a check is an estimate from the references between functions. Dispatchers are:
+
+- functions that ask the CPU for its features (with CPUID, with `__cpu_model` or as an IFUNC's resolver)
+- the callers of these functions, and the callers of the callers
+- functions that read a variable with the CPU's answer
+
+A function that only dispatchers refer to counts as chosen by them. Any other function that can be reached from outside
+the file runs "unasked", that is, without a check of the CPU. A dispatcher that receives the CPU's answer as an argument
+is not recognised, so the functions that it chooses count as unasked.
 
 Sources: Linux Standard Base, core specification, chapter 10.6, ".eh_frame_hdr"; x86-64 psABI, chapter 4.4,
 "Relocation"; generic ABI, "RELR Relative Relocations".
@@ -33,7 +36,7 @@ from fastinstall.elf.symbols import Section, read_sections, read_static_table
 
 _EH_FRAME = 0x6474E550
 
-_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; encodings: relative pointer, plain count, table-relative entries
+_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; relative pointer, plain count, table-relative entries
 
 _UNWIND_HEADER = 12
 
@@ -54,7 +57,7 @@ class Piece:
         start: the address of the first byte.
         end: the address after the last byte.
         content: the machine code, `end - start` bytes.
-        known: whether a symbol or an entry of the unwind table starts at `start`.
+        known: whether the file's symbols or its unwind table have a function that starts at `start`.
     """
 
     start: int
@@ -146,7 +149,7 @@ def _map_section(image: ElfImage, section: Section) -> int:
 
 
 def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
-    """Cut a region into functions and the gaps between functions; a short gap counts as part of the function before."""
+    """Cut a region into functions and the gaps between them; a short gap counts as part of the function before it."""
     limit = address + len(content)
     starts = sorted(start for start in bounds if address <= start < limit)
     cuts = {address: False, **dict.fromkeys(starts, True)}
@@ -161,7 +164,7 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
 
 
 def _find_function_bounds(image: ElfImage) -> dict[int, int]:
-    """Map the start address of each function to its end address, which equals the start if it is unknown."""
+    """Map the start address of each function to its end address; if the end is unknown, to the start address."""
     bounds = dict(_list_unwind_bounds(image))
     for table in (symbol_entries(image), read_static_table(image)[0]):
         for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
@@ -178,7 +181,7 @@ def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
         (count,) = struct.unpack_from("<I", content, 8)
         size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
         for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
-            # a frame description contains start and length, which both have 32 bits in files with this kind of table
+            # A frame description has the function's start and length, both of 32 bits in files with a sorted table.
             length = int.from_bytes(image.read_at(segment.address + description + 12, 4), "little")
             yield segment.address + start, segment.address + start + length
 
@@ -193,7 +196,7 @@ _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_
 
 @immutable
 class Links:
-    """A file's links to outside: entries into its code, relocated pointers, and symbols that report CPU features.
+    """The links between a file's code and other files, and the file's relocated pointers.
 
     Attributes:
         pointers: maps the address of each relocated pointer to its target in this file.
@@ -250,7 +253,7 @@ def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
     """Yield the address and the value of each pointer that DT_RELR relocates.
 
     An even word in the table is the address of a pointer. An odd word is a bitmap: it marks pointers among the next 63
-    words after those that the table has covered so far.
+    words after the last word that the table has described.
     """
     size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
     table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
@@ -303,7 +306,7 @@ class Usage:
     Attributes:
         functions: every stretch of code in the file, in address order.
         asks: addresses of the functions that ask the CPU or act on its answer.
-        bounded: whether the bounds of functions are known; without them, callers cannot be determined.
+        bounded: whether the bounds of functions are known; otherwise, their callers cannot be determined.
     """
 
     functions: tuple[Function, ...]
@@ -381,7 +384,7 @@ def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
 
 
 class _Graph:
-    """The graph of references from functions to functions and variables.
+    """The graph of references from functions to other functions and to variables.
 
     Functions are given by the indices of their pieces, variables by their addresses.
     """
@@ -453,11 +456,11 @@ class _Graph:
         return set().union(*(self._users[index] for index in functions))
 
     def _find_reading(self, addresses: frozenset[int]) -> set[int]:
-        """Return the indices of functions that refer to a variable or call through a pointer at any of `addresses`."""
+        """Return the indices of functions that use a variable, or call through a pointer, at one of `addresses`."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
-        """Return addresses of variables that may hold the CPU's features, and of pointers to these or to probes.
+        """Return the addresses of variables that may hold the CPU's features, and of pointers to these or to probes.
 
         A variable may hold the features if a probe, or a caller of a probe, refers to it. Pointers through which code
         is called do not count as variables.

@@ -130,7 +130,7 @@ def _describe_dispatcher(usage: Usage) -> Iterator[str]:
 
 
 def _describe_places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
-    """Yield, for each required feature, text with the function that uses the feature most; skip unused features."""
+    """Yield, for each required feature that is used, a text that names the function with the most uses."""
     unasked = [function for function in usage.functions if function.unasked and function.features]
     for feature in features:
         held = [(function.features.get(feature, 0), function.address) for function in unasked]
@@ -177,8 +177,8 @@ def _features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
         lines: the distinct sets of switches that parts of a file were compiled with, one set per line.
 
     Returns:
-        The features. None if they are unknown: 1. the switches name neither a CPU nor a feature; 2. they name
-        `-march=native` or a CPU that is not in the tables; 3. the sets allow different features.
+        The features. None if they are unknown, for one of three reasons: 1. the switches name neither a CPU nor a
+        feature; 2. they name `-march=native` or a CPU that is not in the tables; 3. the sets allow different features.
     """
     found = {_parse_switch_line(line) for line in lines}
     return found.pop() if len(found) == 1 else None

@@ -22,7 +22,7 @@ _HWCAP_EXTENSION = 1 << 62
 _ENTRY = struct.Struct("<iIIIQ")
 
 
-_ALWAYS = 1 << 63  # the capability "tls", which every CPU has
+_ALWAYS = 1 << 63  # the bit of the capability "tls", which every CPU has
 
 
 _Entry = tuple[int, str, int, int]
@@ -33,7 +33,7 @@ contains it, or ""; bits for the older subdirectories that contain it ("haswell"
 
 @immutable
 class LoaderCache:
-    """The libraries that `ldconfig` found.
+    """The content of the loader's cache: the libraries that `ldconfig` has found.
 
     Attributes:
         content: the bytes of the cache file, from the start of the part in the current format.
@@ -71,7 +71,7 @@ def read_loader_cache(path: Path) -> LoaderCache:
     """Read the cache. Like the loader, treat a missing or damaged file as an empty cache."""
     try:
         content = foreign.read_bytes(path)
-        if content.startswith(_OLD_MAGIC):  # the format of glibc before 2.2; the current format follows it
+        if content.startswith(_OLD_MAGIC):  # the old format (before glibc 2.2), then the current one
             (count,) = struct.unpack_from("<I", content, 12)
             content = content[(16 + 12 * int(count) + 7) & ~7 :]
         return LoaderCache(content=content, entries=_parse(content))

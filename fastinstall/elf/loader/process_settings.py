@@ -33,7 +33,7 @@ class ProcessSettings:
             level; if `hwcaps` is also empty, no file is refused.
         platform: the value of $PLATFORM ("haswell" on Intel CPUs with AVX2); if empty, the architecture's name is used.
         capabilities: further subdirectories that loaders before glibc 2.37 search, in the loaders' order ("avx512_1",
-            "x86_64"; "atomics"). If None, those that they search on every CPU of the architecture are used.
+            "x86_64"; "atomics"). If None, only those that loaders search on every CPU of the architecture.
         page_size: the kernel's page size in bytes, 0 if unknown; files linked for smaller pages are refused.
     """
 
@@ -82,7 +82,8 @@ _AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 def platform_of(cpu: Cpu) -> tuple[str, tuple[str, ...]]:
     """Return glibc's names for a CPU: the value of $PLATFORM, and `ProcessSettings.capabilities`.
 
-    Only Intel's CPUs, and Arm's with atomics, get special names. That GLIBC_TUNABLES can change them is not modelled.
+    Only Intel CPUs and Arm CPUs with atomics get special names. GLIBC_TUNABLES can change the names; this is not
+    modelled.
     Sources: glibc's sysdeps/x86/cpu-features.c, elf/dl-hwcaps.c and sysdeps/unix/sysv/linux/aarch64/dl-procinfo.h.
 
     Args:

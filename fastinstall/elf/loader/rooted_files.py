@@ -16,7 +16,7 @@ Identity = tuple[int, int]
 
 
 class UnloadableFileError(Exception):
-    """The loader finds a file that it cannot load, and ends its search with an error."""
+    """Raised if the loader would find a file that it cannot load, and end its search with an error."""
 
 
 @immutable
@@ -57,7 +57,7 @@ class RootedFiles:
         return Path(self._prefix + self.absolute(path))
 
     def absolute(self, path: str) -> str:
-        """Return a path in the target as an absolute path, without simplifying it."""
+        """Return a path in the target as an absolute path; `..` and links in the path remain."""
         return path if path.startswith("/") else f"{self._working_directory.rstrip('/')}/{path}"
 
     def real(self, path: str) -> str:
@@ -82,7 +82,7 @@ class RootedFiles:
     def read(self, path: str) -> ReadFile | None:
         """Return the file at a path, or None if the file is missing or for another machine.
 
-        In both cases of None, the loader continues its search.
+        If the result is None, the loader continues its search.
 
         Raises:
             UnloadableFileError: the file is invalid, and the loader ends its search with an error.
@@ -101,7 +101,7 @@ class RootedFiles:
         return result
 
     def _verify_file(self, place: Path) -> ReadFile | None:
-        """Return the file, or None if it is for a 32-bit machine or another architecture.
+        """Return the file at `place`, or None if it is for a 32-bit machine or another architecture.
 
         Source: `open_verify` in glibc's elf/dl-load.c.
 

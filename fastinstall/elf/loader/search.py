@@ -105,7 +105,7 @@ class ResolvedDependency:
 
     Attributes:
         name: the name in the entry.
-        file: the file that it resolves to, or None if the loader would fail.
+        file: the file that the entry resolves to, or None if the loader would fail.
         problem: why `file` is None; empty if the entry was resolved.
     """
 
@@ -190,7 +190,7 @@ class GlibcSearch:
         yield from ((name, self.build.preload) for name in names if name)
 
     def expand(self, text: str, user: MappedFile | None) -> str:
-        """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces, by their values for the file `user`."""
+        """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces, by their values for a file (`user`)."""
         if "$" not in text or user is None:
             return text
         platform = self.settings.platform or user.file.machine
@@ -211,7 +211,7 @@ class GlibcSearch:
         return None
 
     def map(self, path: str, read: ReadFile, reason: str, *, name: str = "") -> MappedFile:
-        """Return a `MappedFile` for a file that was read. $ORIGIN is the directory of `path`, as an absolute path."""
+        """Return a `MappedFile` for a file that was read. Its $ORIGIN is the directory of `path`, made absolute."""
         return MappedFile(
             path=path,
             place=read.place,
@@ -253,7 +253,8 @@ class GlibcSearch:
     def _read_first(self, directories: Directories, name: str) -> Iterator[tuple[str, ReadFile]]:
         """Yield the path and the file for each matching file in a list of directories.
 
-        If a file cannot be opened, the rest of the list is skipped, except after an error in one of `_subdirectories`.
+        If a file directly in a directory of the list cannot be opened, the rest of the list is skipped. If a file in
+        one of `_subdirectories` cannot be opened, only this file is skipped.
         """
         for directory in directories:
             if directory.startswith("/") and not self.files.has_directory(directory):
@@ -277,7 +278,7 @@ class GlibcSearch:
 
     @cached_property
     def _older(self) -> Directories | None:
-        """Names of the subdirectories (platform, then capabilities) that loaders before glibc 2.37 also search.
+        """The older subdirectories that loaders before glibc 2.37 search: the platform, then the capabilities.
 
         None for later loaders.
         """
@@ -288,8 +289,9 @@ class GlibcSearch:
 
     @cached_property
     def _subdirectories(self) -> Directories:
-        """Subdirectories to search in each directory, in order; each ends with a slash. The last, "", is the directory.
+        """Subdirectories to search in each directory, in order; each ends with a slash.
 
+        The last one is "", which stands for the directory itself.
         Loaders before glibc 2.37 also search every combination of "tls", $PLATFORM and the capabilities.
         """
         older = ("tls", *self._older) if self._older is not None else ()
@@ -313,7 +315,7 @@ class GlibcSearch:
             yield "DT_RUNPATH", requester, self._split_search_path(requester, requester.file.runpath)
 
     def _split_rpath(self, user: MappedFile) -> Directories:
-        """Return the directories in a file's DT_RPATH; empty if the file has DT_RUNPATH: then DT_RPATH is ignored."""
+        """Return the directories in a file's DT_RPATH; empty if it has DT_RUNPATH, which replaces DT_RPATH."""
         return self._split_search_path(user, user.file.rpath) if user.file.runpath is None else ()
 
     def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:

@@ -67,7 +67,7 @@ def resolve_libraries(
     """Resolve everything that a library needs, directly or through other libraries, in the loader's order.
 
     Args:
-        path: the library, which a program opens at run time; for example, an extension module.
+        path: the library, such as an extension module; it is opened at run time.
         main: the program that opens the library; ignored unless it is an ELF file.
         library_path: the directories of LD_LIBRARY_PATH.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
@@ -202,7 +202,7 @@ class SimulatedProcess:
                 self.missing.append(self._describe_missing(requester, request))
         self.scope = self._list_scope(roots)
         for before, file in pairwise(self.scope):
-            if file.reason == INTERPRETER:  # move the loader to its place in the global scope
+            if file.reason == INTERPRETER:  # list the loader after the same file as in the scope
                 self.files.remove(file)
                 self.files.insert(self.files.index(before) + 1, file)
 
@@ -230,7 +230,7 @@ class SimulatedProcess:
         they were requested before the failure.
 
         Args:
-            name: a path, or a name without a slash to search for.
+            name: a path, or a name without a slash, which is searched for.
             caller: the file whose search path is used to find a name; by default libpython if it is mapped, else the
                 program.
             everywhere: offer the library's symbols to libraries that are opened later (RTLD_GLOBAL).
@@ -246,7 +246,7 @@ class SimulatedProcess:
             file.requester, file.needed_by = None, None  # an opened library inherits no search path
             file.reason = OPENED if "/" in opened.name else file.reason
         for requester, request in self.bring_in([file] if file is not None else []):
-            if request.file is None:  # keep the names known at the first failure, where the loader stops
+            if request.file is None:  # save the names known so far: the loader stops here
                 names = names or {each: set(each.names) for each in self.files[:before]}
                 failures.append(self._describe_missing(requester, request))
         failures += self.find_failures(self.files[before:])
@@ -264,8 +264,8 @@ class SimulatedProcess:
     def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
         """Return the mapped file that has this name; if there is none, search for the name and map the file found.
 
-        A found file with the inode of a mapped file is not mapped again, as in the loader. There are two exceptions,
-        which the kernel mapped: the loader itself is mapped again, and the program is refused as a library.
+        As in the loader, a file is not mapped again if a mapped file has the same inode. There are two exceptions, both
+        mapped by the kernel: the loader itself is mapped again, and the program is refused as a library.
         """
         file = next((each for each in self.files if each.answers_to(name)), None)
         if file is None:
@@ -286,7 +286,7 @@ class SimulatedProcess:
         return ResolvedDependency(name=name, file=file)
 
     def bring_in(self, roots: Iterable[MappedFile]) -> Iterator[tuple[MappedFile, ResolvedDependency]]:
-        """Map everything that the roots need, breadth-first; yield (file, resolved entry) for each DT_NEEDED entry."""
+        """Map everything that `roots` need, breadth-first; yield (file, resolved entry) for each DT_NEEDED entry."""
         queue = list(roots)
         seen = set(queue)
         for requester in queue:
@@ -297,7 +297,7 @@ class SimulatedProcess:
                     queue.append(request.file)
 
     def _list_scope(self, roots: list[MappedFile]) -> list[MappedFile]:
-        """Return the roots and everything they need, in the order in which symbols are looked up."""
+        """Return `roots` and everything that they need, in the order in which symbols are looked up."""
         needed = [request.file for _, request in self.bring_in(roots) if request.file is not None]
         return list(dict.fromkeys((*roots, *needed)))
 
@@ -306,9 +306,9 @@ class SimulatedProcess:
         return MissingLibrary(name=request.name, needed_by=self.tidy(requester), problem=request.problem)
 
     def find_failures(self, added: Sequence[MappedFile]) -> list[MissingLibrary]:
-        """Return the reasons why the loader refuses newly mapped files: undefined symbol versions first, then levels.
+        """Return the reasons why the loader refuses newly mapped files; empty if it refuses none.
 
-        The list is empty if the loader refuses none.
+        Undefined symbol versions come first, then files that require a higher level than the CPU's.
         """
         failures = [failure for file in added for failure in self._find_undefined_versions(file)]
         for file in added:
@@ -322,7 +322,7 @@ class SimulatedProcess:
     def providers(
         self, user: MappedFile, references: Iterable[Reference], scope: Iterable[MappedFile] = ()
     ) -> dict[Reference, MappedFile | None]:
-        """Return the file that each reference is bound to, or None for a reference that stays undefined.
+        """Map each reference to the file whose definition it is bound to, or to None if it stays undefined.
 
         Args:
             user: the file with the references.
@@ -333,7 +333,7 @@ class SimulatedProcess:
         return self.bind(references, dict.fromkeys((*own, *self.scope, *scope)))
 
     def bind(self, references: Iterable[Reference], scope: Iterable[MappedFile]) -> dict[Reference, MappedFile | None]:
-        """Return, for each reference, the first file in `scope` that defines the symbol, or None if no file does."""
+        """Map each reference to the first file in `scope` that defines its symbol, or to None if no file does."""
         bound: dict[Reference, MappedFile | None] = dict.fromkeys(references)
         for file in scope:
             left = [reference for reference, found in bound.items() if found is None]
@@ -368,7 +368,7 @@ class SimulatedProcess:
         return next(libraries, self.main)
 
     def _explain_absence(self, name: str) -> str:
-        """Return why no file was found for a name: "not found", or that its file is for another machine."""
+        """Return why no file was found for a name: "not found", or that a file was built for another machine."""
         if "/" not in name:
             return _ABSENT
         try:
@@ -390,7 +390,7 @@ class SimulatedProcess:
         requester.requests = tuple(requests)
 
     def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
-        """Yield the versions that a file needs from a library and that the library does not define.
+        """Yield each symbol version that a file needs from a library, but that the library does not define.
 
         Libraries that define no versions at all are accepted, as in the loader.
         """
@@ -412,7 +412,7 @@ class SimulatedProcess:
     def _read_definitions(
         self, file: MappedFile, names: Iterable[str]
     ) -> Mapping[tuple[Identity, str], tuple[Definition, ...]]:
-        """Read a file's definitions of some names; return all definitions read so far, by file identity and name."""
+        """Read a file's definitions of `names`; return them with all others read so far, by file identity and name."""
         unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
         found: dict[str, tuple[Definition, ...]] = dict.fromkeys(unknown, ())
         with suppress(OSError, ElfError):
