@@ -70,7 +70,7 @@ def pytest_runtest_call() -> Iterator[None]:
 
 
 class _Durations:
-    """Runs the slowest files first, leaves out long ones, and reports both at the end."""
+    """Runs the slowest files first, leaves out long ones, and reports slow tests and left-out files at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -119,7 +119,7 @@ class _Durations:
                 f"{', '.join(sorted(long))}; and each that is marked slow"
             )
         counts = os.environ.get(VARIABLE)
-        if counts and not hasattr(self._config, "workerinput"):  # in xdist only the controller counts
+        if counts and not hasattr(self._config, "workerinput"):  # under xdist, only the controller counts
             write_counts({kind: len(found) for kind, found in terminalreporter.stats.items() if kind}, Path(counts))
         if self._records:
             recorded = {name: round(seconds, 1) for name, seconds in sorted(self._files.items()) if seconds >= 1}

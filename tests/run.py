@@ -1,10 +1,10 @@
 """The test suite: `sh bootstrap.sh test [--full [--record-durations] [--elsewhere] | --lint | PYTEST-ARGUMENT...]`.
 
-Installs system packages that are missing, or names them. Then runs lint, layers and dependencies; types beside the unit
-tests; and integration and end-to-end tests, three files at a time, as these wait for processes more than they compute.
-The first part that fails ends the run. Without `--full`, long files are left out (see `conftest`). `--elsewhere` also
-runs a part on other machines. `--lint` runs only what needs neither system packages nor pytest. With other arguments,
-only pytest runs, with these arguments.
+Installs missing system packages, or names them. Then runs three parts: lint, layers and dependencies; the unit tests,
+with the type check beside them; and the integration and end-to-end tests, three files at a time, as these wait for
+processes more than they compute. The first part that fails ends the run. Without `--full`, long files are left out (see
+`conftest`). `--elsewhere` also runs a part of the tests on other machines. `--lint` runs only what needs neither system
+packages nor pytest. With other arguments, only pytest runs, with these arguments.
 """
 
 import os
@@ -112,7 +112,7 @@ def _command(*argv: str | Path) -> Part:
 
 
 def _side_by_side(space: Path, *words: str) -> Part:
-    """Run three test files at a time, in order, rather than by their number of tests.
+    """Return a part that runs three test files at a time, in the order of collection, not by their number of tests.
 
     The temporary directory has a short name, because the path of a socket has at most 107 bytes.
     """

@@ -75,7 +75,7 @@ class NotHereError(Exception):
 
 
 def in_bare_debian(here: Elsewhere) -> int:
-    """Run that part in a new minimal Debian, and return the exit code."""
+    """Run a part of the suite in a new minimal Debian, and return the exit code."""
     root = here.space / "root"
     try:
         _make_debian(root, here.variables)
@@ -183,7 +183,7 @@ def _network(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_there(value: str, root: Path) -> bool:
-    """Return True if a variable's value is no absolute path, or a path that exists in the other root."""
+    """Return True unless a variable's value is an absolute path that does not exist in the other root."""
     return not value.startswith("/") or root.joinpath(value.lstrip("/")).exists()
 
 

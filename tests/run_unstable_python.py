@@ -1,7 +1,7 @@
 """The newest supported Python of Debian's unstable packages, unpacked beside this machine's own.
 
 Nothing is installed: the packages are unpacked into a directory, with their own glibc, and the interpreter's ELF file
-is changed to load that one.
+is changed to load that glibc.
 """
 
 import os
@@ -72,7 +72,8 @@ def _unpack(apt: Path, root: Path, python: str) -> None:
     packages = apt / "packages"
     packages.mkdir()
     _run(packages, "apt-get", "download", *names, configuration=apt)
-    for folder in ("bin", "sbin", "lib", "lib64"):  # today's packages have files only below usr/
+    # The packages have files only below usr/; links lead there from the usual paths.
+    for folder in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / folder).mkdir(parents=True)
         (root / folder).symlink_to(f"usr/{folder}")
     for package in sorted(packages.glob("*.deb")):
@@ -92,7 +93,7 @@ def _make_usable(root: Path, python: str) -> Path:
         settings.write_text(text.replace("'/usr/share/", f"'{root}/usr/share/"), encoding="utf-8")
     headers = root / "usr/include"
     own = headers / multiarch / python / "pyconfig.h"
-    (headers / python / "pyconfig.h").write_bytes(own.read_bytes())  # Debian's includes this one
+    (headers / python / "pyconfig.h").write_bytes(own.read_bytes())  # Debian's own pyconfig.h only includes this one
     return executable
 
 

@@ -2,7 +2,7 @@
 
 A case is one process: a program, environment variables, and libraries that the program opens one after the other.
 Compared are the link map (names and order), which opens fail and why, and the file that each reference is bound to.
-Run as a program, this module compares the forests of the seeds FIRST to LAST:
+Run as a program, this module compares the forests of the seeds from FIRST to LAST - 1:
 
     PYTHONPATH=tests python -m differential.check_forests FIRST LAST [RELEASE]
 
@@ -334,7 +334,10 @@ def simulated(case: Case) -> Outcome:
 
 
 def _complaint(missing: Sequence[MissingLibrary]) -> str:
-    """Return the text that the loader's message must contain: the version, else the damaged file, else the name."""
+    """Return the text that the loader's error message must contain; empty if no library is missing.
+
+    It is the version that is not found, the damaged file, or the name of the library.
+    """
     if not missing:
         return ""
     first = missing[0]
@@ -349,7 +352,7 @@ def _complaint(missing: Sequence[MissingLibrary]) -> str:
 def _bindings(
     process: SimulatedProcess, users: Sequence[MappedFile], scope: Sequence[MappedFile]
 ) -> tuple[Bindings, Bindings]:
-    """Return how the users' undefined symbols are bound, and how symbols that they define themselves would be."""
+    """Return how the users' undefined symbols are bound, and how the symbols that they define would be bound."""
     bound: Bindings = {}
     own: Bindings = {}
     for user in users:

@@ -111,7 +111,7 @@ class Comparison:
 
 
 def main(packages: Sequence[str]) -> int:
-    """Download and compare the packages one by one, and return 1 if any differs."""
+    """Download and compare the packages one by one, and return 1 if model and loader differ on any."""
     compared = []
     for package in packages:
         with tempfile.TemporaryDirectory(prefix="wheels-") as directory:

@@ -78,7 +78,7 @@ class Parts:
         return self.directory / f"refer-{symbol}.o"
 
     def stub(self, name: str) -> Path:
-        """Return a library that provides a soname, which may be a path, to link with; it is built at first use."""
+        """Return a library to link with, which provides a soname (perhaps a path); it is built at first use."""
         path = self.directory / "stubs" / name.replace("/", "%")
         if not path.exists():
             path.parent.mkdir(exist_ok=True)

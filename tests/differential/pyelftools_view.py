@@ -30,7 +30,7 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """Everything that is compared; `symbols` is None if no section header leads to them."""
+    """The values of a file that are compared; `symbols` is None if no section header leads to the symbols."""
 
     dynamic: DynamicFile
     versions: SymbolVersions
@@ -138,7 +138,7 @@ def _dynamic(elf: Any) -> DynamicFile:
 
 
 def _page_size(elf: Any) -> int:
-    """Return the largest power of two that divides (address - offset) of every loaded segment."""
+    """Return the largest power of two that divides (address - offset) of every loaded segment; 0 if all powers do."""
     loaded = [one for one in elf.iter_segments() if one["p_type"] == "PT_LOAD"]
     powers = [
         1 << bit for bit in range(64) if all((one["p_vaddr"] - one["p_offset"]) % (1 << bit) == 0 for one in loaded)

@@ -1,4 +1,4 @@
-"""Random forests of libraries: directories with copies of the same names, different needs, links, and invalid files."""
+"""Random forests: directories with libraries of the same names and different needs, links, and invalid files."""
 
 import os
 import random
@@ -73,7 +73,7 @@ def grow(base: Path, parts: Parts, chance: random.Random) -> Forest:
 
 
 def _make_root(forest: Forest, system: Path) -> Path:
-    """Create a root directory of links to the system's, sometimes with an ld.so.cache by the system's `ldconfig`."""
+    """Create a root directory with links to that of the system, sometimes with an ld.so.cache written by `ldconfig`."""
     root = forest.base / "root"
     (root / "etc").mkdir(parents=True)
     for name in ("lib", "usr"):

@@ -1,8 +1,8 @@
 """Runs builds for different CPUs on emulated CPUs, and compares each result with the prediction from the file.
 
-The code is compiled at -O1. The kernels are intrinsics and do not change with the level; all other code is encoded for
-the given CPU, as at -O3, and lacks only the extra vectorisation of -O3 for `native`. zlib-ng and its dispatcher are
-linked in, so every core contains AVX-512 code that must not count as required.
+The code is compiled at -O1 instead of -O3. The kernels are intrinsics, which do not depend on that level. All other
+code is encoded for the given CPU at either level; it lacks only the vectorisation that -O3 adds for `native`. zlib-ng
+and its dispatcher are linked in, so every core contains AVX-512 code that must not count as required.
 """
 
 import shutil

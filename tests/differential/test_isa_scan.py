@@ -133,7 +133,10 @@ def test_what_runs_unasked_beside_a_dispatcher_is_required(tmp_path: Path, dispa
 
 @pytest.mark.parametrize("packing", ["nopack", "pack"])
 def test_what_only_a_table_of_pointers_leads_to_runs_unasked(tmp_path: Path, packing: str) -> None:
-    """Methods of extension modules are called by such tables; -z pack-relative-relocs moves them to DT_RELR."""
+    """Methods of extension modules are called through such tables.
+
+    The option -z pack-relative-relocs moves the relocations of the tables to DT_RELR.
+    """
     methods = "static void method(int *a) { mistake(a); }\nvoid (*const methods[])(int *) = {method, method};"
     source = DISPATCHERS["table"] + MISTAKE.replace("void mistake", "INSIDE void mistake") + methods
     found = scanned(tmp_path, source, f"-Wl,-z,{packing}-relative-relocs")

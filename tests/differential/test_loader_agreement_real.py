@@ -39,8 +39,8 @@ class Disagreement:
 def find_disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disagreement, ...]:
     """Compare the files that a process has mapped with the simulated files, in the simulation's order.
 
-    A missing file is ignored if only modules need it that the process has not opened. If the process does not map the
-    core under the simulated name, names cannot be compared, and the result is empty.
+    A missing file is ignored if the process has not opened any of the modules that need it. If the process does not map
+    the core under the simulated name, names cannot be compared, and the result is empty.
 
     Args:
         linkage: the simulation.
@@ -89,10 +89,10 @@ def _is_named_by(path: PurePath, names: Collection[str]) -> bool:
 
 
 def _is_link(file: LoadedFile, path: PurePath) -> bool:
-    """Return True if `path`, the kernel's name, is clearly the target of the link that the loader's name is.
+    """Return True if the loader's name of `file` is a link whose target is clearly `path`, the kernel's name.
 
     If /lib is a link to /usr/lib, "/lib/x86_64-linux-gnu/libz.so.1" is "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13". The
-    loader itself is excepted from the comparison of directories: programs contain its name.
+    directories of the loader itself are not compared, as programs name it by a fixed path.
     """
     together = _strip_merged_usr(path.parent) == _strip_merged_usr(file.path.parent) or path.name.startswith("ld-")
     return together and _is_named_by(path, _list_names(file))
@@ -119,7 +119,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def levelled(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the interpreter of a copy of that environment whose core is two copies behind a stub."""
+    """Return the interpreter of a copy of the environment `stock`, in which the core is two copies behind a stub."""
     made = make_environment(tmp_path_factory.mktemp("levelled") / "env", stock)
     shutil.copytree(site_packages(stock), site_packages(made), dirs_exist_ok=True)
     split_core(site_packages(made), f"pillow-{PILLOW}.dist-info")

@@ -48,7 +48,10 @@ def _different(base: Path, parts: Parts, seeds: range, processors: tuple[Process
 
 
 def test_random_forests_on_a_cpu_of_another_maker(tmp_path: Path) -> None:
-    """Only on Intel does the loader search for AVX-512, which qemu lacks. So a loader with swapped vendors is used."""
+    """The loader searches directories for AVX-512 only on CPUs of Intel, and qemu lacks AVX-512.
+
+    So the programs run on this machine's own CPU, with a loader in which the names of the vendors are swapped.
+    """
     here = this_machine()
     loader = tmp_path / "ld-linux-x86-64.so.2"
     if here.cpu.vendor not in MAKERS or not _exchange_makers(Path(interpreter()), loader):

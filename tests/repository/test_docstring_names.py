@@ -1,4 +1,4 @@
-"""Exceptions under `Raises:` and Python files in backticks that a docstring names exist."""
+"""Docstrings name only things that exist: exceptions under `Raises:`, and Python files in backticks."""
 
 import ast
 import builtins

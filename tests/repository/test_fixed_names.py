@@ -214,14 +214,14 @@ def _subclasses(cls: type[FastinstallError]) -> Iterator[type[FastinstallError]]
 
 @cache
 def _modules() -> tuple[ModuleType, ...]:
-    """Return all modules that a run may import, without scripts for other interpreters and the plugin for conda."""
+    """Return all modules that a run may import, except scripts for other interpreters and the plugin for conda."""
     found = pkgutil.walk_packages(fastinstall.__path__, "fastinstall.")
     names = (each.name for each in found if not each.name.rpartition(".")[2].startswith("_"))
     return tuple(importlib.import_module(name) for name in names if name != "fastinstall.conda_plugin")
 
 
 def _located() -> Iterator[Path]:
-    """Yield the scripts that constants of modules name."""
+    """Yield each script in the package whose path is a constant of one of our modules."""
     for module in _modules():
         for value in vars(module).values():
             if isinstance(value, Path) and value.suffix == ".py" and value.is_relative_to(PACKAGE):
@@ -229,7 +229,7 @@ def _located() -> Iterator[Path]:
 
 
 def _names_in(file: Path) -> Iterator[str]:
-    """Yield names of our modules that are imported by a string; for an f-string, the package in its first part."""
+    """Yield the names of our modules that are imported by a string; of an f-string, only the constant beginning."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             parts = (str(each.value) for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant))

@@ -29,12 +29,12 @@ WORDS = re.compile(
 SHELLS = ("sh", "bash", "dash", "zsh", "/bin/sh", "/bin/bash", "/usr/bin/env")
 DOOR = {
     "core/process.py": {"subprocess.Popen"},
-    "core/orphans.py": {"os.posix_spawn"},  # one constant shell text, to end commands that outlive us
-    "observe/_operations.py": {"os.execv"},  # one program, in the target's isolated interpreter
+    "core/orphans.py": {"os.posix_spawn"},  # a constant script, to end commands that outlive fastinstall
+    "observe/_operations.py": {"os.execv"},  # the same script again, by an isolated interpreter
 }
 """Calls that start processes, by file; each takes a tuple of words."""
 CONSTANT = ("core/orphans.py",)
-"""Files with a shell that reads only process ids, never a user's text."""
+"""Files that start a shell with a constant script: it reads only process ids, never a user's text."""
 KNOWN = {
     "core/orphans.py": ("/bin/sh", "-c"),
     "wheelbuild/static_libraries.py": (
@@ -46,7 +46,7 @@ KNOWN = {
         "/bin/sh",
         "/bin/bash",
         "/usr/bin/env",
-    ),  # texts to find in a first line; none of it is run
+    ),  # texts to find in a script's first line; none of them is run
 }
 """Tuples that begin with the name of a shell."""
 DOCUMENTS = ("Completion", "shellcode")

@@ -59,7 +59,8 @@ def test_project_requirements_are_locked_at_allowed_versions(name: str, python: 
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_extras_that_the_project_asks_for_are_locked_by_name(name: str) -> None:
-    # pip 22.3 to 23.0, bundled with Python 3.11.0 to 3.11.2, accepts only such a lock of `NAME[EXTRA]` with hashes
+    # For `NAME[EXTRA]`, pip 22.3 to 23.0 (bundled with Python 3.11.0 to 3.11.2) accepts hashes only from a lock of the
+    # same `NAME[EXTRA]`.
     locked = {pin.name: pin.extras for pin in _pins(name)}
     assert [str(each) for each in _asked_for(name) if not each.extras <= locked[canonicalize_name(each.name)]] == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
-    """Return a directory; `make` fills it unless that was completed before.
+    """Return a directory that `make` has filled, now or in an earlier call.
 
     It is filled in its final place, because virtual environments contain their own path.
     """

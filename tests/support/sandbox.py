@@ -55,12 +55,12 @@ class Result:
 
     @property
     def document(self) -> Any:
-        """The JSON document on its stdout."""
+        """The JSON document on the command's stdout."""
         return json.loads(self.stdout)
 
     @property
     def text(self) -> str:
-        """Both streams."""
+        """Stdout, followed by stderr."""
         return self.stdout + self.stderr
 
 
@@ -71,7 +71,7 @@ class Running:
     process: "subprocess.Popen[str]"
 
     def wait_for(self, words: str) -> None:
-        """Read its stderr up to the line that contains these words."""
+        """Read fastinstall's stderr up to the line that contains these words."""
         heard = []
         for line in self.process.stderr or ():
             heard.append(line)
@@ -103,12 +103,12 @@ class Venv:
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """The environment's interpreter."""
         return self.prefix / "bin" / "python"
 
     @property
     def site_packages(self) -> Path:
-        """The directory of its distributions."""
+        """The site-packages directory of the environment."""
         return next(self.prefix.glob("lib/python3*/site-packages"))
 
     @property
@@ -117,18 +117,18 @@ class Venv:
         return next(self.site_packages.glob("PIL/_imaging.*.so"))
 
     def run(self, *arguments: str | Path) -> Result:
-        """Run its interpreter."""
+        """Run the environment's interpreter."""
         return run((self.python, *arguments), self.variables)
 
     def pip(self, *arguments: str) -> Result:
-        """Run its own pip, or, if it has none, the tests' pip with the option --python."""
+        """Run the environment's own pip; if it has none, run the tests' pip with the option --python."""
         own = any(self.site_packages.glob("pip-*.dist-info"))
         words = (self.python,) if own else (sys.executable,)
         target = () if own else ("--python", self.python)
         return run((*words, "-m", "pip", *target, *arguments), self.variables)
 
     def uv(self, *arguments: str) -> Result:
-        """Run `uv pip` on it: `uv("install", "pillow")`."""
+        """Run `uv pip` on the environment: `uv("install", "pillow")`."""
         command, *rest = arguments
         return run((UV, "pip", command, "--python", self.python, *rest), self.variables)
 
@@ -189,7 +189,7 @@ class Sandbox:
                 process.kill()
 
     def recipe(self, name: str, *changes: tuple[str, str], of: str = "pillow-fast") -> dict[str, str]:
-        """Write a recipe of the test's own: one of ours with `changes`, each from an old text to another.
+        """Write a test's own recipe: a copy of our recipe `of`, with `changes`, each from an old text to another.
 
         Returns:
             Variables with which fastinstall finds this recipe and no other.
@@ -233,7 +233,7 @@ class Sandbox:
         return self.recipe(name, (static, ""), *changes)
 
     def venv(self, python: Python, *, tool: str = "venv", name: str | Path = "env", pip: bool = True) -> Venv:
-        """Create an environment; `tool` is "venv" or "uv", which installs no pip."""
+        """Create an environment with the tool "venv" or "uv"; only "venv" installs pip, and only if `pip` is True."""
         prefix = self.root / name
         own = {
             "venv": (python.executable, "-m", "venv", "--without-pip"),

@@ -88,7 +88,7 @@ def test_fastinstall_knows_every_command(monkeypatch: pytest.MonkeyPatch) -> Non
                     parser.parse_args(words)
                 except UsageError as error:
                     yield f"line {command.line}: {shlex.join(words)}: {error}"
-                except SystemExit:  # --help, --version
+                except SystemExit:  # --help and --version exit
                     pass
 
     assert _everywhere(unknown) == []

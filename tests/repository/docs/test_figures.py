@@ -38,7 +38,7 @@ SAID = {
         ("fastinstall/cli/wizard/choices.py",),
     ),
 }
-"""Sentences of pages and of the program with a figure, its rounding, and the files that contain them."""
+"""Sentences with a figure; for each, the figure's value, its rounding, and the files that contain the sentence."""
 
 
 def _page(name: str) -> str:

@@ -13,7 +13,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def _prose(file: Path) -> str:
-    """Return the text without code, in which brackets have another meaning."""
+    """Return the file's text without code: brackets in code are no links."""
     text = re.sub(r"^```.*?^```", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^(?: {4}|\t).*$", "", text, flags=re.MULTILINE)
     return re.sub(r"`[^`\n]+`(?!\])", "", text)

@@ -80,7 +80,7 @@ OURS = re.compile(
 
 LINES_OF_README = 110
 MOST_PAGES = 48
-"""Not counting generated pages."""
+"""The permitted number of pages, not counting generated ones."""
 
 
 def test_readme_is_short_and_pages_are_few() -> None:

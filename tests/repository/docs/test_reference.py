@@ -41,8 +41,8 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
     code = _code()
     printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code))
     printed |= set(re.findall(r'\b(?:document\(|tell\(context, )"([\w-]+)"', code))
-    internal = {"interpreter", "provenance"}  # of the probe in the target, and of a wheel's metadata
-    internal |= {  # of the cache and of journals
+    internal = {"interpreter", "provenance"}  # printed by the probe in the target; contained in a wheel
+    internal |= {  # written to the cache and into journals
         "static",
         "requirements",
         "offered",
@@ -51,15 +51,15 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
         "speed",
         "tree",
     }
-    internal |= {"journal"}  # of transactions
-    internal |= {"tool-needs"}  # of tools in wheelhouses
+    internal |= {"journal"}  # the journal of a transaction
+    internal |= {"tool-needs"}  # no code prints it
     assert set(DOCUMENTS) - {"error"} <= printed
     assert printed - internal <= set(DOCUMENTS)
 
 
 def test_every_variable_that_the_code_names_is_on_the_page() -> None:
     named = set(re.findall(r"\bFASTINSTALL_[A-Z][A-Z_]*[A-Z]\b", _code()))
-    internal = {"FASTINSTALL_GUARD_ROOT"}  # the guard's mark of a process tree
+    internal = {"FASTINSTALL_GUARD_ROOT"}  # set by the guard, to mark a tree of processes
     assert {name for name in named - internal if f"`{name}`" not in PAGES["cli.md"]} == set()
 
 

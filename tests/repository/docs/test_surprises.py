@@ -1,4 +1,4 @@
-"""The page of surprises has twenty of them, and every script that it names is a finding."""
+"""The page of surprises has twenty numbered entries, and every script in findings/ that it names exists."""
 
 import re
 

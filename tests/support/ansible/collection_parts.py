@@ -24,7 +24,7 @@ def read_yaml(text: str) -> Any:
 
 
 def interpreter(version: tuple[int, int, int] = (3, 11, 7), **changes: Any) -> dict[str, Any]:
-    """Return an interpreter's description of itself."""
+    """Return an interpreter's description of itself; `changes` replace its values."""
     usual = {
         "executable": sys.executable,
         "version": list(version),

@@ -1,4 +1,4 @@
-"""Ansible itself, which may not support a new minor version of Python until ansible-core adapts to it."""
+"""Skips tests if ansible-core cannot run under this Python: it does not support each minor version from the start."""
 
 import subprocess
 import sys
@@ -8,7 +8,9 @@ import pytest
 
 
 def require_ansible(program: Path) -> None:
-    """Skip the test if a Python later than 3.14 cannot import ansible-core: 2.21 patches a function that 3.15 lacks.
+    """Skip the test if ansible-core cannot be imported under a Python later than 3.14.
+
+    ansible-core 2.21 patches a function that Python 3.15 lacks.
 
     Args:
         program: `ansible-playbook`; the Python of its environment is tried.

@@ -78,7 +78,7 @@ def result(name: str, ratio: float, /, **fields: Any) -> Candidate:
 
 
 def unlike(mean: float) -> Difference:
-    """Return a difference from the baseline's pictures."""
+    """Return a difference of this mean from the baseline's pictures."""
     return Difference(mean=mean, highest=90, images=8)
 
 

@@ -103,7 +103,7 @@ def tiny_recipe() -> Recipe:
 
 
 def tiny_sdist(directory: Path, *, override: str = "", message: str = "") -> Path:
-    """Create the sdist; `override` are flags that its backend adds, or "die"."""
+    """Create the sdist; its backend adds the flags in `override`. If these are "die", it prints `message` and fails."""
     members = {
         "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
         f'[project]\nname = "pillow-simd"\nversion = "{VERSION}"\n',

@@ -1,9 +1,9 @@
 """A local conda channel, built once: real Pythons, Pillows and image libraries, and small tools.
 
 `python` is the interpreter that runs the tests: a copy of its executable, with its standard library as symbolic links
-to files, so that an environment is its own base. Libraries that its modules share with Pillow's are in the environment.
-`pytorch` and `cuda-cudart` are fakes: a marker file, and dependencies for which a solver may want to change other
-packages.
+to files, so that an environment is its own base. Its modules load the libraries that they share with Pillow from the
+environment. `pytorch` and `cuda-cudart` are fakes: a marker file, and dependencies for which a solver may want to
+change other packages.
 """
 
 import os
@@ -51,7 +51,7 @@ _ANY_PYTHON = "python >=3.8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CondaChannel:
-    """The channel and its versions.
+    """The channel, and versions of its packages.
 
     Attributes:
         directory: its directory, which must not be changed.
@@ -91,14 +91,14 @@ def conda_channel(cache: Path) -> CondaChannel:
 
 
 def local_channel(directory: Path, *packages: CondaPackage) -> str:
-    """Create a channel with a test's own packages, and return its URL."""
+    """Create a channel with a test's own packages, and return the channel's URL."""
     for package in packages:
         package.write(directory)
     return index_channel(directory)
 
 
 def tool(name: str, release: str, *depends: str, requires: tuple[str, ...] = ()) -> CondaPackage:
-    """Return a pure Python package with one module and its dist-info; `requires` are requirements for pip."""
+    """Return a pure Python package with one module and its dist-info; `requires` are requirements in that dist-info."""
     module = f'"""Does nothing."""\n__version__ = "{release}"\n'
     return CondaPackage(
         name=name,
@@ -167,7 +167,7 @@ def _python_files(scratch: Path) -> dict[str, Entry]:
 
 
 def _relinked(directory: Path, below: str, scratch: Path) -> dict[str, Entry]:
-    """Return the compression modules, linked with libraries of the environment as in conda's Python."""
+    """Return Python's compression modules, relinked to load the environment's libraries as in conda's Python."""
     made = {}
     for module in (path for stem in ("zlib", "_lzma") for path in directory.glob(f"{stem}.*.so")):
         copied = Path(shutil.copy(module, scratch))
@@ -187,7 +187,7 @@ def _links(root: Path, below: str) -> dict[str, Entry]:
 
 
 def _is_wanted(path: Path) -> bool:
-    """Return True if a file of the standard library is needed; each file costs time in each environment."""
+    """Return True if environments need this file of the standard library: each file costs time in each environment."""
     if "encodings" in path.parts[-3:-1] and not _ENCODINGS.match(path.name):
         return False
     return not path.name.startswith(("EXTERNALLY-MANAGED", "_test", "_xx", "xx")) and ".opt-" not in path.name

@@ -1,4 +1,4 @@
-"""Facts of conda environments for tests of checks: as conda-forge installs them today, and with our packages.
+"""Facts of conda environments for tests of checks: one with conda-forge's packages of today, and one with ours.
 
 They are not observed on a machine, but are changes to the values of `builders`.
 """

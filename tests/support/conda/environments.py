@@ -1,4 +1,4 @@
-"""Environments from the local channel: created by py-rattler, by a real conda, and by the classic recipe of guides."""
+"""Environments from the local channel: created by py-rattler, by a real conda, or by the commands of guides."""
 
 import json
 import re
@@ -39,10 +39,10 @@ def rattler_environment(channels: str | Sequence[str], prefix: Path, specs: Sequ
 
 
 def conda_made(prefix: Path, specs: Sequence[str]) -> Path:
-    """Change an environment of py-rattler to what conda's `create` leaves: its history, and its kind of hashes.
+    """Give an environment of py-rattler what conda's `create` writes: its history, and its kind of hashes.
 
     conda's solver keeps to the specs in the history, which py-rattler leaves empty. For a symbolic link, py-rattler
-    records the hash of its target's path, which conda would take for a hash of content.
+    records the hash of the link's target path, which conda would take for a hash of content.
     """
     lines = (
         "==> 2026-01-02 03:04:05 <==",
@@ -74,12 +74,14 @@ def builds(prefix: Path) -> dict[str, str]:
 
 
 def classic_recipe(conda: RealConda, prefix: Path, wheel: Path) -> list[Result]:
-    """Run the commands of guides, unchanged except for paths, and return their results.
+    """Run the commands that many guides give for installing Pillow-SIMD, and return their results.
 
-    conda 24.7 removes the packages named in the first command that are installed. Later commands fail at a name that is
-    not installed and remove nothing, but users continue.
+    Only paths are changed. Of the packages named in the first command, conda 24.7 removes those that are installed. A
+    later command that names a package that is not installed fails and removes nothing, but users continue.
 
     Args:
+        conda: the conda to run.
+        prefix: the environment's path.
         wheel: a wheel of Pillow-SIMD, which replaces the guides' compilation.
     """
     pip = (prefix / "bin/python", "-m", "pip", "--disable-pip-version-check")

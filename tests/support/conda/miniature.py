@@ -74,7 +74,7 @@ class FakeEngine:
     """Links and unlinks packages as conda does: it renames removed files first, and deletes them at the end.
 
     Attributes:
-        contents_of: contents of packages, by their dist.
+        contents_of: contents of packages, by `CondaPackage.dist`.
         silent: whether to write no history.
         extra: a package to link although it was not requested.
         fails: whether to fail halfway.

@@ -28,12 +28,12 @@ _VER_FLG_WEAK, _WEAK_FUNCTION = 2, 0x22  # elf.h: VER_FLG_WEAK; STB_WEAK << 4 | 
 
 
 def old_packages(cache: Path, scratch: Path, of_today: Linked) -> tuple[CondaPackage, ...]:
-    """Return packages of IJG's libjpeg, with files named as in libjpeg-turbo, of a libtiff, and of a Pillow.
+    """Return packages of IJG's libjpeg (with files named like libjpeg-turbo's), of a libtiff, and of a Pillow.
 
     Args:
         cache: fastinstall's cache, for downloads.
         scratch: a directory for built files, needed until the packages are written.
-        of_today: libraries whose libtiff is used.
+        of_today: libraries from which the libtiff is taken.
     """
     jpegs = jpeg_libraries(cache, scratch / "jpegs")
     (of_turbo,) = of_today.named("libtiff").values()
@@ -55,7 +55,7 @@ def old_packages(cache: Path, scratch: Path, of_today: Linked) -> tuple[CondaPac
 
 
 def _of_ijg(tiff: Path, made: Path) -> Path:
-    """Link today's libtiff with IJG's libjpeg; it cannot read or write JPEG in TIFF, as the structures differ."""
+    """Relink today's libtiff with IJG's libjpeg. It can no longer handle JPEG in TIFF, as the structures differ."""
     shutil.copy(tiff, made)
     undefined = subprocess.run(("nm", "-D", "--undefined-only", made), capture_output=True, text=True, check=True)
     symbols = re.findall(r"\b(jpeg_\w+)@", undefined.stdout)
@@ -66,7 +66,7 @@ def _of_ijg(tiff: Path, made: Path) -> Path:
 
 
 def _weaken(library: Path, soname: str) -> None:
-    """Make symbol versions of another library optional, and functions for 12-bit samples weak."""
+    """Let a library load with another library `soname`: versions become optional, and 12-bit functions weak."""
     content = bytearray(library.read_bytes())
     with library.open("rb") as stream:
         file: Any = ELFFile(stream)
@@ -82,14 +82,15 @@ def _weaken(library: Path, soname: str) -> None:
 
 
 def _pillow(cache: Path, directory: Path, jpegs: JpegLibraries, tiff: Path) -> dict[str, Entry]:
-    """Build the core and two modules that need no library, and omit the others, as a minimal build does."""
+    """Build the core and two modules that need no library, and omit all other modules, as a minimal build does."""
     sdist = f"Pillow-{OLD_PILLOW}.tar.gz"
     source = pillow_source(fetched(cache, sdist)[sdist], directory, "-O0")
     made = source.directory / "src/PIL"
     files = [path for path in made.parent.rglob("*.c") if path.stem in _DEPENDENT]
     features = (f"-I{jpegs.headers}", "-DHAVE_LIBJPEG", "-DHAVE_LIBTIFF")
     objects = compile_all(files, source.directory / "dependent", *features, *source.flags)
-    others = [path for path in source.objects if path.stem != "Except"]  # the core itself defines its functions
+    # Except.c is left out: _imaging.c defines the same functions.
+    others = [path for path in source.objects if path.stem != "Except"]
     search = ("-Wl,--disable-new-dtags", f"-Wl,-rpath,{LIKE_CONDA}")
     gcc("-shared", "-o", made / f"_imaging{SUFFIX}", *objects, *others, jpegs.ijg9, tiff, "-lz", *search)
     for name in ("_imagingmath", "_imagingmorph"):

@@ -60,7 +60,7 @@ class CondaPackage:
     Attributes:
         noarch: "python" or "generic"; None for a package for this platform. Modules of a "python" package are in
             `site-packages/`, and are installed where the environment's Python expects them.
-        entry_points: of a noarch Python package: "pip = pip._internal.cli.main:main".
+        entry_points: the console scripts of a "python" package, such as "pip = pip._internal.cli.main:main".
     """
 
     name: str
@@ -75,12 +75,12 @@ class CondaPackage:
 
     @property
     def stem(self) -> str:
-        """Its file name without the suffix."""
+        """The package's file name without the suffix."""
         return f"{self.name}-{self.version}-{self.build}"
 
     @property
     def subdir(self) -> str:
-        """Its directory in a channel."""
+        """The package's directory in a channel."""
         return "noarch" if self.noarch else "linux-64"
 
     def write(self, channel: Path) -> Path:
@@ -106,7 +106,7 @@ class CondaPackage:
         return {**made, "info/files": text_entry("".join(f"{path}\n" for path in sorted(self.files)))}
 
     def _described(self, path: str) -> dict[str, Any]:
-        """Return its entry in info/paths.json; for a link, size and hash are those of the target."""
+        """Return a file's entry in info/paths.json; a link has the size and the hash of its target."""
         entry = self.files[path]
         content = self._followed(path).content
         kind = "hardlink" if entry.link is None else "softlink"
@@ -162,7 +162,7 @@ def tree_entries(root: Path, below: str = "") -> dict[str, Entry]:
 
 
 def wheel_entries(wheel: Path, site: str = "site-packages/") -> dict[str, Entry]:
-    """Return the files of a wheel without data directories, and the INSTALLER file that conda-build adds."""
+    """Return the files of a wheel that has no data directory, and the INSTALLER file that conda-build adds."""
     with zipfile.ZipFile(wheel) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
         found = {f"{site}{name}": Entry(data=archive.read(name)) for name in names}

@@ -1,4 +1,4 @@
-"""A stack as conda packages without a build: the official wheel with our label, packed as a built wheel is.
+"""A stack as conda packages, made without compiling: the official wheel with our label, packed like a built wheel.
 
 Packing does not depend on the content of the core, which the tests of the build cover.
 """
@@ -73,7 +73,7 @@ def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -
 
 
 def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
-    """Return the package that would be planned for a stack's wheel."""
+    """Return the package that would be planned for a stack's wheel; `number` is its build number."""
     step = Build(
         recipe="pillow-fast",
         source=None,

@@ -10,7 +10,7 @@ LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 
 def processors() -> Iterator[CondaPackage]:
-    """Yield a `_x86_64-microarch-level` for every CPU with a level, with its highest level."""
+    """Yield a `_x86_64-microarch-level` package for each type of CPU; its version is the highest level of that type."""
     highest = {name: level[-1] for level, names in find_microarchitectures(LEVELS).items() for name in names}
     for name, number in highest.items():
         yield CondaPackage(

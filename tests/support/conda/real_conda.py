@@ -22,7 +22,7 @@ REQUIREMENTS = (
     *("archspec==0.2.7", "boltons==26.2.0", "conda-package-handling==2.6.0", "conda-package-streaming==0.13.0"),
     *("distro==1.9.0", "frozendict==2.5.1", "jsonpatch==1.47", "packaging==26.3", "platformdirs==4.14.7"),
     *("pluggy==1.7.0", "pycosat==0.6.6", "requests==2.34.2", "ruamel.yaml==0.19.1", "tqdm==4.70.1"),
-    *("pyyaml==6.0.3",),  # the plugin runs fastinstall from the checkout, which needs it
+    *("pyyaml==6.0.3",),  # needed by fastinstall, which the plugin runs from the checkout
     *("truststore==0.10.5", "zstandard==0.25.0"),
 )
 CONDA_LOCK = "conda-lock==4.0.3"
@@ -63,11 +63,11 @@ class RealConda:
 
     @property
     def base_prefix(self) -> Path:
-        """The prefix of its base environment."""
+        """The prefix of this conda's base environment."""
         return self.python.parents[1]
 
     def configured(self, *channels: str) -> "RealConda":
-        """Write these channels, given by URL, into its settings, and return it."""
+        """Write these channels (URLs) into the settings of this conda, and return it."""
         (self.root / "condarc").write_text(_SETTINGS.format(root=self.root, channels=", ".join(channels)))
         return self
 

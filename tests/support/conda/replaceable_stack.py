@@ -1,7 +1,7 @@
-"""A channel of tiny packages around a stack of ours, and environments in their state after a setup.
+"""A channel with a stack of ours and tiny packages, and environments as a setup with this stack leaves them.
 
-Its PIL does nothing. The files that conda's plugin reads are real, and written by the project's own code: conda's
-records, and a receipt.
+The PIL in the stack does nothing. The files that conda's plugin reads are real, and written by the project's own code:
+conda's records, and a receipt.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ CORE = f"{_SITE}/PIL/_imaging.cpython-{sys.version_info.major}{sys.version_info.
 OURS = "simd_v2v3_py311_0"
 STOCK = "py311h1234567_0"
 _PROCESSOR = '__archspec ==1[build="^.*$|^1$|^.*$"]'
-"""Requirement of a stack of ours on the processor, which any processor meets here."""
+"""A requirement of our stack on the processor, written so that every processor meets it."""
 SCRIPTS = tuple(f"etc/conda/activate.d/fastinstall.{suffix}" for suffix in ("fish", "sh"))
 GUARD = CondaPackage(
     name="fastinstall-guard",
@@ -38,7 +38,7 @@ GUARD = CondaPackage(
 
 
 def swappable_channel(directory: Path) -> str:
-    """Write the channel: our Pillow, later ones, packages that require it, and an unrelated package.
+    """Write the channel: our Pillow, stock Pillows, packages that require a Pillow, and an unrelated package.
 
     Returns:
         The channel's URL.
@@ -89,7 +89,7 @@ def with_receipt(prefix: Path) -> Path:
 
 
 def as_package(prefix: Path, channel: str) -> Path:
-    """Change the receipt to that of a setup that installed conda packages of a stack and its guard."""
+    """Rewrite the receipt, as if the setup had installed conda packages of a stack and its guard."""
     file = prefix / RECEIPT
     guard = {"name": GUARD.name, "version": GUARD.version, "build": GUARD.build, "subdir": GUARD.subdir}
     url = f"{channel}/{GUARD.subdir}/{GUARD.stem}.conda"

@@ -15,7 +15,7 @@ REFUSED, FAILED = 5, 6
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """An environment, and variables for fastinstall: conda is known, and no environment is active."""
+    """An environment, and runs of fastinstall that know conda and have no active environment."""
 
     sandbox: Sandbox
     conda: RealConda
@@ -52,6 +52,6 @@ class Scene:
         return error
 
     def errors(self) -> dict[str, Mapping[str, Any]]:
-        """Return doctor's findings with status "error", by check; the last one per check."""
+        """Return doctor's findings with status "error", by check; of several in a check, the last one."""
         document = self.cli("doctor", "--json").document
         return {each["check"]: each for each in document["findings"] if each["status"] == "error"}

@@ -23,7 +23,7 @@ SITE = f"lib/python{MINOR}/site-packages/"
 SOME_PYTHON = f"python >={MINOR}.0a0,<{sys.version_info.major}.{sys.version_info.minor + 1}.0a0"
 PILLOW, NEWER_PILLOW = "12.1.1", "13.0.0"
 OLD_TURBO = "2.1.5.1"
-"""A libjpeg-turbo in name only; like old ones, it permits `jpeg` in the same environment. Its files are the newer's."""
+"""A libjpeg-turbo in name only; like old ones, it permits `jpeg` beside it. Its files are those of the newer one."""
 
 _DIGITS = f"{sys.version_info.major}{sys.version_info.minor}"
 BUILD = f"py{_DIGITS}h1234567_0"
@@ -63,7 +63,7 @@ def linked_wheels(cache: Path, scratch: Path) -> tuple[Linked, Linked]:
 
 
 def stack_packages(usual: Linked, newer: Linked) -> tuple[CondaPackage, ...]:
-    """Return packages of both Pillows, and of the newer one's libraries, with which both are linked."""
+    """Return packages of both Pillows, and of the newer wheel's libraries, with which both Pillows are linked."""
     return (_pillow(PILLOW, usual), _pillow(NEWER_PILLOW, newer), *_libraries(newer), *_zlib())
 
 
@@ -170,7 +170,7 @@ def _linked(wheel: Path, directory: Path) -> Linked:
 
 
 def _relinked(directory: Path, path: str, entry: Entry) -> Entry:
-    """Return the relinked file, or RECORD without the libraries, or the entry itself."""
+    """Return a wheel's file as conda packages it: a module relinked, RECORD without the libraries, others unchanged."""
     if path.endswith(".so"):
         return Entry(source=directory / path, mode=0o755)
     if path.endswith(".dist-info/RECORD"):

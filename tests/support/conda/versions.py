@@ -1,4 +1,4 @@
-"""Versions of conda packages, and match specs with the same result in conda and rattler."""
+"""Versions of conda packages, and match specs on which conda and rattler agree."""
 
 VERSIONS = (
     *("9", "9.5", "9.5.0", "9.5.1", "9.5.0.post1", "01.2", "1.1.1w", "10.0", "10.0.0", "1!2.0", "2024a"),

@@ -165,7 +165,10 @@ def _commands(block: Block) -> Iterator[Command]:
 
 @cache
 def _is_whole(text: str) -> bool:
-    """Return True if a shell would run the text without waiting for more. bash warns of an unfinished here-document."""
+    """Return True if a shell would run the text without waiting for more lines.
+
+    An unfinished here-document is recognised by the warning that bash prints.
+    """
     if text.endswith("\\"):
         return False
     if not re.search(r"['\"`({<]|\b(?:if|for|while|until|case)\b", text):

@@ -9,7 +9,7 @@ TOOLS = frozenset({"cat", "env", "findmnt", "grep", "ls", "nm", "objdump", "ps",
 
 
 def assert_can_be_pasted(command: str, environment: Environment) -> None:
-    """Assert that a command is one line of quoted words, and pipes only these tools and the target's Python."""
+    """Assert that a command is one line of quoted words, and starts only programs in TOOLS and the target's Python."""
     assert "\n" not in command
     words = list(shlex.shlex(command.replace("2>&1", ""), posix=True, punctuation_chars=True))
     assert not {"&", "&&", ";", ">", "<", "||", "(", ")"} & set(words), command

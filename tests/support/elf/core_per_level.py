@@ -1,7 +1,7 @@
 """A PIL whose core is a stub with one copy per CPU level: compiled from a few lines, or split from Pillow's core.
 
-It replaces wheels with several levels without a build of Pillow. Files, places and linking are the same, so loader and
-interpreter treat it in the same way.
+It stands in for a wheel with several levels, and needs no build of Pillow. Its files, their paths and their linking are
+those of such a wheel, so loader and interpreter treat both in the same way.
 """
 
 import shutil
@@ -48,7 +48,7 @@ class Tree:
         return self.site / f"PIL/_imaging{SUFFIX}"
 
     def copy(self, level: str = BASELINE) -> Path:
-        """Return the path of the copy for a level; the baseline's is in the parent of the level directories."""
+        """Return the path of the copy for a level; the baseline's copy is in the parent of the level directories."""
         place = "pillow.libs" if level == BASELINE else f"pillow.libs/glibc-hwcaps/{level}"
         return self.site / place / CODE
 
@@ -68,7 +68,7 @@ def small_tree(site: Path) -> Tree:
 def compile_copy(
     tree: Tree, level: str, *, flags: Sequence[str | Path] = ("-O2",), kernels: bool = True, note: str = ""
 ) -> Path:
-    """Compile the copy for a level; `note` is the level that it declares, if another."""
+    """Compile the copy for a level; `note` is the level that the copy declares, if it declares another one."""
     path = tree.copy(level)
     path.parent.mkdir(parents=True, exist_ok=True)
     kernel = f"int {KERNEL}(int a) {{ return a; }}\n" if kernels else ""

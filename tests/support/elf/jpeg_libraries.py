@@ -45,7 +45,7 @@ class JpegLibraries:
     modules: Path
 
     def put(self, kind: str, place: Path) -> None:
-        """Extract a kind from the wheel ("6b", "8d", "turbo210", "mozjpeg403"); its file name becomes its soname."""
+        """Extract a libjpeg ("6b", "8d", "turbo210", "mozjpeg403") to `place`, whose file name becomes the soname."""
         with zipfile.ZipFile(self.modules) as wheel:
             content = wheel.read(f"jpeglib/cjpeglib/cjpeglib_{kind}.abi3.so")
         place.parent.mkdir(parents=True, exist_ok=True)

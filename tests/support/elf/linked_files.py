@@ -57,7 +57,7 @@ def link_plain_library(directory: Path, *flags: str) -> Path:
 
 
 def link_program(directory: Path, library: Path, *flags: str) -> Path:
-    """Link a program with a copy relocation of the library's data, and its own address for one of its functions."""
+    """Link a program that has a copy of the library's data, and its own address for one of the library's functions."""
     return _compile(directory / "program", PROGRAM, ("-no-pie", "-fno-pie", *flags, str(library), "-lm"))
 
 

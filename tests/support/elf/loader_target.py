@@ -52,10 +52,10 @@ class Target:
 
 
 def program(*needed: str, rpath: str | None = None, runpath: str | None = None, interpreter: str = LOADER) -> Elf:
-    """Return a program."""
+    """Return a program, with the libraries and the loader that it needs."""
     return Elf(interpreter=interpreter, needed=needed, rpath=rpath, runpath=runpath)
 
 
 def paths(files: list[MappedFile]) -> list[str]:
-    """Return the loaded files without the program and its loader, by the loader's names."""
+    """Return the paths of the loaded files, as the loader names them, without the program and the loader."""
     return [file.path for file in files[1:] if file.path != LOADER]

@@ -1,4 +1,4 @@
-"""A pytest plugin, for files that name it in `pytest_plugins`: environments that they share."""
+"""A pytest plugin, for files that name it in `pytest_plugins`: environments that these files share."""
 
 from collections.abc import Iterator
 

@@ -31,7 +31,7 @@ _TEMPLATES = tempfile.TemporaryDirectory(prefix="fastinstall-guarded-")
 
 
 def python_at_hand(version: str) -> Path | None:
-    """Return an interpreter of this version: the tests' own, or one from PATH or pyenv."""
+    """Return an interpreter of this version: the tests' own, or one from PATH or pyenv; None if there is none."""
     if version == f"{sys.version_info.major}.{sys.version_info.minor}":
         return Path(sys.executable)
     found = of_version(version)
@@ -60,7 +60,7 @@ class Guarded:
     def execute(
         self, argv: tuple[str | Path, ...], variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command with a clean environment, its own temporary directory, and `variables`."""
+        """Run a command with few inherited variables, this environment's temporary directory, and `variables`."""
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL_"))
         }
@@ -85,7 +85,7 @@ class Guarded:
 
     @property
     def version(self) -> str:
-        """The version of its Python: "3.11"."""
+        """The version of this environment's Python: "3.11"."""
         return self.site.parent.name.removeprefix("python")
 
     def guard(self, *, core: str = CORE, stack: str = STACK, program: str = PROGRAM, version: str = "") -> None:
@@ -120,7 +120,7 @@ def warnings(result: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 def make_environment(directory: Path, python: Path, *, name: str = "env", pip_of: Path | None = None) -> Guarded:
-    """Create a virtual environment with neither PIL nor guard; with pip if `pip_of` is a cache that has it."""
+    """Create a virtual environment without PIL and guard; pip is copied from the cache `pip_of`, if given."""
     subprocess.run([python, "-m", "venv", "--without-pip", directory / name], check=True, capture_output=True)
     if pip_of is not None:
         add_pip(directory / name, python, pip_of, os.environ)

@@ -30,7 +30,7 @@ class Python:
     version: tuple[int, int]
 
     def __str__(self) -> str:
-        """Return its version: "3.11"."""
+        """Return the version: "3.11"."""
         return ".".join(map(str, self.version))
 
 
@@ -77,7 +77,8 @@ def of_version(version: str) -> Python | None:
 
 def _of_pyenv() -> tuple[str, ...]:
     roots = {Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"}
-    roots |= {parent for parent in Path(sys.base_prefix).parents if parent.name == "versions"}  # if HOME is another
+    # If HOME is not the user's own, the path of the running Python still leads to pyenv's versions.
+    roots |= {parent for parent in Path(sys.base_prefix).parents if parent.name == "versions"}
     return tuple(found for root in sorted(roots) for found in _interpreters_below(root))
 
 

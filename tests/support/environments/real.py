@@ -34,7 +34,7 @@ class Environments:
     made: dict[str, Any] = field(default_factory=dict)
 
     def copy(self, kind: str) -> Venv:
-        """Copy a kind of environment ("ours", "stock", "empty", "fork", "linked", "conda"), replacing the last copy."""
+        """Copy an environment ("ours", "stock", "empty", "fork", "linked", "conda"), replacing its previous copy."""
         pristine = self._pristine(kind)
         prefix = pristine.with_name(kind)
         shutil.rmtree(prefix, ignore_errors=True)
@@ -42,7 +42,7 @@ class Environments:
         return Venv(prefix=prefix, variables=self.sandbox.variables())
 
     def jpegs(self) -> JpegLibraries:
-        """Return other libjpegs."""
+        """Return libjpegs that differ from the bundled one."""
         found: JpegLibraries = self._once("jpegs", self._jpegs)
         return found
 
@@ -131,7 +131,7 @@ class Environments:
 
 
 def succeeds(result: Result) -> None:
-    """Assert that a command has succeeded which only prepares a test."""
+    """Assert that a command succeeded; it prepares a test, and is not what the test is about."""
     assert result.exit_code == 0, result.text
 
 

@@ -16,7 +16,7 @@ Finding = dict[str, Any]
 def examined(
     sandbox: Sandbox, *arguments: object, variables: Mapping[str, str | None] | None = None
 ) -> tuple[Finding, ...]:
-    """Return all findings of `doctor` on the command line; `arguments` name the target."""
+    """Run `doctor` on the command line and return all its findings; `arguments` name the target."""
     report = sandbox.cli("doctor", "--json", *map(str, arguments), env=variables)
     assert report.stdout, report.stderr
     return tuple(report.document["findings"])

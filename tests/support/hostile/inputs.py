@@ -1,4 +1,4 @@
-"""Hostile inputs in place of a document: no regular file, or a document that cannot be read."""
+"""Hostile inputs in place of a document: a path that is no regular file, or a document that cannot be read."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def put_no_file(place: Path, kind: str) -> None:
 
 
 def _bind(place: Path) -> None:
-    """Bind a socket by a short path to its directory, as a socket's path has at most 108 bytes."""
+    """Bind a socket through a short path to its directory, as the path of a socket has at most 107 bytes."""
     directory = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX) as made:

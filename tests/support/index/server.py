@@ -35,12 +35,12 @@ class SimpleIndex:
 
     @property
     def url(self) -> str:
-        """Its address as pip's index-url."""
+        """The server's address as pip's index-url."""
         return f"http://{self.host}/simple"
 
     @property
     def url_with_credentials(self) -> str:
-        """Its address with the user and password that it requires."""
+        """The server's address with the user and password that the server requires."""
         return f"http://{self.credentials}@{self.host}/simple"
 
     def offer(self, name: str, files: dict[str, bytes], *, attributes: str = "", sha256: str = "") -> None:
@@ -109,7 +109,7 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # in some tests, clients give up
+        if not isinstance(sys.exception(), ConnectionError):  # in some tests, clients close the connection early
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # socket types of the base class
 
 
@@ -146,7 +146,7 @@ def serving(encryption: ssl.SSLContext | None = None) -> Iterator[SimpleIndex]:
             _answer_for(index, self)(self)
 
         def do_HEAD(self) -> None:
-            status_answer(405)(self)  # then uv requests the whole file
+            status_answer(405)(self)  # after this refusal, uv requests the whole file
 
         def log_message(self, *_arguments: object) -> None:
             return

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 @dataclass
 class StaticServer:
-    """Its address, and the requested paths, in order."""
+    """The server's address, and the paths that were requested from it, in order."""
 
     url: str
     asked: list[str] = field(default_factory=list)

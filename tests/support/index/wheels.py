@@ -13,7 +13,7 @@ PURE = "py3-none-any"
 
 
 def write_wheel(directory: Path, name: str = "pillow", version: str = BUILT, tag: str = PURE, *headers: str) -> Path:
-    """Write a pure wheel with one module, whose content is its version; `headers` are further lines of METADATA.
+    """Write a pure wheel with one module, which contains the version; `headers` are further lines of METADATA.
 
     With a local version, the wheel claims, like fastinstall's, to be built from the recipe "pillow-fast".
     """
@@ -40,7 +40,7 @@ def write_files_wheel(
 
 
 def stub_wheel(name: str, version: str, *requires: str) -> tuple[str, bytes]:
-    """Return the file name and the content of a wheel with one module, which contains its version."""
+    """Return the file name and the content of a wheel; it has one module, which contains the version."""
     headers = [f"Requires-Dist: {requirement}" for requirement in requires]
     content = pack_files(name, version, {f"{name}.py": f"version = {version!r}\n".encode()}, headers=headers)
     return f"{_stem(name, version)}-{PURE}.whl", content

@@ -1,4 +1,4 @@
-"""Environments for transactions, comparisons of their content, and kills at any step."""
+"""Environments for transactions, comparisons of their content, and processes that are killed at any step."""
 
 import hashlib
 import os
@@ -43,7 +43,8 @@ OURS = {
     "_fastinstall_guard.py": "guard",
 }
 FIRST = Stamp(id="20261121T101500Z-000001", at="2026-11-21T10:15:00Z")
-SECOND = Stamp(id="20261121T101500Z-000000", at="2026-11-21T10:15:00Z")  # the same second; names do not decide
+# In the same second as FIRST, and with a smaller name: the order must not depend on names.
+SECOND = Stamp(id="20261121T101500Z-000000", at="2026-11-21T10:15:00Z")
 
 
 def make_environment(prefix: Path, *, share: bool = False) -> JournalStore:
@@ -68,7 +69,10 @@ def write_tree(root: Path, content: dict[str, str]) -> None:
 
 
 def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]]:
-    """Return every entry's type and mode, content, and modification time (if requested; never the prefix's own)."""
+    """Return type and mode, content, and modification time of every entry, by path.
+
+    The prefix's own time is always left out, and all times if `times` is False.
+    """
     looks = {path.relative_to(prefix).as_posix(): _look(path, times=times) for path in prefix.rglob("*")}
     return {".": _look(prefix, times=False), **looks}
 
@@ -214,7 +218,7 @@ def _die(function: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> Non
 
 
 def steps_of(work: Callable[[int], bool], stride: int = 1) -> Iterator[int]:
-    """Yield the steps 0, 1, 2 ... (or every n-th) for as long as `work(step)` returns that it was interrupted."""
+    """Yield the steps 0, 1, 2 ... (or every n-th) as long as `work(step)` returns True, for "interrupted"."""
     step = 0
     while work(step):
         yield step

@@ -36,7 +36,7 @@ class Place:
 
 
 def open_transaction(place: Place, stamp: Stamp, verb: str = "setup") -> Transaction:
-    """Begin a transaction and move one file in, as a killed run would leave it."""
+    """Begin a transaction, move one file in, and leave it unfinished, as a killed run would."""
     build = {"distribution": "pillow", "version": f"13.0.0+{stamp.id[-1]}"}
     plan = {"schema": "fastinstall.plan/1", "verb": verb, "build": build if verb == "setup" else None}
     transaction = begin(JournalStore(place.prefix), plan, site_packages=place.site_packages, stamp=stamp)

@@ -71,7 +71,7 @@ class _Profiler:
 
 
 def _is_entered_again(frame: FrameType) -> bool:
-    """Return True if a generator is resumed: before an exception thrown into it, no signal is handled."""
+    """Return True if the frame is a resumed generator: no signal is handled before an exception is thrown into one."""
     code = frame.f_code
     is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
     return is_generator and (frame.f_lineno != code.co_firstlineno or code.co_name == "<genexpr>")

@@ -1,7 +1,7 @@
 """fastinstall and an environment with official Pillow on aarch64, under qemu, without changes to the machine.
 
-Programs and their child processes run by a binfmt_misc handler that exists only in a user namespace (since Linux 6.7)
-and ends with it.
+A binfmt_misc handler runs the programs and their child processes. It exists only in a user namespace (since Linux 6.7),
+and ends with that.
 """
 
 import os
@@ -56,7 +56,7 @@ class ArmPython:
         timeout: float = 900,
         changes: Mapping[str, str] | None = None,
     ) -> "subprocess.CompletedProcess[str]":
-        """Run it, or an environment's interpreter; both can import fastinstall from the checkout.
+        """Run this Python, or an environment's interpreter; both can import fastinstall from the checkout.
 
         Args:
             words: the arguments.
@@ -77,7 +77,7 @@ class ArmPython:
         return subprocess.run(argv, env=variables, capture_output=True, text=True, timeout=timeout, check=False)
 
     def write_starter(self, place: Path, *, model: str = "max") -> Path:
-        """Write a program that starts it without binfmt_misc, on a CPU given by its qemu name."""
+        """Write a program that starts this Python without binfmt_misc; `model` is qemu's name of the CPU."""
         words = shlex.join(str(word) for word in emulate(self.root, self.program, model=model))
         place.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         place.chmod(0o755)
@@ -107,7 +107,7 @@ def arm_python(cache: Path) -> ArmPython:
 
 
 def _install_locked(directory: Path) -> None:
-    """Install the locked dependencies, without those for some machines: pip evaluates markers for this machine."""
+    """Install the locked dependencies, except those with a marker for a machine, as pip evaluates it for this one."""
     locked = re.split(r"\n(?=\w)", LOCKED.read_text(encoding="utf-8"))
     kept = directory.with_name(f"{directory.name}.txt")
     kept.write_text("\n".join(each for each in locked if "platform_machine" not in each), encoding="utf-8")

@@ -77,7 +77,8 @@ def _unpack(root: Path, suite: str, packages: Sequence[str]) -> None:
     apt = ("apt-get", *(word for name, value in settings.items() for word in ("-o", f"{name}={value}")))
     _run(*apt, "update")
     _run(*apt, "install", "-y", "--download-only", *packages)
-    for name in ("bin", "sbin", "lib", "lib64"):  # as in the package base-files
+    # The directories and links that the package base-files has.
+    for name in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / name).mkdir(parents=True)
         if name != "lib64":
             (root / name).symlink_to(f"usr/{name}")

@@ -1,4 +1,4 @@
-"""Skips tests whose needs the machine does not meet; in continuous integration they fail."""
+"""Skips tests whose needs the machine does not meet; in continuous integration, these tests fail."""
 
 import os
 import sysconfig

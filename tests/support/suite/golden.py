@@ -65,7 +65,7 @@ class Golden:
 
 
 def golden_file_of(test_file: Path) -> Path:
-    """Return the golden file of a test's room, which is the name of its folder."""
+    """Return the golden file of a test's room; the room is called like the folder of the test's file."""
     return DIRECTORY / f"{test_file.parent.name}.txt"
 
 

@@ -17,7 +17,7 @@ class AskedPerson:
         self.questions: list[str] = []
 
     def confirm(self, question: str, *, default: bool = True) -> bool:
-        """Fail, as tests expect no such question."""
+        """Fail, as the tests expect no yes-or-no question."""
         raise AssertionError(f"not to be asked: {question} ({default})")
 
     def choose(

@@ -26,7 +26,7 @@ _SECONDS = 1200.0
 
 
 class _Screen(pyte.HistoryScreen):
-    """Answers queries of programs to the terminal, such as the cursor's position."""
+    """Answers the queries that programs send to their terminal, such as that for the cursor's position."""
 
     def __init__(self, master: int, columns: int) -> None:
         super().__init__(columns, ROWS, history=2000)
@@ -116,7 +116,7 @@ class Terminal:
             return True
         try:
             data = os.read(self.master, 65536)
-        except OSError:  # Linux reports that the other end is closed
+        except OSError:  # Linux's report that the other end is closed
             return False
         self.raw += data
         self._stream.feed(data)

@@ -20,7 +20,7 @@ class Person:
     Attributes:
         shown: the terminal.
         plain: whether the terminal supports only plain lines.
-        after: number of characters of its words that have been read.
+        after: number of characters of the terminal's words that have been read.
     """
 
     shown: Terminal
@@ -28,7 +28,7 @@ class Person:
     after: int = 0
 
     def reads(self, words: str) -> None:
-        """Wait for words after those that were read."""
+        """Wait until these words appear after those that have been read."""
         self.after = self.shown.expect(words, after=self.after)
 
     def chooses(self, question: str, label: str) -> None:

@@ -187,7 +187,7 @@ def healthy_conda_facts() -> Facts:
 
 
 def conda_stack() -> CondaStack:
-    """Return the conda packages that the setup created in it."""
+    """Return the conda packages that the setup behind `healthy_conda_facts()` created."""
     channel = file_url(PREFIX / "share/fastinstall/channel")
     package = conda_package("pillow 12.1.1 simd_v3_py311_0", channel, constrains=("pillow-simd <0.0.0a",))
     guard = conda_package("fastinstall-guard 1 0123abc_0", channel, constrains=("pillow * simd_*",))
@@ -232,7 +232,7 @@ def minimal_facts() -> Facts:
 
 
 def scan(path: PurePath, level: str) -> IsaScan:
-    """Return the CPU features of a core that was compiled with `-march`; copies of a core also declare their level."""
+    """Return the scan of a core that was compiled for a level; a copy of a core also declares its level."""
     required = {"x86-64-v1": (), "x86-64-v2": ("pni", "ssse3", "sse4_1")}
     wanted = required.get(level, ("avx", "avx2", "bmi2", "movbe"))
     return IsaScan(
@@ -318,7 +318,7 @@ def levelled_receipt() -> Receipt:
 
 
 def copy(level: str, *, loaded: bool = False) -> CoreLevel:
-    """Return a copy of the core in a wheel with several; the first of `COPIES` is the baseline."""
+    """Return a copy of the core, from a wheel with several copies; the first of `COPIES` is the baseline."""
     place = "" if level == COPIES[0] else f"glibc-hwcaps/{level}/"
     return CoreLevel(
         level=level,
@@ -333,7 +333,7 @@ def copy(level: str, *, loaded: bool = False) -> CoreLevel:
 
 @cache
 def recipe() -> Recipe:
-    """Return a small `pillow-simd`, with one advisory that affects no version in the tests."""
+    """Return a small version of the recipe `pillow-simd`, with an advisory that affects no version in the tests."""
     return Recipe(
         schema=1,
         name="pillow-simd",

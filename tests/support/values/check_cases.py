@@ -1,10 +1,15 @@
 """The cases in tests/cases/checks: facts of an environment, and the findings that doctor must report.
 
-Keys of a file: `describes`; `base` (healthy, levelled, stock, empty, minimal; conda: with conda's own Pillow,
-conda-of-ours: set up with conda packages, conda-swapped: set up, then replaced by conda's own); `facts`, `receipt`,
-`recipe`: changes in the form of `builders.changed` (`receipt: null`: no receipt; by default the base's, if any);
-`hosts`: CPUs of other machines by name, as changes to the base's; `today`; `expected`: findings that must be
-reported; `example_of`: the check whose section in docs/reference/checks.md shows this case.
+Keys of a file:
+- `describes`: the environment, in a sentence.
+- `base`: healthy, levelled, stock, empty, minimal; conda (with conda's own Pillow), conda-of-ours (set up with conda
+  packages), conda-swapped (set up, then replaced by conda's own Pillow).
+- `facts`, `receipt`, `recipe`: changes of the base, in the form of `builders.changed`. The receipt is the base's, if it
+  has one; `receipt: null` means no receipt.
+- `hosts`: CPUs of other machines by name, as changes of the base's CPU.
+- `today`: the date of the check.
+- `expected`: findings that must be reported.
+- `example_of`: the check whose section in docs/reference/checks.md shows this case.
 """
 
 import json

@@ -38,5 +38,5 @@ def parts_of(*steps: SetupStep) -> dict[str, Any]:
 
 
 def plan_of(situation: Situation, cached: str = "") -> Plan:
-    """Decide and plan; `cached` is the hash of a cached wheel that equals the wheel to build."""
+    """Make the plan for a situation; `cached` is the hash of a cached wheel that equals the wheel to build."""
     return make_plan(situation, complete_build(decide(situation), cached))

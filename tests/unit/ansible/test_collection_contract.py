@@ -97,7 +97,10 @@ def test_all_modules_are_in_the_action_group_they_document() -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
-    """Return each module's argument specification, from a stand-in for Ansible's class, which would read stdin."""
+    """Return the argument specification of each module, by name.
+
+    A stand-in for AnsibleModule records it; Ansible's own class would read stdin.
+    """
     require_ansible(Path(sys.executable))
     root = tmp_path_factory.mktemp("collections")
     place = root / "ansible_collections" / "fastinstall"
@@ -141,7 +144,7 @@ def _constant(name: str, constant: str) -> str:
 
 
 def _imported(node: ast.stmt) -> list[str]:
-    """Return the top-level packages that a statement imports; relative imports count as none."""
+    """Return the top-level packages that a statement imports; relative imports are left out."""
     if isinstance(node, ast.Import):
         return [alias.name.partition(".")[0] for alias in node.names]
     if isinstance(node, ast.ImportFrom) and not node.level:

@@ -1,4 +1,4 @@
-"""How a module ends. Ansible's class is replaced by a stand-in, as the real one ends the process."""
+"""How the collection's modules end. A stand-in replaces AnsibleModule, whose exit methods would end the process."""
 
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,7 +15,7 @@ class EndedError(Exception):
 
 
 class Module:
-    """A stand-in for Ansible's class: takes parameters, and keeps the one result."""
+    """A stand-in for AnsibleModule: takes the module's parameters, and keeps its result."""
 
     def __init__(self, *, check_mode: bool = False, **params: Any) -> None:
         self.check_mode, self.result = check_mode, dict[str, Any]()

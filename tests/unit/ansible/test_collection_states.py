@@ -1,4 +1,4 @@
-"""What each state asks of fastinstall, and the module's result for its answers; a table plays fastinstall."""
+"""The commands that each state runs, and the module's result for their answers, which come from a table."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ RISK = {"risk": "vulnerable", "summary": "a hole comes back", "items": ["CVE-1"]
 
 
 class Played:
-    """Plays the fastinstall process: answers verbs from a table, and records the commands."""
+    """Stands in for the fastinstall process: answers verbs from a table, and records the commands."""
 
     def __init__(self, answers: Mapping[str, tuple[int, Any]]) -> None:
         self.answers, self.asked = answers, list[list[str]]()

@@ -1,4 +1,4 @@
-"""What limits the loading of images, judged by stages, rates of workers, page cache, and the target rate."""
+"""What limits the loading of images, judged by stages, rates per number of workers, page cache and target rate."""
 
 from dataclasses import replace
 

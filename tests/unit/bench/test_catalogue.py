@@ -1,4 +1,4 @@
-"""The contract of all adapters and stores, read from their files, and the candidates on a machine, in order."""
+"""The contract of all adapters and stores, checked in their source; which candidates are selected, in which order."""
 
 import ast
 import re
@@ -107,7 +107,7 @@ def test_a_file_runs_on_old_pythons_without_packages(file: Path) -> None:
 
 @pytest.fixture
 def beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Add one more file to each of the two packages."""
+    """Add one more file to the package of adapters, and one to the package of stores."""
     for package, name, text in ((adapters, "acme_raw", DECODER), (_stores, "shelf", STORE)):
         directory = tmp_path / name
         directory.mkdir()

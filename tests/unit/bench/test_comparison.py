@@ -1,4 +1,4 @@
-"""Gains computed from the rounds of two processes."""
+"""The gain of a candidate, computed from its ratios to the baseline in rounds of measurement."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Differences between pictures, and pictures that cannot be of the same image."""
+"""The difference between the pictures of two decoders, and pictures that cannot be of the same image."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Candidates as printed code."""
+"""The Python code that bench prints for a candidate."""
 
 import ast
 import re

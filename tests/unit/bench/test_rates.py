@@ -1,4 +1,4 @@
-"""Numbers of workers and threads that are tried."""
+"""The numbers of workers and threads that bench tries."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The verb bench: candidates by name, their code, and refusals before anything is looked at."""
+"""The verb bench: candidates by name, their code, and usage errors, which come before the environment is examined."""
 
 import json
 from contextlib import ExitStack

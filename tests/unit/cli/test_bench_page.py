@@ -30,7 +30,7 @@ def _lines(report: BenchReport, page: Page = NARROW) -> list[str]:
 
 
 def _text(report: BenchReport, page: Page = NARROW) -> str:
-    """Return the report's text as one line, without line breaks."""
+    """Return the report's text as one line, so that sentences can be found although the page wraps them."""
     return " ".join(" ".join(_lines(report, page)).split())
 
 

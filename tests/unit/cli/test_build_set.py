@@ -1,4 +1,4 @@
-"""`build --set` as a command: its document, and an exit code that a missing Python does not change."""
+"""`build --set` as a command: its JSON document, and an exit code that a missing Python does not change."""
 
 import json
 from contextlib import ExitStack

@@ -127,7 +127,7 @@ def test_an_empty_cache_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def _kill_while_clearing(cache: Path) -> None:
-    """Kill a process between moving files aside and removing them."""
+    """Run a child that is killed when it has moved files out of the cache and has not yet removed them."""
     child = os.fork()
     if child == 0:
         with temporary_directory("clear", within=cache / "tmp") as space:
@@ -136,7 +136,7 @@ def _kill_while_clearing(cache: Path) -> None:
     os.waitpid(child, 0)
 
 
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # the child only touches files
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # forking is safe: the child only touches files
 def test_what_a_killed_run_left_is_shown_and_removed(cache: Path, capsys: Told) -> None:
     _kill_while_clearing(cache)
     document = show(capsys)
@@ -148,7 +148,7 @@ def test_what_a_killed_run_left_is_shown_and_removed(cache: Path, capsys: Told) 
     assert list((cache / "tmp").iterdir()) == []
 
 
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # the child only touches files
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # forking is safe: the child only touches files
 def test_what_a_killed_run_left_is_removed_where_nothing_else_is(cache: Path, capsys: Told) -> None:
     _kill_while_clearing(cache)
     assert main(["cache", "clear", "--yes", "tmp"]) == ExitCode.OK
@@ -198,7 +198,7 @@ def test_a_part_that_is_a_mount_is_emptied_and_stays(cache: Path, monkeypatch: p
     real = os.rename
 
     def rename(source: Path, target: Path) -> None:
-        if source == cache / "downloads":  # as rename(2) fails for a mount point
+        if source == cache / "downloads":  # rename(2) fails like this for a mount point
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(source))
         real(source, target)
 
@@ -208,7 +208,7 @@ def test_a_part_that_is_a_mount_is_emptied_and_stays(cache: Path, monkeypatch: p
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # the child only touches files
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # forking is safe: the child only touches files
 def test_an_ordinary_user_can_remove_unwritable_directories() -> None:
     space = Path(tempfile.mkdtemp(dir="/var/tmp"))
     (space / "part/closed").mkdir(parents=True)

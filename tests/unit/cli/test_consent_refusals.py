@@ -1,4 +1,4 @@
-"""What refusals tell the user to do: about a risk, without a terminal, without an environment."""
+"""What a refusal tells the user to do: if there is a risk, no terminal, or no environment."""
 
 from argparse import Namespace
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""Doctor's flags that select environments exclude each other, and wrong ones are refused by name."""
+"""Doctor's flags that select environments exclude each other; a wrong flag is refused by name."""
 
 from contextlib import ExitStack
 from pathlib import Path

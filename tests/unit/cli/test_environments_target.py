@@ -1,4 +1,4 @@
-"""Which environment to change, asked of a user without a terminal."""
+"""The question which environment to change; the answers come from the test, not from a terminal."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The text of facts."""
+"""The facts about an environment as text."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`guard status` as text: the guard's parts, their problems, and what it has reported."""
+"""`guard status` as text: the guard's parts, their problems, and what the guard has reported."""
 
 from pathlib import PurePath
 

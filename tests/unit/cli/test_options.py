@@ -20,7 +20,7 @@ def toml(directory: Path, text: str) -> Path:
 
 
 def test_every_field_of_a_request_has_its_option() -> None:
-    nobodys = {"avoid"}  # requested by a failed proof, not by a user
+    nobodys = {"avoid"}  # set after a failed proof, never by an option
     assert {option.field for option in REQUEST_OPTIONS} == set(Request.__dataclass_fields__) - nobodys
 
 

@@ -1,4 +1,4 @@
-"""The man page says what the parser knows; tests/repository/docs/test_reference.py checks that the file is current."""
+"""The man page documents what the parser accepts; tests/repository/docs/test_reference.py checks that it is current."""
 
 import re
 

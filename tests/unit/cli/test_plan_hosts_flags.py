@@ -1,4 +1,4 @@
-"""Flags that make no sense for many machines are refused by name; the exit code says if any host is served."""
+"""Flags that make no sense for many machines are refused by name; the exit code says if a host is left unserved."""
 
 from contextlib import ExitStack
 from pathlib import Path

@@ -61,7 +61,7 @@ def test_a_program_of_somebodys_own_says_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_a_temporary_environment_is_called_by_its_maker(tmp_path: Path, prefix: str, program: str) -> None:
-    """Paths are those of uv 0.13 and pipx 1.18 and 1.2; uvx puts its environment on PATH."""
+    """The prefixes are those of uv 0.13 and of pipx 1.18 and 1.2; uvx puts its environment on PATH."""
     script = _make_script(tmp_path / prefix)
     assert _find(script, script.parent) == program
     metadata = tmp_path / prefix / "lib/python3.11/site-packages/fastinstall-0.1.0.dist-info"

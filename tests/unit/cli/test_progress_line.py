@@ -1,4 +1,4 @@
-"""The line that shows a run's progress, without a terminal and without waiting."""
+"""The line that shows a run's progress; its text is computed from given times, without a terminal."""
 
 import pytest
 from support.suite.golden import Golden

@@ -1,4 +1,4 @@
-"""The screens on the wizard's page are those that the wizard shows."""
+"""The screens in the documentation of the wizard are those that the wizard shows."""
 
 import re
 from pathlib import Path

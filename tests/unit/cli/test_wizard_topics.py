@@ -1,4 +1,4 @@
-"""The wizard can ask for whatever flags can ask for, and each answer can be undone."""
+"""Every setting that has a flag can be changed in the wizard, and every change can be undone there."""
 
 from dataclasses import replace
 from pathlib import Path

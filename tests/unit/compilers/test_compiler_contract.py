@@ -1,4 +1,4 @@
-"""A compiler is one class in one file, and a word in a list; no other module names it."""
+"""Each compiler is one class in one file, and one word in a list; no other module names it."""
 
 import ast
 import re
@@ -73,7 +73,7 @@ def test_a_wheel_of_an_unknown_compiler_is_refused() -> None:
 
 
 class _Tiny(WheelCompiler):
-    """One more compiler from a wheel, which can build everything."""
+    """A compiler that comes in a wheel and can build everything, in addition to the supported ones."""
 
     word = ToolchainSource.CLANG
     choice = "tinycc"

@@ -1,4 +1,4 @@
-"""Which engine is chosen, and the variables with which conda is run."""
+"""Which conda engine is chosen, and the environment variables with which conda is run."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_without_a_conda_the_other_engine_is_named() -> None:
 
 
 def test_without_the_extra_the_command_that_brings_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rattler", None)  # as if not installed
+    monkeypatch.setitem(sys.modules, "rattler", None)  # rattler cannot be imported, as if it were not installed
     with pytest.raises(RefusedError) as caught:
         open_engine(CondaInstaller.RATTLER, None, {}, CACHE)
     assert (caught.value.hint or "").endswith("-m pip install 'fastinstall[conda]'")

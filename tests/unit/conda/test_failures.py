@@ -1,4 +1,4 @@
-"""Messages for failures of engines."""
+"""Messages for failures of conda engines."""
 
 from pathlib import Path
 

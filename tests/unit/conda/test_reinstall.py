@@ -1,4 +1,4 @@
-"""Which conda packages are reinstalled, and in which order, so that PIL's libraries belong to them again."""
+"""Which conda packages are reinstalled, and in which order, so that they own PIL's libraries again."""
 
 from pathlib import PurePosixPath
 

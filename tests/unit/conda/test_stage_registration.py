@@ -1,4 +1,4 @@
-"""An environment's channel list: ours is first, and the channels that conda would use without it follow."""
+"""An environment's list of channels: ours first, then the channels that conda would use without such a list."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Messages before conda replaces the stack, and after it has."""
+"""The messages before and after conda replaces the stack."""
 
 import shlex
 from pathlib import PurePosixPath

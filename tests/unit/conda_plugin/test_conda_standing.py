@@ -18,7 +18,7 @@ CORE = "lib/python3.11/site-packages/PIL/_imaging.so"
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """Return an environment with the few files that a glance needs, as a setup leaves them."""
+    """Return an environment as a setup leaves it, with only the few files that the check at a glance reads."""
     for name, content in {
         CORE: CONTENT,
         "conda-meta/history": b"",

@@ -1,4 +1,4 @@
-"""Words after `conda fastinstall`, without conda's own flags."""
+"""The words that `conda fastinstall` passes on to fastinstall: conda's own flags are left out."""
 
 import pytest
 

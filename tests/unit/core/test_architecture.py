@@ -1,4 +1,4 @@
-"""The table of architectures matches this machine and itself, and no other module names a machine."""
+"""The table of architectures is consistent and agrees with this machine; no other module names a machine."""
 
 import ast
 import os
@@ -41,7 +41,7 @@ def naming(tree: ast.Module) -> list[int]:
 
 
 def comparing(tree: ast.Module) -> list[int]:
-    """List the lines that compare with a single architecture: values should be looked up in the table instead."""
+    """List the lines that compare something with one architecture; code should look values up in the table instead."""
     keys = ("", ".machine", ".title", ".platform", ".target")
     single = {f"{name}{key}" for name in ("X86_64", "AARCH64") for key in keys}
     compared = ((node, (node.left, *node.comparators)) for node in ast.walk(tree) if isinstance(node, ast.Compare))

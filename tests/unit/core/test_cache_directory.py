@@ -1,4 +1,4 @@
-"""Which caches are private to the user: what others could have planted, and what ordinary machines look like."""
+"""Which caches nobody but the user can fill: examples that other users could fill, and examples that they could not."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath

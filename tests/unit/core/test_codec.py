@@ -133,7 +133,7 @@ def test_events_bear_their_tag_too() -> None:
 
 
 def _broken(value: Any, path: str, replacement: Any) -> Any:
-    """Return the JSON of a value with one item replaced, or removed (...)."""
+    """Return the JSON of a value with the item at a dotted path replaced, or removed if `replacement` is `...`."""
     data = encode(value)
     *parents, last = path.split(".")
     place = data

@@ -53,7 +53,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Make copy_file_range(2) fail, as on some filesystems and kernels."""
+    """Make copy_file_range(2) fail with this error number, as it does on some filesystems and kernels."""
 
     def refuse(*_arguments: object) -> int:
         raise OSError(number, os.strerror(number))

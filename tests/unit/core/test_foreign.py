@@ -1,4 +1,4 @@
-"""Anything but a regular file, where one is expected, is refused at once; all modules read foreign files this way."""
+"""All modules read foreign files in one way: anything but a regular file is refused at once."""
 
 import ast
 import os

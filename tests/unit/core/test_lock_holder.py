@@ -1,4 +1,4 @@
-"""The holder of a lock, from the kernel's own list."""
+"""The process that holds a lock, found in the kernel's list of locks."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Refusals by the kernel, as messages."""
+"""Messages for writes that the kernel refuses."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from fastinstall.core.refused_writes import advice, reason
 
 
 def refused(number: int, *names: str | None) -> OSError:
-    """Return the error as Python raises it."""
+    """Return the error that Python raises for this error number and these file names."""
     return OSError(number, os.strerror(number), *names)
 
 

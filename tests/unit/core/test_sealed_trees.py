@@ -1,4 +1,4 @@
-"""Trees in the cache: one that was changed, or belongs to another user, counts as missing."""
+"""Trees in the cache: a tree that was changed, or that belongs to another user, counts as missing."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Secrets in texts, addresses and variables, and what remains readable."""
+"""Secrets in texts, addresses and variables are hidden; everything else remains readable."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Signals that ask for an end: handled once, ignored if the parent ignores them, never tearing an operation."""
+"""Signals that ask the process to end: handled once, ignored if the parent ignores them, nothing is left half done."""
 
 import contextlib
 import signal
@@ -51,7 +51,7 @@ def test_what_follows_later_is_heard_again(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_the_parent_ignores_stays_ignored() -> None:
-    """nohup(1) starts programs in this way."""
+    """nohup(1) starts programs with SIGHUP ignored."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with handle_interruptions():
         signal.raise_signal(signal.SIGHUP)
@@ -99,7 +99,10 @@ SCENES = {
 def test_an_interruption_at_any_moment_is_an_interruption(
     scene: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No other exception may appear, such as "release unlocked lock"; nothing waits for ever, and nothing is left."""
+    """The exception is always KeyboardInterrupt, not for example "release unlocked lock".
+
+    No thread goes on, no signal handler is changed, and no temporary file is left.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     threads = threading.active_count()
     handlers = [signal.getsignal(number) for number in ENDING]
@@ -119,7 +122,7 @@ def test_an_interruption_at_any_moment_is_an_interruption(
 def test_an_interruption_at_any_moment_gives_a_lock_back(
     hold: Callable[[Path], contextlib.AbstractContextManager[None]], tmp_path: Path
 ) -> None:
-    """The same process must be able to lock again, to undo its changes."""
+    """After an interruption, the same process must be able to lock again, to undo its changes."""
 
     def scene() -> None:
         with hold(tmp_path):

@@ -1,4 +1,4 @@
-"""Which users a place must be trusted to: what others could have planted, and what ordinary machines look like."""
+"""Whether a file can be trusted: examples that another user could have planted, and examples from ordinary machines."""
 
 from pathlib import PurePosixPath
 

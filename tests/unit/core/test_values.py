@@ -24,7 +24,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usual:
-    """The same class, made by `dataclasses`."""
+    """The class `Place`, made by `dataclasses`."""
 
     name: str
     size: int = 3

@@ -1,4 +1,4 @@
-"""The owner of a file, judged by its path alone."""
+"""The owner of a library's file, judged by the file's path alone."""
 
 from datetime import date
 from pathlib import PurePath

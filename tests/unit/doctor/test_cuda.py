@@ -1,4 +1,4 @@
-"""Drivers and CUDA versions compared with the dated tables."""
+"""Whether a driver serves a version of CUDA, judged by the tables of drivers, which have a date."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Why another Pillow is in the place of ours: who asked for it, at which version, and who requires it."""
+"""Why another Pillow has replaced ours: who asked for it, at which version, and which packages require it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Differences between a libjpeg and the one that was set up."""
+"""Differences between the current libjpeg and the one that a setup installed."""
 
 from dataclasses import replace
 from pathlib import PurePosixPath

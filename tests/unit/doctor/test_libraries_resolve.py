@@ -1,4 +1,4 @@
-"""What a process has mapped, compared with the simulation, and the libraries as a table."""
+"""The libraries that a process has mapped, compared with the simulated ones, and the table of libraries."""
 
 from datetime import date
 from pathlib import PurePath, PurePosixPath

@@ -1,4 +1,4 @@
-"""The conda package that a file belongs to, by its path."""
+"""The conda package that owns a file, found by the file's path."""
 
 from datetime import date
 from pathlib import PurePosixPath

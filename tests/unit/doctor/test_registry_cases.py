@@ -1,7 +1,7 @@
 """Each file of tests/cases/checks: an environment, and the findings that doctor must report on it.
 
-The format is in support/values/check_cases.py. Unexpected findings may not be warnings or errors, and a warning or an
-error has a command that verifies it.
+The format is in support/values/check_cases.py. Findings that a file does not list must not be warnings or errors.
+Every warning and every error must have a command that verifies it.
 """
 
 from pathlib import Path

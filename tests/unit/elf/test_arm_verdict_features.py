@@ -1,4 +1,4 @@
-"""Extensions of aarch64 by instruction encodings, as LLVM's assembler writes them, and what a file requires."""
+"""Which aarch64 extension an instruction needs, by encodings from LLVM's assembler, and what a file requires."""
 
 import struct
 from pathlib import Path
@@ -29,7 +29,7 @@ INSTRUCTIONS = {
     "whilelo p0.s, x0, x1": (0x25A11C00, "sve"),
     "rdvl x0, #1": (0x04BF5020, "sve"),
     "cntd x0": (0x04E0E3E0, "sve"),
-    # every CPU has these
+    # every CPU for aarch64 can run these
     "add v0.4s, v1.4s, v2.4s": (0x4EA28420, None),
     "fcvt h0, s1": (0x1E23C020, None),
     "fcvtl v0.4s, v1.4h": (0x0E217820, None),

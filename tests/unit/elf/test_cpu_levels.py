@@ -1,4 +1,4 @@
-"""Levels of x86-64, in the kernel's spelling."""
+"""The CPU features of levels of x86-64, in the kernel's spelling."""
 
 import pytest
 from archspec.cpu import TARGETS
@@ -147,7 +147,7 @@ def test_auxiliary_vector_features_are_named_as_in_cpuinfo() -> None:
 
 @pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
 def test_a_level_is_what_archspec_says_it_is(level: str) -> None:
-    """archspec leaves out the features of x86-64-v1, and uses the name SSE3, where the kernel says pni."""
+    """archspec leaves out the features of x86-64-v1, and writes "sse3" where the kernel writes "pni"."""
     theirs = TARGETS[level.replace("-", "_")].features
     ours = {"sse3" if flag == "pni" else flag for flag in list_level_features(level)}
     assert ours - set(LEVELS["x86-64-v1"]) == set(theirs) - set(LEVELS["x86-64-v1"])

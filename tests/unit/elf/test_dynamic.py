@@ -1,4 +1,4 @@
-"""Reading dynamic sections: correct, and an ElfError from damaged files, never another exception."""
+"""Dynamic sections are read correctly; a damaged file raises ElfError, and never another exception."""
 
 import os
 import struct

@@ -64,7 +64,7 @@ READERS: tuple[Reader, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Results of reading damaged files: problems by their first words, and the longest time of one reading."""
+    """Results of reading damaged files: how often each problem occurred, and the longest time of one reading."""
 
     readings: int
     problems: Counter[str]
@@ -76,8 +76,8 @@ def read_damaged(
 ) -> Outcome:
     """Damage a file in place `count` times, and read it with every reader each time.
 
-    An exception other than ElfError is re-raised, with the damage in its notes. Slow readers go into `sometimes`, and
-    run once in twenty times.
+    An exception other than ElfError is re-raised, with the damage in its notes. The slow readers, in `sometimes`, read
+    only every twentieth damaged file.
     """
     problems: Counter[str] = Counter()
     longest, readings = 0.0, 0
@@ -97,7 +97,10 @@ def read_damaged(
 
 
 def damages(path: Path, seed: str, count: int) -> Iterator[list[tuple[int, bytes]]]:
-    """Overwrite one to four words of a file, or truncate it; yield the changes, then undo them."""
+    """Damage a file `count` times by overwriting one to four words or truncating it.
+
+    Yields the changes while the file has them, and undoes them afterwards.
+    """
     chance = random.Random(seed)  # noqa: S311 (the same damage in every run)
     content = path.read_bytes()
     tables = _places(path, content)
@@ -114,7 +117,10 @@ def damages(path: Path, seed: str, count: int) -> Iterator[list[tuple[int, bytes
 
 
 def _places(path: Path, content: bytes) -> list[list[int]]:
-    """Return positions of words, by table: file header, program headers, and all sections but program code and data."""
+    """Return the positions of words, by table; program code and data are left out.
+
+    The tables are the file header, the program headers, the section headers, and the other sections.
+    """
     with open_image(path) as image:
         start, one, count, _ = image.section_headers
         tables = [(0, 64), (64, 56 * len(image.segments)), (start, one * count)]

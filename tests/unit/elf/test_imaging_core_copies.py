@@ -1,4 +1,4 @@
-"""A core that is a stub with several copies: which copy is loaded, what each one is, and their problems."""
+"""A core that is a stub with several copies: which copy is loaded, what each copy is, and the problems of copies."""
 
 import hashlib
 from dataclasses import replace

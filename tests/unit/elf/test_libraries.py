@@ -1,4 +1,4 @@
-"""Which libraries a file is or contains, by their marks, and the file's fingerprint."""
+"""Which libraries a file is or contains, recognised by marks in its content, and the file's fingerprint."""
 
 import hashlib
 from pathlib import Path
@@ -27,12 +27,12 @@ DECODERS_SIMD = bytes.fromhex("e6a72e49") * 4
 
 
 def commander(last: int) -> bytes:
-    """Return the copyright of a libjpeg-turbo that does not state its version."""
+    """Return the copyright notice of a libjpeg-turbo: with years up to `last`, and without a version."""
     return b"\0Copyright (C) 2009-%d D. R. Commander\nCopyright (C) 1999-2006 MIYASAKA Masaru\n" % last + STANDS_FOR_6B
 
 
 def shared(constants: bytes, *more: str, machine: int = 62) -> Elf:
-    """Return a shared libjpeg."""
+    """Return a shared libjpeg that contains these constants, and also exports the functions `more`."""
     functions = dict.fromkeys(("jpeg_read_header", "jpeg_start_compress", *more), PLAIN)
     return Elf(soname="libjpeg.so.62", exported=functions, constants=constants, machine=machine)
 

@@ -1,4 +1,4 @@
-"""The libraries behind PIL's codecs in a simulated process: what they are, and who is bound to them."""
+"""The libraries behind PIL's codecs in a simulated process: what they are, and which files are bound to them."""
 
 import re
 from dataclasses import replace
@@ -65,7 +65,7 @@ def target(tmp_path: Path) -> Target:
 
 
 def bound(linkage: Linkage) -> list[tuple[str, str, str]]:
-    """Return each user, symbol and provider of the bindings."""
+    """Return user, symbol and provider of each binding; the provider is empty if no file provides the symbol."""
     return [(each.user.name, each.symbol, each.provider.name if each.provider else "") for each in linkage.bindings]
 
 
@@ -76,7 +76,7 @@ def codec(linkage: Linkage, kind: str) -> Codec:
 
 
 def binding(linkage: Linkage, user: str) -> Binding:
-    """Return the first binding of a user."""
+    """Return the first binding of the file named `user`."""
     return next(each for each in linkage.bindings if each.user.name == user)
 
 

@@ -1,4 +1,4 @@
-"""Names looked up, references with their versions, and the definitions they are bound to."""
+"""Symbol lookup: names, references with versions, and the definitions to which the references are bound."""
 
 import struct
 from pathlib import Path
@@ -95,7 +95,7 @@ def test_a_reference_gets_the_definition_the_loader_would_take(
     ("offset", "value", "problem"),
     [
         (0, 0xFFFF_FFFF, "no segment|cross a segment|cut off"),  # buckets
-        (4, 0xFFFF_FFFF, "no segment|cross a segment"),  # the first symbol
+        (4, 0xFFFF_FFFF, "no segment|cross a segment"),  # the index of the first symbol
         (8, 0, "no segment"),
         (8, 0x8000_0000, "no segment|cut off"),
     ],

@@ -48,7 +48,7 @@ def test_an_unknown_format_is_malformed(tmp_path: Path, tag: int) -> None:
 
 
 def test_versions_that_all_libraries_share_are_counted_each_time(tmp_path: Path) -> None:
-    """The table makes each of many libraries refer to the same long list of versions."""
+    """Each of a hundred libraries in the table refers to the same list of a thousand versions."""
     entries = b"".join(
         struct.pack("<HHIII", 1, 1000, 1, 1600 - 16 * number, 16 if number < 99 else 0) for number in range(100)
     )
@@ -82,7 +82,7 @@ def value_of(content: bytes | bytearray, tag: int) -> int:
 
 
 def with_table(directory: Path, tag: int, table: bytes, strings: bytes = b"\0libx.so\0") -> Path:
-    """Return a file whose dynamic section refers to one table and to its strings."""
+    """Return a file whose dynamic section refers, by `tag`, to this table, and to the table's strings."""
     content = bytearray(Elf(constants=strings.ljust(-(-len(strings) // 8) * 8, b"\0") + table).content())
     start = content.index(strings)
     entries = ((5, start), (10, len(strings)), (tag, start + -(-len(strings) // 8) * 8), (0, 0))

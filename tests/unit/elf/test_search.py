@@ -20,7 +20,7 @@ def target(tmp_path: Path) -> Target:
 
 
 def found(target: Target, *, main: Elf | None = None, **settings: object) -> str | None:
-    """Return the path where the library needed by the core is found."""
+    """Return the path of the library that the core needs, as the loader finds it; None if the core cannot be loaded."""
     opened = target.start(main, **settings).open(CORE)
     return opened.scope[1].path if opened.file is not None else None
 

@@ -27,7 +27,7 @@ def library(soname: str, *functions: str, needed: tuple[str, ...] = (), flags: i
 
 
 def bound(process: SimulatedProcess, symbol: str, version: str = "", *, path: str = "/opt/core.so") -> str | None:
-    """Return the file that provides a symbol to the opened one."""
+    """Open a file, and return the path of the file that provides it with this symbol; None if no file does."""
     opened = process.open(path)
     assert opened.file is not None
     (provider,) = process.providers(opened.file, [Reference(name=symbol, version=version)], opened.scope).values()

@@ -13,7 +13,7 @@ LIBRARY = Elf(soname="liba.so")
 
 
 def found(path: Path, **settings: object) -> dict[str, Path | None]:
-    """Return paths by requested name; without a loader cache unless one is given."""
+    """Return the path that is found for each library name; there is no loader cache unless `cache` is given."""
     cache = settings.pop("cache", path.parent / "no.cache")
     libraries = resolve_libraries(path, cache=cache, **settings)  # type: ignore[arg-type]  # (keyword by keyword)
     return {library.soname: library.path for library in libraries}

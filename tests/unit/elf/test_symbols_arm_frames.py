@@ -1,4 +1,4 @@
-"""Beginnings of functions for aarch64, as compilers write them with and without optimisation."""
+"""The first instructions of functions for aarch64, as compilers write them with and without optimisation."""
 
 import pytest
 

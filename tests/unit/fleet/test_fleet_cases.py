@@ -60,7 +60,7 @@ def _names(group: dict[str, Any]) -> list[str]:
 
 
 def _assert_told(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
-    """Assert equality with the expected values; of sentences, a part is enough."""
+    """Assert that parts of a fleet have the expected values; a reason or hint need only contain the expected words."""
     assert len(found) == len(wanted), found
     for each, expected in zip(found, wanted, strict=True):
         for key, item in expected.items():

@@ -1,4 +1,4 @@
-"""Fleets and collected reports as text: the essentials are included, and many hosts do not make it long."""
+"""Fleets and collected reports as text: the essentials are included, and many hosts do not make the text long."""
 
 from pathlib import PurePath
 

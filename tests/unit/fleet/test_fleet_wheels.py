@@ -1,4 +1,4 @@
-"""Wheels that a wheelhouse already has: one counts if its name, checksum and label all agree."""
+"""Wheels that a wheelhouse already has: a wheel counts if its name, its checksum and its label agree."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ def artefact(recipe: Recipe) -> FleetArtefact:
 
 
 def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None, listed: bool = True) -> str:
-    """Write a wheel that contains only its label."""
+    """Write a wheel that contains only its label, and list its checksum, or a wrong one if not `listed`."""
     name = f"pillow-{version}-{tags}.whl"
     told = {"recipe": "pillow-fast", "link": "bundle"} if made is None else made
     with zipfile.ZipFile(directory / name, "w") as archive:

@@ -1,4 +1,4 @@
-"""Which wheels a set has, which Pythons build them, and the results."""
+"""A set of wheels: which wheels it has, which Pythons build them, and what its directory and report contain."""
 
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -28,7 +28,7 @@ TAG = "manylinux_2_27_x86_64.manylinux_2_28_x86_64"
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """Return the session of a user whose only Python is the tests'."""
+    """Return the session of a user whose only Python is the one that runs the tests."""
     return a_session(tmp_path, PATH="", FASTINSTALL_CACHE_DIR=str(tmp_path / "cache"))
 
 
@@ -94,7 +94,7 @@ def test_a_named_python_that_does_not_answer_is_refused(session: Session) -> Non
 
 
 def _plan_two(session: Session, builder: PurePath | None = None) -> Fleet:
-    """Plan a set for CPython 3.14 and for its free-threaded build, the first built by `builder`."""
+    """Plan a set for CPython 3.14, built by `builder`, and for its free-threaded build, which no Python builds."""
     planned = plan_set(session, None, Request(offline=True))
     artefacts = {each.abi: replace(each, builder=None) for each in planned.artefacts}
     return replace(planned, artefacts=(replace(artefacts["cp314"], builder=builder), artefacts["cp314t"]))

@@ -1,4 +1,4 @@
-"""Facts files of many hosts: only some keys are read, as strictly as in a whole document, and each file by itself."""
+"""Facts of many hosts: only the needed keys of a file are read and checked; a bad file does not stop the others."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""What a pin holds back: reported with both versions, and nothing else is."""
+"""An upgrade that a pin holds back is reported with both versions; nothing else is reported."""
 
 import pytest
 

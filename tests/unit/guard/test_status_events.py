@@ -1,4 +1,4 @@
-"""Reading the trace: newest first, up to a limit, and foreign lines are skipped."""
+"""Reading the guard's trace: newest events first, up to a limit; foreign lines are skipped."""
 
 import json
 from pathlib import Path

@@ -59,7 +59,7 @@ def page(content: str, content_type: str = "text/html") -> tuple[OfferedFile, ..
 
 
 def malformed_documents() -> Iterator[tuple[str, Any]]:
-    """Yield the names of keys, and documents in which that key has a value of each other type, or is missing."""
+    """Yield a key's name and a document, in which that key is missing or has a value of another type."""
     yield from (("the page", shape) for shape in SHAPES)
     for key in DOCUMENT:
         yield from ((key, DOCUMENT | {key: shape}) for shape in SHAPES)

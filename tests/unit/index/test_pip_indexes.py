@@ -18,7 +18,8 @@ def read(prefix: Path, text: str, **variables: str) -> PipSettings:
 
 
 def test_no_configuration_means_the_default_index(tmp_path: Path) -> None:
-    assert replace(read(tmp_path, ""), certificate=None) == PipSettings()  # the machine's own settings may name one
+    # pip's settings for this machine may name a certificate.
+    assert replace(read(tmp_path, ""), certificate=None) == PipSettings()
 
 
 def test_every_setting_about_indexes_is_read(tmp_path: Path) -> None:

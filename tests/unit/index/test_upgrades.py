@@ -1,4 +1,4 @@
-"""Which version is advised: none that an installed distribution forbids."""
+"""Which upgrade is advised: never a version that an installed distribution forbids."""
 
 import pytest
 from support.values.builders import advisory, healthy_facts

@@ -73,7 +73,7 @@ def test_a_checksum_mismatch_names_the_file_and_both_hashes(tmp_path: Path) -> N
 
 def test_an_sdist_with_a_known_hash_is_read_up_to_its_metadata(tmp_path: Path) -> None:
     sdist = write_sdist(tmp_path)
-    sdist.write_bytes(sdist.read_bytes()[:-8])  # without the checksum of the compressed data
+    sdist.write_bytes(sdist.read_bytes()[:-8])  # cut off the end, with the checksum of the compressed data
 
     with pytest.raises(ArchiveError):
         describe_file(sdist)
@@ -114,7 +114,7 @@ def test_a_flipped_bit_in_a_wheel_is_noticed_without_sums(tmp_path: Path) -> Non
 
 
 def test_members_are_not_checked_if_the_wheel_has_a_listed_hash(tmp_path: Path) -> None:
-    """The members that are used are checked later, before they are used."""
+    """A wheel's members are verified later, just before they are used."""
     wheel = write_wheel(tmp_path)
     content = bytearray(wheel.read_bytes())
     content[content.index(b"x = 1")] ^= 1

@@ -1,4 +1,4 @@
-"""Text added to another program's file is later removed alone."""
+"""Text that was added to another program's file can be removed again; nothing else in the file changes."""
 
 import json
 import os
@@ -110,7 +110,7 @@ PLACE = INI.index("# of theirs")
 
 @pytest.fixture
 def placed(tmp_path: Path) -> tuple[JournalStore, Path, Adding]:
-    """Return a file of another program, with our text added in its middle."""
+    """Return a store, another program's file with our text added in its middle, and the record of the addition."""
     file, store = tmp_path / "pip.conf", JournalStore(tmp_path)
     file.write_text(INI)
     adding = describe_addition(store, "x", "pip.conf", BLOCK, PLACE)

@@ -1,4 +1,4 @@
-"""conda's history grows: revisions that others have added stay, and nothing else does."""
+"""An undo restores conda's history without our revision, and with the revisions that others have added since."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Journal entries: they are read as written, and an entry that death cut off does not count."""
+"""Journal entries are read as they were written; an entry that was cut off when the process died does not count."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""A journal written by an attacker: no path in it leads out of its environment."""
+"""No path in a journal leads out of the environment, even if an attacker wrote the journal."""
 
 import dataclasses
 import typing

@@ -1,4 +1,4 @@
-"""A transaction's title is read from its plan; an unreadable plan is no reason to stop."""
+"""A transaction's title is read from the plan of the transaction; an unreadable plan is no error."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An engine that outlived its caller is recognised by its command line; nothing else is."""
+"""A conda engine that outlived the run that started it is recognised by its command line; no other process is."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files written by real tools, with the expected findings; see `made_by` of each case."""
+"""Files that name dependencies, and the findings expected; `made_by` in a case says what wrote its files."""
 
 import json
 import re

@@ -21,11 +21,11 @@ KNOWN = REQUIRED | {
 }
 KNOWN |= {"always_run", "fail_fast", "pass_filenames", "description", "language_version", "log_file"}
 KNOWN |= {"minimum_pre_commit_version", "require_serial", "stages", "verbose"}
-"""Source: pre-commit's documentation, "Creating new hooks"."""
+"""The keys that pre-commit knows, from its documentation, "Creating new hooks"."""
 
 
 def _hook() -> dict[str, str]:
-    """Return the keys of the only hook; each has its value on its line, or in an indented block."""
+    """Return the keys of the only hook with their values, which follow on the same line or in an indented block."""
     hook: dict[str, str] = {}
     for line in MANIFEST.read_text(encoding="utf-8").splitlines():
         found = re.fullmatch(r"(?:- |  )([a-z_]+): (.*)", line)

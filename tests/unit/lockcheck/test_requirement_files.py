@@ -21,7 +21,7 @@ Check = Callable[..., tuple[LockFinding, ...]]
 
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
-    """Return a function that judges a requirements.txt with this text, with other files beside it."""
+    """Return a function that judges a requirements.txt with this text; `others` are further files beside it."""
 
     def judged(text: str, **others: str) -> tuple[LockFinding, ...]:
         for name, content in {"requirements": text, **others}.items():

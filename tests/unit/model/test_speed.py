@@ -1,4 +1,4 @@
-"""The summary figure of a build, and what counts as slower."""
+"""The summary figure of a build's speed, and which operations count as slower."""
 
 from dataclasses import replace
 
@@ -36,11 +36,11 @@ def test_a_build_against_itself_is_as_fast(after_ms: float) -> None:
     ("ratio", "noise", "times"),
     [
         (1.1, 0.02, "1.1 times as fast"),
-        (1.1, 0.06, "as fast"),  # a wheel against itself, on a busy machine
+        (1.1, 0.06, "as fast"),  # a wheel timed against itself on a busy machine
         (0.9, 0.06, "as fast"),
         (0.8, 0.06, "0.8 times as fast"),
         (1.2, 0.9, "as fast"),
-        (2.0, 0.9, "2.0 times as fast"),  # one outlier says nothing about the others
+        (2.0, 0.9, "2.0 times as fast"),  # an outlier in the noise hides no such gain
     ],
 )
 def test_a_figure_that_noise_explains_is_none(ratio: float, noise: float, times: str) -> None:

@@ -1,4 +1,4 @@
-"""Which files of PIL a process of the target would open, and its loader's settings."""
+"""Which files of PIL a process of the target would open, and the settings of that process's loader."""
 
 from dataclasses import replace
 from pathlib import Path

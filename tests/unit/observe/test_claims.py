@@ -1,4 +1,4 @@
-"""Which packages claim files of PIL, the state of those files, and whose they are if several packages claim them."""
+"""Which packages claim files of PIL, the state of these files, and which package owns a file that several claim."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def _claim(prefix: Path, *, thorough: bool = True) -> CondaClaim:
 
 
 def _pillow_with_metadata(prefix: Path) -> str:
-    """Add conda's Pillow with a distribution's metadata, as conda's Python packages have it."""
+    """Add conda's Pillow with a dist-info directory, as conda's Python packages have one."""
     metadata = install(prefix / SITE, "pillow", "1.0", {"PIL/Image.py": b"image"}, installer="conda")
     own = {f"{METADATA}/{name}": (metadata / name).read_bytes() for name in ("METADATA", "INSTALLER", "RECORD")}
     return add_package(prefix, "pillow", {**PILLOW, **own})

@@ -1,4 +1,4 @@
-"""Processors of captured machines."""
+"""The CPU as observed from files that were captured on various machines."""
 
 import struct
 from pathlib import Path

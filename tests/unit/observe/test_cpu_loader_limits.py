@@ -1,4 +1,4 @@
-"""Limits of the loader on captured machines."""
+"""The limits for loading images, observed from files that were captured on various machines."""
 
 from pathlib import Path
 

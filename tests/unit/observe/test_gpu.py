@@ -1,7 +1,7 @@
 """GPUs and drivers of captured machines (tests/cases/gpus).
 
 No real GPU was available: the drivers' texts come from public sources, which each file names, and the layouts follow
-documentation. A file has the files below "/" of a machine, with links, and the expected result; null means no GPU.
+documentation. Each file has the files below "/" of a machine, with links, and the expected result; null means no GPU.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Other machines, described by their files."""
+"""Other machines, observed from copies of their files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Pin lines: added to a text and removed to the byte, and refused pins."""
+"""The line of a pin: it is added to a file and removed to the byte; environments that cannot be pinned are refused."""
 
 import shlex
 from typing import Any

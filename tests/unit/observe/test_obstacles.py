@@ -94,5 +94,5 @@ def test_an_immutable_directory_is_found(prefix: Path) -> None:
 
 
 def test_a_mount_on_what_is_replaced_is_found(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os.path, "ismount", lambda path: path == prefix / SITE / "PIL")  # avoids the need for root
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == prefix / SITE / "PIL")  # a real mount would need root
     assert _find(prefix) == [("mounted", f"{SITE}/PIL")]

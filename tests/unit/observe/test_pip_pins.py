@@ -1,4 +1,4 @@
-"""A pin for pip: the texts it writes and their places, and that they are removed to the byte."""
+"""A pin for pip: the lines that it adds to files; they can be removed to the byte."""
 
 from pathlib import PurePosixPath
 

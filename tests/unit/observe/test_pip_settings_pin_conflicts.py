@@ -1,4 +1,4 @@
-"""pip settings that conflict with a pin, and those that the pin repeats."""
+"""pip settings that conflict with a pin, and settings that the pin must repeat because it would hide them."""
 
 from pathlib import Path, PurePosixPath
 

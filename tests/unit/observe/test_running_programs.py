@@ -16,7 +16,7 @@ def _process(directory: Path, maps: bytes) -> None:
     os.mkfifo(directory / "maps")
 
     def answer() -> None:
-        with (directory / "maps").open("wb") as pipe:  # opening blocks until a reader opens it
+        with (directory / "maps").open("wb") as pipe:  # opening a FIFO blocks until a reader opens it too
             time.sleep(0.2)
             pipe.write(maps)
 

@@ -11,11 +11,11 @@ from fastinstall.observe.running_programs import observe_concurrent_installers
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/rivals/commands.json").read_text(encoding="utf-8"))
 PID = 4_194_305
-"""A number that no process has: the kernel's end at 2**22."""
+"""A number that no process has: the kernel's process numbers end at 2**22."""
 
 
 class Machine:
-    """Environments, and a list of processes."""
+    """A machine with environments, and a stand-in for /proc that lists its processes."""
 
     def __init__(self, root: Path) -> None:
         self.processes = root / "proc"
@@ -43,7 +43,7 @@ class Machine:
         (place / "stat").write_text(f"{number} (a (strange) name) S 1 1 1 0")
 
     def fill(self, case: dict[str, Any]) -> Path:
-        """Start the process of a case; return its environment."""
+        """Add the process of a case to the machine; return the environment that the case is about."""
         environment = self.places[case["environment"]]
         names = {**self.names, "env": environment}
 
@@ -143,7 +143,7 @@ def test_relative_paths_start_in_the_directory_of_the_process(
     for name in ("pyvenv.cfg", "bin/python"):
         (elsewhere / "venv" / name).touch(0o755)
     machine.start([program, "-m", "pip", "install", "pillow"], str(elsewhere), {})
-    monkeypatch.chdir(tmp_path)  # where the same relative path leads to another environment
+    monkeypatch.chdir(tmp_path)  # here, the same relative path leads to another environment
     assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()
     assert len(observe_concurrent_installers(elsewhere / "venv", machine.processes)) == 1
 

@@ -1,4 +1,4 @@
-"""The lines of a pin are added to a manifest without other changes, and replace those of another build."""
+"""A pin's lines are added to a manifest without any other change, and replace the lines of a pin to another build."""
 
 import doctest
 import tomllib

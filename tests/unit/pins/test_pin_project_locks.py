@@ -1,4 +1,4 @@
-"""Comparing two locks: whether one is a step back from the other."""
+"""Comparing two locks: whether the second one has an older version of a package than the first."""
 
 import pytest
 

@@ -30,7 +30,7 @@ def known(name: str) -> PinTool[Any]:
 
 
 def pin(manager: str, text: str, pinned: PinnedBuild | CondaPackage, place: PurePosixPath | None = None) -> str:
-    """Return the manifest with the pin."""
+    """Return the manifest `text` with the lines of the pin."""
     place = place or (CHANNEL if manager == "pixi" else HOUSE)
     return merge_lines(
         text, known(manager).format_lines(text, pinned, place), file=PurePosixPath("/srv/project/pyproject.toml")

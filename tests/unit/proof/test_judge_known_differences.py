@@ -1,4 +1,4 @@
-"""Differences that are accepted from an architecture's official wheel, and their limits."""
+"""Differences from an architecture's official wheel that are known and accepted, and the limits of that acceptance."""
 
 from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.proof.cases import CaseDifference

@@ -1,4 +1,4 @@
-"""What rounds of two stacks, and of the first one repeated, say about an operation."""
+"""The verdict on an operation's speed, from rounds that time two stacks and the first one again."""
 
 import math
 

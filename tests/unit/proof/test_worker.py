@@ -9,7 +9,7 @@ from fastinstall.proof._worker import best
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, *spent: float) -> None:
-    """Make the CPU clock show these times of calls, and the wall clock one second for each."""
+    """Make successive calls take these CPU times; the wall clock advances by a second each time it is read."""
 
     def readings() -> Iterator[float]:
         now = 100.0

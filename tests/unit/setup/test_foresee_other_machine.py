@@ -1,4 +1,4 @@
-"""What a build for another architecture assumes of machines that cannot be examined."""
+"""What a build for another architecture assumes about machines that it cannot examine."""
 
 from dataclasses import replace
 from typing import Any

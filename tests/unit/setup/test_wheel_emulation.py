@@ -20,7 +20,7 @@ THERE = describe_python(HERE, AARCH64)
 
 @pytest.fixture(autouse=True)
 def answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make programs of these names describe themselves as the given interpreters."""
+    """Replace the observation of interpreters by a table of programs and their descriptions."""
     known = {
         "arm311": THERE,
         "arm312": replace(THERE, version="3.12.3", abi="cp312"),

@@ -1,4 +1,4 @@
-"""A wheel for another machine is built by this machine's Python, and proven by one named for that machine."""
+"""A wheel for another machine is built by this machine's Python, and proven by a Python that the user names."""
 
 import os
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class _Heard:
 
 @pytest.fixture
 def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., _Heard]:
-    """Return a function that builds for an interpreter with nothing fetched, compiled or run."""
+    """Return a function that builds a wheel and only records what it would fetch, compile and prove."""
     heard = _Heard()
     context = Run(
         session=a_session(tmp_path),

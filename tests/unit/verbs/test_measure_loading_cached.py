@@ -24,7 +24,7 @@ def _write(text: str, path: Path) -> None:
 
 
 def built(cache: Path, version: str, index: str = PLACES[0], **changes: str) -> None:
-    """Put a build and its source into the cache."""
+    """Put a build and its source into the cache; `changes` are inputs of the build."""
     filename = f"pillow-{version.partition('+')[0]}.tar.gz"
     artefact = Artefact(name="pillow", version="1", filename=filename, url="https://a", sha256="", index=index)
     source = downloads.store_download(cache, artefact, partial(_write, filename + index)).parent.name

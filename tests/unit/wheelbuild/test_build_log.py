@@ -53,7 +53,7 @@ def test_failed_kernels_name_their_files_despite_later_output(
     tmp_path: Path,
 ) -> None:
     lines = (
-        "  src/libImaging/Filter.c: In function 'ImagingFilter':",  # whatever its indentation
+        "  src/libImaging/Filter.c: In function 'ImagingFilter':",  # the indentation must not matter
         "  src/libImaging/Filter.c:7:9: error: no such member",
         "  src/libImaging/Filter.c:8:9: warning: unused",
         "src/_imaging.c:1: fatal error: another",

@@ -1,4 +1,4 @@
-"""What the log of a build shows."""
+"""What the log of a build shows: wrong compile lines, missing kernels, and the summary of Pillow's setup.py."""
 
 import pytest
 from support.suite.golden import Golden

@@ -1,4 +1,4 @@
-"""The ABI of a libjpeg."""
+"""The ABI of a libjpeg, by its soname."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which options of a build are required, and which are refused."""
+"""Which libraries a build requires, and which it disables."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which cached wheels are those that a plan would build; small files stand in for wheels."""
+"""Which cached wheels equal the wheel that a plan would build; small files stand in for wheels."""
 
 from collections.abc import Callable
 from dataclasses import replace

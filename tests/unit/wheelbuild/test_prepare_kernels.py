@@ -1,4 +1,4 @@
-"""Our kernels take the place of the functions that they replace, which are kept under another name."""
+"""Our kernels are called in place of Pillow's functions, which are kept under another name."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -149,6 +149,6 @@ def test_a_kernel_is_for_the_versions_that_it_fits(versions: str, names: tuple[s
 
 
 def test_kernel_file_names_do_not_collide_in_one_directory() -> None:
-    """Otherwise one would overwrite another's header, or a header of the source."""
+    """Kernels are put into one directory: an equal name would overwrite another kernel's header."""
     names = [path.stem for path in kernels_directory().iterdir()]
     assert len(names) == len(set(names))

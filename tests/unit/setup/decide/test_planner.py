@@ -1,13 +1,21 @@
 """Each file of tests/cases/plans: observed facts and a request, and the resulting plan or refusal.
 
-Keys: `describes`; `base` (stock, healthy, empty, conda, conda-of-old, conda-healthy); `facts`, `recipe`, `releases`,
-`request`: changes in the form of `builders.changed`; `create`, `restoring` (content of the base's receipt), `preview`
-(changes that a solver would make: "NAME VERSION BUILD"): as in `Situation`; `solver_request`: what the solver is asked
-(null: nothing).
+Keys of the situation:
+- `describes`: what the case shows.
+- `base`: the environment (stock, healthy, empty, conda, conda-of-old, conda-healthy).
+- `facts`, `recipe`, `releases`, `request`: changes of the base, in the form of `builders.changed`.
+- `create`, `restoring` (content of the base's receipt), `preview` (changes that a solver would make: "NAME VERSION
+  BUILD"): as in `Situation`.
+- `solver_request`: what the solver must be asked; null if it must not be asked.
 
-Then either `steps` (all, in order; the given fields must match), `skipped` (all, by name, or with words of each
-reason), `risks` (all, by risk; the given fields must match), `warnings` (their number, or words of each) and `summary`
-(words of it); or `refusal` (words of its message and hint, and its error).
+Keys of an expected plan:
+- `steps`: all steps, in order; the given fields must match.
+- `skipped`: all skipped steps, by name, or with words of each reason.
+- `risks`: all risks; the given fields must match.
+- `warnings`: their number, or words of each.
+- `summary`: words of the summary.
+
+Key of an expected refusal: `refusal`, words of its message and hint, and its error.
 """
 
 import json
@@ -302,7 +310,7 @@ def _warns(wanted: int | list[str], made: Plan) -> None:
 
 
 def _fits(found: Any, wanted: Any) -> bool:
-    """Return True if the expected items are present; of sentences and package dependencies, a part is enough."""
+    """Return True if all expected items are present; a sentence or dependency need only contain the expected part."""
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(
             key in found and (_fits(found[key], value) or _tells(key, found[key], value))

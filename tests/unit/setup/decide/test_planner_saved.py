@@ -1,4 +1,4 @@
-"""Saved plans from untrusted sources: possible content is accepted, and impossible content is refused by its key."""
+"""Saved plans from untrusted sources: possible content is accepted; impossible content is refused, naming its key."""
 
 import importlib
 import json
@@ -22,7 +22,8 @@ from fastinstall.setup.plan import (
 )
 
 CASES = sorted((Path(__file__).parents[3] / "cases" / "plans").glob("*.json"))
-_situation = importlib.import_module("test_planner")._situation  # what a case describes, defined in one place
+# The planner's test defines how the keys of a case become a situation.
+_situation = importlib.import_module("test_planner")._situation
 
 
 def _planned(name: str) -> tuple[Plan, Situation]:

@@ -1,4 +1,4 @@
-"""What a plan says that replaces a Pillow which somebody asked for."""
+"""What a plan says if it replaces a Pillow that somebody asked for."""
 
 from dataclasses import replace
 

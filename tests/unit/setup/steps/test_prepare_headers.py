@@ -1,4 +1,4 @@
-"""What is reported if the packages of headers cannot be fetched."""
+"""What is reported if packages with C headers cannot be fetched."""
 
 from pathlib import Path
 from types import SimpleNamespace
