@@ -244,7 +244,7 @@ def make_folder(directory: Path) -> None:
 
 def list_photos() -> list[Any]:
     """Return the photos that are included in scikit-image and scikit-learn, as Pillow images."""
-    from PIL import Image  # noqa: PLC0415 (only in the interpreter with the photos)
+    from PIL import Image  # only in the interpreter with the photos
 
     more = import_module("sklearn.datasets").load_sample_images().images
     return [Image.fromarray(each) for each in (import_module("skimage.data").astronaut(), *more)]
@@ -252,7 +252,7 @@ def list_photos() -> list[Any]:
 
 def vary(photos: list[Any], count: int, size: tuple[int, int]) -> list[Any]:
     """Return different parts of the photos, scaled to a size, with noise like a camera sensor's."""
-    from PIL import Image  # noqa: PLC0415
+    from PIL import Image
 
     chance, found = random.Random(0), []  # noqa: S311 (the same pictures every time)
     for number in range(count):
@@ -282,7 +282,7 @@ def make_progressive(directory: Path, photos: list[Any]) -> None:
 
 def make_screenshots(directory: Path, photos: list[Any]) -> None:
     """Draw screenshots: lines of text, with a photo on top."""
-    from PIL import Image, ImageDraw  # noqa: PLC0415
+    from PIL import Image, ImageDraw
 
     chance = random.Random(0)  # noqa: S311 (the same pictures every time)
     for number, photo in enumerate(vary(photos, 10, (320, 240))):
@@ -298,7 +298,7 @@ def make_screenshots(directory: Path, photos: list[Any]) -> None:
 
 def make_mixture(directory: Path, photos: list[Any]) -> None:
     """Write images of several formats, and broken files, as in an untidy folder."""
-    from PIL import Image  # noqa: PLC0415
+    from PIL import Image
 
     found = vary(photos, 30, (640, 480))
     for number, photo in enumerate(found):

@@ -72,10 +72,10 @@ def count(python: tuple[object, ...], directory: str, names: list[str]) -> dict[
 
 def count_here(names: list[str]) -> None:
     """Run each operation once to fill caches, and once between two marks; to be called in the emulated Python."""
-    from PIL import Image  # noqa: PLC0415 (only in the emulated Python)
+    from PIL import Image  # only in the emulated Python
 
-    from fastinstall.proof._worker import photo  # noqa: PLC0415 (only in the emulated Python)
-    from fastinstall.proof.operations import HEIGHT, WIDTH, operations  # noqa: PLC0415 (only in the emulated Python)
+    from fastinstall.proof._worker import photo  # only in the emulated Python
+    from fastinstall.proof.operations import HEIGHT, WIDTH, operations  # only in the emulated Python
 
     mark = ctypes.CDLL(None).syscall
     calls = operations(photo(Image, (WIDTH, HEIGHT)))

@@ -115,7 +115,7 @@ def run_child(row: str, directory: str, limit: int) -> Measured:
 
 def draw(directory: Path) -> Measured:
     """Write a JPEG of each size."""
-    from PIL import Image  # noqa: PLC0415 (only in a child, once its limit is set)
+    from PIL import Image  # only in a child, once its limit is set
 
     for name, size in SIZES.items():
         picture = (
@@ -127,8 +127,8 @@ def draw(directory: Path) -> Measured:
 
 def make_load(pipeline: str, data: bytes) -> Callable[[], object]:
     """Return a function that loads one image."""
-    import numpy as np  # noqa: PLC0415 (only in a child, once its limit is set)
-    from PIL import Image  # noqa: PLC0415 (only in a child, once its limit is set)
+    import numpy as np  # only in a child, once its limit is set
+    from PIL import Image  # only in a child, once its limit is set
 
     def load_small() -> object:
         picture = Image.open(io.BytesIO(data)).convert("RGB")
@@ -141,7 +141,7 @@ def make_load(pipeline: str, data: bytes) -> Callable[[], object]:
 
 def make_thumbnails(directory: str) -> Callable[[], object]:
     """Return a function that picks one of several images of different sizes at random, and makes a thumbnail of it."""
-    from PIL import Image  # noqa: PLC0415 (only in a child, once its limit is set)
+    from PIL import Image  # only in a child, once its limit is set
 
     chance, data = random.Random(0), Path(directory, "4000x3000.jpg").read_bytes()  # noqa: S311 (the same sizes each time)
     photo = Image.open(io.BytesIO(data)).reduce(2)

@@ -7,7 +7,6 @@ measure, which needs torch and numpy; ways whose package is missing are skipped.
 shorter side to 256 pixels, crop the middle 224 x 224, and convert to a tensor with values from 0 to 1. They take turns,
 and the result is the median of the rounds.
 """
-# ruff: noqa: PLC0415 (each way imports its own package, in the worker)
 # ruff: noqa: ANN401 (images of seven libraries, most of them without types)
 
 import argparse

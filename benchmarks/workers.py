@@ -123,7 +123,7 @@ def remove(group: Path) -> None:
 
 def draw(directory: Path) -> None:
     """Write a JPEG of each size."""
-    from PIL import Image  # noqa: PLC0415 (only in a child)
+    from PIL import Image  # only in a child
 
     for name, (width, height) in SIZES.items():
         noise = Image.effect_noise((width // 4, height // 4), 90).convert("RGB")
@@ -132,7 +132,7 @@ def draw(directory: Path) -> None:
 
 def run_workers(directory: Path, count: int, order: str) -> Counted:
     """Fork workers that each load and resize a photo a few times and then idle; return the figures."""
-    from PIL import Image  # noqa: PLC0415 (only in a child)
+    from PIL import Image  # only in a child
 
     Image.init()
     answers, answer = os.pipe()
@@ -163,7 +163,7 @@ def run_workers(directory: Path, count: int, order: str) -> Counted:
 
 def load(directory: Path, size: str) -> None:
     """Load and resize one photo."""
-    from PIL import Image  # noqa: PLC0415 (only in a child)
+    from PIL import Image  # only in a child
 
     Image.open(directory / f"{size}.jpg").convert("RGB").resize((1000, 750), Image.Resampling.LANCZOS)
 

@@ -43,7 +43,7 @@ def run_conda_command(words: Sequence[str]) -> int:
     Returns:
         The exit code.
     """
-    from fastinstall.cli.main import main  # noqa: PLC0415 (no other hook needs it)
+    from fastinstall.cli.main import main  # no other hook needs it
 
     context = _get_context()
     ours, prefix = _split_prefix(words)
@@ -104,7 +104,7 @@ def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
             continue
         prefix = value if joined else next(rest, "")
         if flag in _NAME:
-            from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (only needed for -n)
+            from conda.base.context import locate_prefix_by_name  # only needed for -n
 
             prefix = str(locate_prefix_by_name(prefix))
     return tuple(kept), prefix
@@ -126,7 +126,7 @@ def _make_package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's Package
 
 
 def _warn(sentence: str, hint: str) -> None:
-    from fastinstall.cli.console import strip_control_characters  # noqa: PLC0415 (only needed for warnings)
+    from fastinstall.cli.console import strip_control_characters  # only needed for warnings
 
     sys.stdout.flush()
     sys.stderr.write(strip_control_characters(f"fastinstall: {sentence}\nhint: {hint}\n"))
@@ -134,7 +134,7 @@ def _warn(sentence: str, hint: str) -> None:
 
 
 def _get_context() -> Any:  # noqa: ANN401 (conda's Context)
-    from conda.base.context import context  # noqa: PLC0415 (conda has imported it before it calls a hook)
+    from conda.base.context import context  # conda has imported it before it calls a hook
 
     return context
 

@@ -55,8 +55,8 @@ def _tied(bill: dict[str, Any], wheel: Path) -> dict[str, Any]:
 
 
 def _validate(bill: str) -> None:
-    from cyclonedx.schema import SchemaVersion  # noqa: PLC0415 (comes with cyclonedx-bom; slow)
-    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415 (likewise)
+    from cyclonedx.schema import SchemaVersion  # comes with cyclonedx-bom; slow
+    from cyclonedx.validation.json import JsonStrictValidator  # likewise
 
     problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill)
     if problem is not None:

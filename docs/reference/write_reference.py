@@ -36,7 +36,7 @@ def _examples() -> dict[str, str]:
     """Return a finding of each check as doctor prints it, from the test case marked as the check's example."""
     sys.path.insert(0, str(_TESTS))
     try:
-        from support.values.check_cases import case_files, load_case  # noqa: PLC0415 (needs tests/ on sys.path)
+        from support.values.check_cases import case_files, load_case  # needs tests/ on sys.path
     finally:
         sys.path.remove(str(_TESTS))
     cases = [case for case in map(load_case, case_files()) if case.example_of]

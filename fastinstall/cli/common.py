@@ -36,7 +36,7 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]
         render: formats the result as text.
         effect: what the run changed; None for a command that never changes anything.
     """
-    from fastinstall.core.codec import document, dump, encode  # noqa: PLC0415 (doctor prints without it)
+    from fastinstall.core.codec import document, dump, encode  # doctor prints without it
 
     context.closing.close()  # ends the live progress line before the result is printed
     console = context.console
@@ -68,7 +68,7 @@ def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect
         prefix: the root of the environment.
         context: the context of this run; changes recorded in it count, too.
     """
-    from fastinstall.observe.running_programs import find_outdated_programs  # noqa: PLC0415 (only after a change)
+    from fastinstall.observe.running_programs import find_outdated_programs  # only after a change
 
     changed = bool(context.changes) or identify_state(prefix) != before
     return Effect(changed=changed, restart=find_outdated_programs(Path(prefix)) if changed else ())
@@ -92,7 +92,7 @@ def target_of(arguments: Namespace) -> NamedTarget:
         raise UsageError("--new-env and --prefix exclude each other", hint=hint)
     python = arguments.python
     if python and "/" not in python:  # a bare name is looked up on PATH, as in a shell
-        import shutil  # noqa: PLC0415 (only for a bare name)
+        import shutil  # only for a bare name
 
         python = shutil.which(python) or python
     return NamedTarget(prefix=parse_path(arguments.prefix), python=parse_path(python), new=parse_path(new))
@@ -124,7 +124,7 @@ def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Sessi
 
 def tell_interruptions(environment: Environment, context: Context) -> None:
     """Report on stderr each interrupted run in an environment, with the command that recovers from it."""
-    from fastinstall.setup.recovery import describe_interruptions  # noqa: PLC0415 (doctor has it in its report)
+    from fastinstall.setup.recovery import describe_interruptions  # doctor has it in its report
 
     for notice in describe_interruptions(environment):
         context.console.complain(f"warning: {notice}")
@@ -139,7 +139,7 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
         FastinstallError: raised by `recover_environment`.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (doctor has it in its report)
+        from fastinstall.setup.recovery import recover_environment  # doctor has it in its report
 
         recover_environment(session, environment)
     else:
@@ -194,7 +194,7 @@ def progress_for(context: Context) -> Callable[[Event], None]:
     """Return a listener that logs events and, without --quiet, shows them on stderr."""
     if context.console.quiet:
         return lambda event: _log(context, event)
-    from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows no progress)
+    from fastinstall.cli.progress import progress_listener  # doctor shows no progress
 
     show = context.closing.enter_context(progress_listener(context.console))
     notes = set[str]()

@@ -34,7 +34,7 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
         RefusedError: nobody can be asked, or --yes was given but a risk is not allowed (exit code 5).
         DeclinedError: the person declined.
     """
-    from fastinstall.cli.text.plan_page import plan_text  # noqa: PLC0415 (only where there is a plan)
+    from fastinstall.cli.text.plan_page import plan_text  # only where there is a plan
 
     is_shown = not (arguments.yes and context.console.json)
     if is_shown:
@@ -79,7 +79,7 @@ def refuse_unaccepted(plan: "Plan", *, with_items: bool = True) -> None:
         RefusedError: a risk is not allowed; the message names each such risk.
     """
     if risks := _list_unaccepted_risks(plan):
-        from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # noqa: PLC0415 (only for a refusal)
+        from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # only for a refusal
 
         items: list[str] = []
         for plan_risk in risks if with_items else ():
@@ -130,7 +130,7 @@ def equivalent_command(plan: "Plan", *, names_python: bool) -> str:
         plan: a plan of `setup`.
         names_python: whether the user gave --python; if not, the default interpreter makes a new environment.
     """
-    from fastinstall.verbs.setup import name_target  # noqa: PLC0415 (only where there is a plan)
+    from fastinstall.verbs.setup import name_target  # only where there is a plan
 
     named = name_target(plan)
     target = ("--new-env", named.new) if named.new else ("--prefix", named.prefix)

@@ -179,9 +179,9 @@ class Page:
             right: indexes of the columns with numbers, which are aligned right.
             margin: width of the empty left margin, in characters.
         """
-        from rich.console import Console as RichConsole  # noqa: PLC0415 (only for tables)
-        from rich.table import Table  # noqa: PLC0415
-        from rich.text import Text  # noqa: PLC0415
+        from rich.console import Console as RichConsole  # only for tables
+        from rich.table import Table
+        from rich.text import Text
 
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for number, name in enumerate(head):
@@ -227,7 +227,7 @@ def join_lines(lines: Iterable[str]) -> str:
 
 def _wrap_text(text: str, first: int, rest: int) -> list[str]:
     """Wrap text; the first line has at most `first` columns, each other line at most `rest`."""
-    import textwrap  # noqa: PLC0415 (only for a terminal)
+    import textwrap  # only for a terminal
 
     pad = first - rest
     lines = textwrap.wrap(

@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None, program: str = PROGRAM) -> int:
         program = name_program(sys.argv[0], options, Path(sys.executable), search_path)
     words = sys.argv[1:] if argv is None else list(argv)
     if "_ARGCOMPLETE" in os.environ and argv is None:  # set by the completion script
-        from fastinstall.cli.commands.completion import answer_shell  # noqa: PLC0415 (only for completion)
+        from fastinstall.cli.commands.completion import answer_shell  # only for completion
 
         answer_shell(os.environ)
     with signals.handle_interruptions():
@@ -162,7 +162,7 @@ def _explain_no_environment(error: NoEnvironmentError, context: Context) -> Refu
     if words[0] in ("setup", "plan"):
         return RefusedError(error.message, hint=f"make one: {command} --new-env ./fast-env")
     if words[0] == "doctor":
-        from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (only here)
+        from fastinstall.observe.environments import has_pillow, list_known_environments  # only here
 
         prefixes = list_known_environments(variables, user_directories(variables).state)
         if known := [str(prefix) for prefix in prefixes if has_pillow(prefix)]:
@@ -180,7 +180,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
         return UsageError("the working directory is gone", hint="cd to another one, then run the same command again")
     if error.errno not in _REFUSALS:
         return None
-    from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only after a failure)
+    from fastinstall.core.refused_writes import explain_refusal  # only after a failure
 
     explained = explain_refusal(error, user_directories(context.sources.variables).cache, (place,))
     if verb not in ("doctor", "inspect"):
@@ -227,7 +227,7 @@ def _find_output_flags(words: Sequence[str]) -> Namespace:
 
 
 def _explain(error: FastinstallError, console: Console) -> int:
-    from fastinstall.cli.text.reports import error_text  # noqa: PLC0415 (healthy runs do not need it)
+    from fastinstall.cli.text.reports import error_text  # healthy runs do not need it
 
     if console.json:
         told = {
@@ -253,7 +253,7 @@ def _report_interruption(console: Console, context: Context | None = None) -> in
 
 def _report_unexpected(error: BaseException, arguments: Namespace, context: Context) -> int:
     """Report an unexpected exception: a failure of the system, or a bug in fastinstall."""
-    import traceback  # noqa: PLC0415 (for our own bugs)
+    import traceback  # for our own bugs
 
     console, log = context.console, context.log
     trace = "".join(traceback.format_exception(error))

@@ -31,7 +31,7 @@ class _Parser(argparse.ArgumentParser):
     program = PROGRAM
 
     def format_help(self) -> str:
-        from fastinstall.cli.help import screen  # noqa: PLC0415 (only for help)
+        from fastinstall.cli.help import screen  # only for help
 
         return spell_commands(screen(self), self.program)
 
@@ -120,7 +120,7 @@ def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) 
 
 
 def _find_similar(word: str, known: Iterable[str]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 (only after a typing error)
+    from difflib import get_close_matches  # only after a typing error
 
     return next(iter(get_close_matches(word, known, n=1, cutoff=0.7)), None)
 
@@ -198,7 +198,7 @@ class _Everything(argparse.Action):
     """The action of `--help-all`: print help with every flag, and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_words: object) -> None:
-        from fastinstall.cli.help import everything  # noqa: PLC0415 (only for help)
+        from fastinstall.cli.help import everything  # only for help
 
         parser._print_message(everything(parser), sys.stdout)  # noqa: SLF001 (what argparse's own action calls)
         parser.exit()
@@ -268,7 +268,7 @@ def _guard(parser: argparse.ArgumentParser) -> None:
 
 
 def _build(parser: argparse.ArgumentParser) -> None:
-    from fastinstall.core.architecture import ARCHITECTURES  # noqa: PLC0415 (only for this verb)
+    from fastinstall.core.architecture import ARCHITECTURES  # only for this verb
 
     add_target_flags(parser)
     add_request_options(parser)

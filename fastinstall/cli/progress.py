@@ -135,8 +135,8 @@ class ProgressLine(ProgressLines):
         super()._tell(text, style)
 
     def _start(self) -> None:
-        from rich.console import Console as RichConsole  # noqa: PLC0415 (only for a live line)
-        from rich.live import Live  # noqa: PLC0415
+        from rich.console import Console as RichConsole  # only for a live line
+        from rich.live import Live
 
         # No width is given, so that rich asks the terminal for it again after a resize.
         self._live = Live(
@@ -150,7 +150,7 @@ class ProgressLine(ProgressLines):
         self._live.start(refresh=True)
 
     def _render_line(self) -> "Text":
-        from rich.text import Text  # noqa: PLC0415
+        from rich.text import Text
 
         if not self._state.stage:  # rich draws once more when the line is removed
             return Text()

@@ -77,14 +77,14 @@ class Menus:
 
     def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
-        import questionary  # noqa: PLC0415 (only for a person)
+        import questionary  # only for a person
 
         asked = self._wrap_question(question, len("(Y/n) Yes"))
         return bool(_ask_unless_interrupted(questionary.confirm(asked, default=default, **self._make_terminal())))
 
     def choose(self, question: str, answers: Texts, *, default: str | None = None, meanings: Texts = NO_TEXTS) -> str:
         """Ask for one of several answers, each with its meaning; the rows adapt if the terminal is resized."""
-        import questionary  # noqa: PLC0415
+        import questionary
 
         labels = {value: self._fit(label) for value, label in answers.items()}
         texts = {value: self._fit(text) for value, text in meanings.items()}
@@ -111,7 +111,7 @@ class Menus:
 
     def ask_text(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
-        import questionary  # noqa: PLC0415
+        import questionary
 
         asked = self._wrap_question(question, max(_TYPED, len(default)))
         return str(_ask_unless_interrupted(questionary.text(asked, default=default, **self._make_terminal()))).strip()
@@ -133,8 +133,8 @@ class Menus:
         return fit(spell_commands(text, self._console.err.program), self._console.known)
 
     def _make_terminal(self) -> dict[str, Any]:
-        from prompt_toolkit.output import ColorDepth, create_output  # noqa: PLC0415
-        from prompt_toolkit.styles import Style  # noqa: PLC0415
+        from prompt_toolkit.output import ColorDepth, create_output
+        from prompt_toolkit.styles import Style
 
         depth = None if self._console.err.colour else ColorDepth.MONOCHROME
         cyan = Style([(name, "fg:ansicyan") for name in ("qmark", "pointer", "highlighted", "answer")])

@@ -88,7 +88,7 @@ def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path
 
 def _make_record(package: Path) -> dict[str, Any]:
     """Return a package's entry in the index of its subdirectory."""
-    from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (needs the extra "conda")
+    from conda_package_streaming.package_streaming import stream_conda_info  # needs the extra "conda"
 
     problem, index = "it has no info/index.json", None
     try:

@@ -31,7 +31,7 @@ def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]
     Source: https://archspec.readthedocs.io and conda's manual, "Managing virtual packages".
     """
     try:
-        from archspec import cpu  # noqa: PLC0415 (only with the extra "conda")
+        from archspec import cpu  # only with the extra "conda"
     except ImportError as error:
         raise make_missing_extra_error("archspec") from error
     named = {level: cpu.host().name if level == "native" else archspec_name(level) for level in levels}

@@ -69,7 +69,7 @@ def write_archive(
         RefusedError: conda-package-streaming is not installed.
     """
     try:
-        from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (only with the extra "conda")
+        from conda_package_streaming.create import conda_builder  # only with the extra "conda"
     except ImportError as error:
         raise make_missing_extra_error("conda-package-streaming") from error
     target = channel / package.subdir / f"{package.dist}.conda"

@@ -63,7 +63,7 @@ def find_rightful_owner(clash: CondaClash) -> str:
 
 def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
     """Return whether conda's configuration for the environment names the stack's channel, as a path or as a URL."""
-    from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only needed if the stack is a conda package)
+    from urllib.parse import unquote  # slow to import; only needed if the stack is a conda package
 
     paths = (unquote(channel.removeprefix("file://")).rstrip("/") for channel in conda.channels)
     return str(channel_of(stack, prefix)) in paths

@@ -209,7 +209,7 @@ def _has_other_members(path: Path, group: int) -> bool:
     gives to volumes. A group with the user's own name is private by convention (USERGROUPS_ENAB in login.defs(5)),
     unless it lists other members. For every other group, the result is True.
     """
-    import grp  # noqa: PLC0415 (slow to import; doctor opens no cache)
+    import grp  # slow to import; doctor opens no cache
 
     with suppress(OSError):
         os.getxattr(path, _ACL)

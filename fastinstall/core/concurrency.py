@@ -33,7 +33,7 @@ def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
     """
     if len(works) == 1:
         return [works[0](ProcessGroup())]
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (slow to import; doctor needs no pool)
+    from concurrent.futures import ThreadPoolExecutor  # slow to import; doctor needs no pool
 
     process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, len(works))) as pool:
@@ -63,7 +63,7 @@ def wait_for_futures(
         seconds: the maximum time to wait.
         to_first_failure: whether to return as soon as a future has failed.
     """
-    from queue import Empty, SimpleQueue  # noqa: PLC0415 (slow to import; doctor waits for no futures)
+    from queue import Empty, SimpleQueue  # slow to import; doctor waits for no futures
 
     done: SimpleQueue[Future[T]] = SimpleQueue()
     deadline = time.monotonic() + seconds

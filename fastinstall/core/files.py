@@ -42,7 +42,7 @@ def write_bytes(
         like: a file whose mode, access list and owner are copied to the new one, instead of `mode`.
     """
     make_directories(path.parent, durable=durable)
-    import tempfile  # noqa: PLC0415 (slow to import; doctor writes nothing, and must feel instant)
+    import tempfile  # slow to import; doctor writes nothing, and must feel instant
 
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -125,9 +125,9 @@ def sync_during(trees: Iterable[Path]) -> Iterator[None]:
         for path in paths:
             _sync(path)
         return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (like `write_bytes`)
+    from concurrent.futures import ThreadPoolExecutor
 
-    from fastinstall.core.concurrency import await_future  # noqa: PLC0415 (like `write_bytes`)
+    from fastinstall.core.concurrency import await_future
 
     with ThreadPoolExecutor(max_workers=_SYNCS_AT_ONCE) as pool:
         outcomes = [pool.submit(_sync, path) for path in paths]
@@ -251,7 +251,7 @@ def discard(path: Path) -> None:
     Read-only directories, such as those of some unpacked archives, are made writable first.
     """
     if path.is_dir() and not path.is_symlink():
-        import shutil  # noqa: PLC0415 (like `write_bytes`)
+        import shutil
 
         try:
             shutil.rmtree(path)
@@ -309,7 +309,7 @@ def _write_whole(descriptor: int, content: bytes) -> None:
 
 
 def _call_renameat2(source: Path, target: Path, flags: int) -> None:
-    import ctypes  # noqa: PLC0415 (like `write_bytes`)
+    import ctypes
 
     function = _find_renameat2()
     if function is None:
@@ -320,7 +320,7 @@ def _call_renameat2(source: Path, target: Path, flags: int) -> None:
 
 
 def _find_renameat2() -> Callable[..., int] | None:
-    import ctypes  # noqa: PLC0415 (like `write_bytes`)
+    import ctypes
 
     try:
         function = ctypes.CDLL(None, use_errno=True).renameat2

@@ -78,7 +78,7 @@ def toml_data(text: str) -> dict[str, Any]:
     Raises:
         ValueError: the text cannot be parsed, or is refused.
     """
-    import tomllib  # noqa: PLC0415 (takes 3 ms; most runs read no TOML)
+    import tomllib  # takes 3 ms; most runs read no TOML
 
     _refuse_characters(text)
     data: dict[str, Any] = _parse_text(text, lambda: tomllib.loads(text))

@@ -197,7 +197,7 @@ def conversation(
     argv: Sequence[str | os.PathLike[str]], *, environment: Mapping[str, str] | None = None
 ) -> Iterator[Conversation]:
     """Start a command and yield a conversation with it; kill the command when the block ends."""
-    import tempfile  # noqa: PLC0415 (slow to import; doctor starts no conversation)
+    import tempfile  # slow to import; doctor starts no conversation
 
     words = tuple(os.fspath(word) for word in argv)
     with (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 def has_sudo(variables: Mapping[str, str]) -> bool:
     """Return whether sudo is on PATH."""
-    import shutil  # noqa: PLC0415 (slow to import; doctor needs it only for other users' environments)
+    import shutil  # slow to import; doctor needs it only for other users' environments
 
     return shutil.which("sudo", path=variables.get("PATH", os.defpath)) is not None
 

@@ -121,7 +121,7 @@ def find_program(name: str, variables: Mapping[str, str]) -> str | None:
     Raises:
         RefusedError: any user could have put the program into its directory.
     """
-    import shutil  # noqa: PLC0415 (slow to import; doctor looks for no program)
+    import shutil  # slow to import; doctor looks for no program
 
     found = shutil.which(name, path=variables.get("PATH"))
     if found is not None:
@@ -217,7 +217,7 @@ def find_person(variables: Mapping[str, str]) -> Person:
 
 def name_user(user: int) -> str:
     """Return the user name of a user ID; empty if this machine has no such account."""
-    import pwd  # noqa: PLC0415 (only for a refusal)
+    import pwd  # only for a refusal
 
     try:
         return pwd.getpwuid(user).pw_name

@@ -28,7 +28,7 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
         FailedError: `within` is None, and the machine has no writable temporary directory.
         OSError: the directory cannot be created.
     """
-    import tempfile  # noqa: PLC0415 (like `write_bytes`)
+    import tempfile
 
     if within is None:
         _require_temporary_directory()
@@ -110,7 +110,7 @@ def discard_abandoned(directories: Iterable[Path]) -> None:
 
 def _require_temporary_directory() -> None:
     """Raise if the machine has no writable temporary directory, as in a container with a read-only filesystem."""
-    import tempfile  # noqa: PLC0415 (like `write_bytes`)
+    import tempfile
 
     try:
         tempfile.gettempdir()

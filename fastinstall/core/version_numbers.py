@@ -45,7 +45,7 @@ def parse_version_number(version: str) -> "Version":
     Raises:
         ValueError: `version` is not a version (PEP 440).
     """
-    from packaging.version import Version  # noqa: PLC0415 (slow to import; only where versions are compared)
+    from packaging.version import Version  # slow to import; only where versions are compared
 
     return Version(version)
 
@@ -85,7 +85,7 @@ def contains(specifier: str, version: str) -> bool:
             _COMPARISONS[comparison](_parse_release(version), _parse_release(bound))
             for comparison, bound in _PARTS.findall(specifier)
         )
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only for other specifiers)
+    from packaging.specifiers import SpecifierSet  # slow to import; only for other specifiers
 
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
@@ -94,7 +94,7 @@ def is_specifier(text: str) -> bool:
     """Return whether a text is a version specifier (PEP 440)."""
     if _PLAIN_RANGE.fullmatch(text):
         return True
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (like `contains`)
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
         SpecifierSet(text)
@@ -107,7 +107,7 @@ def is_version(text: str) -> bool:
     """Return whether a text is a version (PEP 440)."""
     if is_final_release(text):
         return True
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `contains`)
+    from packaging.version import InvalidVersion, Version
 
     try:
         Version(text)

@@ -179,7 +179,7 @@ def find_conda_package(facts: Facts, dist: str) -> CondaPackage | None:
 
 def describe_conda_package(package: CondaPackage) -> str:
     """Return a package as text: "pillow 12.1.1 (py311h1234567_0 of conda-forge)"."""
-    from fastinstall.model.conda_packages import CHANNEL  # noqa: PLC0415 (only in conda environments)
+    from fastinstall.model.conda_packages import CHANNEL  # only in conda environments
 
     channel = "the channel inside this environment" if package.channel.endswith(CHANNEL) else package.channel
     return f"{package.name} {package.version} ({package.build}{f' of {channel}' if channel else ''})"
@@ -296,7 +296,7 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
         return name in claim.files and name not in (*claim.altered, *claim.missing)
     if core is None or not core.sha256 or owner is None or owner.recorded_core is None:
         return False
-    from fastinstall.observe.stack import decode_digest  # noqa: PLC0415 (only where there are several owners)
+    from fastinstall.observe.stack import decode_digest  # only where there are several owners
 
     return decode_digest(owner.recorded_core) == core.sha256
 
@@ -338,6 +338,6 @@ def is_registered(facts: Facts, receipt: Receipt) -> bool:
     """Return whether the environment's conda configuration names the setup's channel; True if the setup used none."""
     if receipt.conda is None or facts.conda is None:
         return True
-    from fastinstall.conda.reinstall import has_channel  # noqa: PLC0415 (only in conda environments)
+    from fastinstall.conda.reinstall import has_channel  # only in conda environments
 
     return has_channel(facts.conda, receipt.conda, facts.environment.prefix)

@@ -255,8 +255,8 @@ def read_details(path: Path) -> BuildTraces:
 
 
 def _read_package_note(image: ElfImage) -> dict[str, str]:
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
-    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (too slow an import for doctor, which seldom needs it)
+    from elftools.elf.elffile import ELFFile  # too slow an import for doctor, which seldom needs it
+    from elftools.elf.notes import iter_notes  # too slow an import for doctor, which seldom needs it
 
     content = io.BytesIO(image.read(0, image.size))  # a malformed file cannot make pyelftools read beyond this
     try:

@@ -81,7 +81,7 @@ class PackageIndex:
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
             RefusedError: an index uses no HTTPS and is not trusted.
         """
-        from fastinstall.index import selection  # noqa: PLC0415 (slow to import, only for lookups)
+        from fastinstall.index import selection  # slow to import, only for lookups
 
         choice = selection.make_choice(recipes, interpreter, builder)
         wanted = choice.is_wanted
@@ -152,7 +152,7 @@ class PackageIndex:
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _list_local_files(self, wanted: Callable[[str], bool]) -> Iterable[Artefact]:
-        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
+        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # slow to import, only for lookups
 
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
@@ -161,7 +161,7 @@ class PackageIndex:
                 yield replace(describe_file(path, path.parent.name), index=index)  # the directory is named by the hash
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-        from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+        from fastinstall.index import client  # the HTTP client, only when an index is asked
 
         offered = client.ask_indexes(self._read_settings(), names, wanted)
         if self.cache is not None:
@@ -170,7 +170,7 @@ class PackageIndex:
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
         """Fetch and yield our newest wheels that indexes offer: only the content of a wheel names its recipe."""
-        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
+        from fastinstall.index import selection, wheelhouse  # slow to import, only for lookups
 
         if self.cache is None:
             return
@@ -187,7 +187,7 @@ class PackageIndex:
         return path if path and path.is_file() and sha256(path) == artefact.sha256 else None
 
     def _download(self, emit: Emit, url: str, size: int, path: Path) -> None:
-        from fastinstall.index.client import Web  # noqa: PLC0415 (the HTTP client, only when it is needed)
+        from fastinstall.index.client import Web  # the HTTP client, only when it is needed
 
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
@@ -206,7 +206,7 @@ class PackageIndex:
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
         """Return an error that names the places searched, and the wheels skipped because another recipe built them."""
-        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (slow to import, only for lookups)
+        from fastinstall.index import selection, wheelhouse  # slow to import, only for lookups
 
         wanted = selection.make_choice((recipe,), interpreter).is_wanted
         local = [(each.filename, wheelhouse.recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
@@ -244,7 +244,7 @@ class PackageIndex:
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
     """Yield all files except our wheels that another recipe built: recipes may have the same label."""
-    from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (slow to import, only for lookups)
+    from fastinstall.index.wheelhouse import recipe_of  # slow to import, only for lookups
 
     for artefact in artefacts:
         if not _is_local(artefact) or recipe_of(local_path(artefact.url)) in ("", recipe.name):

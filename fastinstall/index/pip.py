@@ -58,9 +58,9 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
     Raises:
         RefusedError: the target is too old for fastinstall's pip, and has no pip of its own.
     """
-    from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed only for an installation)
+    from importlib.metadata import metadata  # slow to import, needed only for an installation
 
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import, needed only for an installation)
+    from packaging.specifiers import SpecifierSet  # slow to import, needed only for an installation
 
     supported = SpecifierSet(metadata("pip")["Requires-Python"] or "")
     if supported.contains(interpreter.version, prereleases=True):

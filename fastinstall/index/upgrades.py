@@ -112,7 +112,7 @@ def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> 
 
 
 def _parse_requirement(text: str) -> "Requirement | None":
-    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow to import; only here)
+    from packaging.requirements import InvalidRequirement, Requirement  # slow to import; only here
 
     try:
         return Requirement(text)
@@ -191,7 +191,7 @@ def list_forbidding_dependants(
 def _is_forbidden(dependant: Dependant, version: str, interpreter: Interpreter) -> bool:
     """Return whether a dependant forbids a version, by the version rules of its own ecosystem: conda or PEP 440."""
     if isinstance(dependant, CondaDependant):
-        from fastinstall.model.conda_versions import meets_conda_spec  # noqa: PLC0415 (only for conda packages)
+        from fastinstall.model.conda_versions import meets_conda_spec  # only for conda packages
 
         return not meets_conda_spec(dependant.versions, version)
     parsed = _parse_requirement(dependant.requirement)

@@ -86,7 +86,7 @@ def metadata_of(names: Iterable[str]) -> str:
 
 def _require_record(wheel: Path, archive: ZipFile) -> None:
     """Refuse a wheel whose content differs from its RECORD."""
-    from installer import exceptions, sources  # noqa: PLC0415 (only where something is installed)
+    from installer import exceptions, sources  # only where something is installed
 
     archive.filename = str(wheel)  # an archive opened as a stream has no name, which WheelFile parses
     try:

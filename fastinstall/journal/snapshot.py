@@ -93,7 +93,7 @@ def find_unfinished_transaction(history: EnvironmentHistory) -> str | None:
 
 def is_at_work(prefix: Path) -> bool:
     """Return whether a running fastinstall holds the environment's lock: an open transaction is then still active."""
-    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (needed only after an interruption)
+    from fastinstall.core.lock import LOCK_FILE, find_holder  # needed only after an interruption
 
     for locked in (prefix / LOCK_FILE, prefix):
         with suppress(OSError):

@@ -100,7 +100,7 @@ def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterato
 
     Like pip, first try the path of a directory relative to the file that names it.
     """
-    from fastinstall.core.files import sha256  # noqa: PLC0415 (only where a file names directories)
+    from fastinstall.core.files import sha256  # only where a file names directories
 
     for file, link in links:
         place = link.removeprefix("file://")

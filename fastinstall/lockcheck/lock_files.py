@@ -27,7 +27,7 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
     if kind is LockKind.REQUIREMENTS:
         return read_requirements(text, file)
     if kind in (LockKind.ENVIRONMENT, LockKind.PIXI):
-        from fastinstall.lockcheck import yaml_files  # noqa: PLC0415 (PyYAML, 13 ms)
+        from fastinstall.lockcheck import yaml_files  # PyYAML, 13 ms
 
         if kind is LockKind.ENVIRONMENT:
             return yaml_files.read_environment(text, file)

@@ -177,7 +177,7 @@ def _parse_requirement(subject: str, marker: str) -> tuple[str, str, str]:
     Raises:
         ValueError: pip rejects the requirement; the message says why.
     """
-    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
+    from packaging.requirements import InvalidRequirement, Requirement  # slow, and not always needed
 
     written = f"{subject} ; {marker}" if marker else subject
     text = _VARIABLE.sub("0", written)

@@ -285,7 +285,7 @@ def may_apply(marker: str, machine: str) -> bool:
     """
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True
-    from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
+    from packaging.markers import InvalidMarker, Marker  # slow, and rarely needed
 
     try:
         read = Marker(marker)

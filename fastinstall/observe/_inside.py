@@ -33,7 +33,7 @@ def enter_environment() -> None:
 
 def describe() -> dict[str, object]:
     """Return the fields of `fastinstall.model.facts.Interpreter`."""
-    import sysconfig  # noqa: PLC0415 (reads sys.prefix when it is imported)
+    import sysconfig  # reads sys.prefix when it is imported
 
     implementation = sys.implementation.name
     include = sysconfig.get_path("include")
@@ -101,7 +101,7 @@ def _find_site_packages(platlib: str, managed: str | None) -> str:
     """
     if managed is None or os.path.isdir(os.path.join(platlib, "PIL")):
         return platlib
-    import site  # noqa: PLC0415 (rarely needed)
+    import site  # rarely needed
 
     holding = (entry for entry in site.getsitepackages() if os.path.isdir(os.path.join(entry, "PIL")))
     return next(holding, platlib)
@@ -127,7 +127,7 @@ def find_shadows(site_packages: str) -> list[dict[str, str]]:
     in_front = [part for part in list_entries_in_front() if _may_have_pil(part["entry"])]
     if not in_front:
         return []
-    from importlib.machinery import PathFinder  # noqa: PLC0415 (rarely needed)
+    from importlib.machinery import PathFinder  # rarely needed
 
     own, shadows = os.path.realpath(os.path.join(site_packages, "PIL")), []
     for number, part in enumerate(in_front):
@@ -173,7 +173,7 @@ def list_entries_in_front() -> list[dict[str, str]]:
 
 def _list_user_site() -> list[dict[str, str]]:
     """List the user site and the directories that its `.pth` files add; see `list_entries_in_front`."""
-    import sysconfig  # noqa: PLC0415 (reads sys.prefix when it is imported)
+    import sysconfig  # reads sys.prefix when it is imported
 
     user_site = sysconfig.get_path("purelib", "posix_user")
     if not os.path.isdir(user_site):
@@ -210,7 +210,7 @@ def _get_working_directory() -> str:
 
 def _may_have_pil(entry: str) -> bool:
     """Return whether an entry of sys.path is a file (an archive), or a directory with something named like PIL."""
-    import _imp  # noqa: PLC0415 (all of `importlib` would take a millisecond)
+    import _imp  # all of `importlib` would take a millisecond
 
     names = ("PIL", "PIL.py", "PIL.pyc", *("PIL" + suffix for suffix in _imp.extension_suffixes()))
     return os.path.isfile(entry) or any(os.path.exists(os.path.join(entry, name)) for name in names)

@@ -80,7 +80,7 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 def _scan(path: Path, digest: str, cache: Path, *, scan: bool) -> IsaScan:
     """Return the cached scan of a file; if that is missing or damaged, scan the file and cache the new scan."""
-    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (imported while the subprocesses run)
+    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # imported while the subprocesses run
 
     with suppress(OSError):
         digest = digest or files.sha256(path)

@@ -103,7 +103,7 @@ def parse_cpuinfo(text: str) -> Cpu:
     architecture = next((each for each, key, word in signs if word in first.get(key, "").split()), architecture_of(""))
     vendor, name = first.get("vendor_id", ""), first.get("model name", "")
     if not vendor or not name:
-        from fastinstall.elf.processor_names import name_implementer, name_processors  # noqa: PLC0415 (only for CPUs without names)
+        from fastinstall.elf.processor_names import name_implementer, name_processors  # only for CPUs without names
 
         vendor, name = vendor or name_implementer(first), name or name_processors(blocks)
     return Cpu(

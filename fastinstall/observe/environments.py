@@ -177,7 +177,7 @@ def _explain_unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        from fastinstall.core.refused_writes import advice, reason  # noqa: PLC0415 (only for an error)
+        from fastinstall.core.refused_writes import advice, reason  # only for an error
 
         hint = f"{advice(error, path)}; or {_NAME_ONE}"
         raise UndeterminedError(reason(error, path), hint=hint) from error

@@ -106,7 +106,7 @@ _DIRECTORIES = (
 
 def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
     """Find a library in LD_LIBRARY_PATH, the loader's cache or the usual directories; return its path, or None."""
-    from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (needed only if there is a GPU)
+    from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # needed only if there is a GPU
 
     places = [root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/")]
     cached = read_loader_cache(root / "etc/ld.so.cache").find(name, os.uname().machine, ())

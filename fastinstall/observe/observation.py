@@ -29,8 +29,6 @@ from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.recipes import read_recorded_recipe
 from fastinstall.observe.session import Session
 
-# ruff: noqa: PLC0415 (probes are imported late, as the docstring explains)
-
 
 class Binaries(Enum):
     """How deeply to examine PIL's extension modules."""

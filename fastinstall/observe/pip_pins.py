@@ -68,7 +68,7 @@ def constraints_text(requirement: str, wheel: str) -> str:
         requirement: the requirement for one build, as returned by `requirement_of`.
         wheel: the wheel's file name, from which its platform is read.
     """
-    from fastinstall.pins.tools import parse_pinned_build  # noqa: PLC0415 (only where a pin is written)
+    from fastinstall.pins.tools import parse_pinned_build  # only where a pin is written
 
     comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:
@@ -176,7 +176,7 @@ def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]
     Raises:
         RefusedError: pip cannot read the file.
     """
-    import configparser  # noqa: PLC0415 (takes 3 ms, needed only for a pin)
+    import configparser  # takes 3 ms, needed only for a pin
 
     parser = configparser.RawConfigParser()
     try:

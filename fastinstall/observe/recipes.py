@@ -64,7 +64,7 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
     """
     files = _list_recipe_files(directories)
     if name not in files:
-        import difflib  # noqa: PLC0415 (only where a name is wrong)
+        import difflib  # only where a name is wrong
 
         near = difflib.get_close_matches(name, files, n=1)
         suggestion = f"did you mean --recipe {near[0]}? " if near else ""

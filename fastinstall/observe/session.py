@@ -52,7 +52,7 @@ class Session:
             RefusedError: other users could put files into the directory, and fastinstall would install these; or this
                 user has no home directory.
         """
-        from fastinstall.core.cache_directory import open_cache  # noqa: PLC0415 (doctor needs no cache)
+        from fastinstall.core.cache_directory import open_cache  # doctor needs no cache
 
         refuse_homeless(self.directories.cache)
         return open_cache(self.directories.cache, self.variables)

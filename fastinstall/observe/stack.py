@@ -178,7 +178,7 @@ def _read_checkout(metadata: Path) -> PurePath | None:
     text = foreign.text_or_empty(metadata / "direct_url.json")
     if '"editable"' not in text:
         return None
-    from urllib.parse import unquote, urlsplit  # noqa: PLC0415 (slow, and rarely needed)
+    from urllib.parse import unquote, urlsplit  # slow, and rarely needed
 
     try:
         source = json_data(text)
@@ -399,7 +399,7 @@ def observe_constraints(
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
     """Return whether a marker is true for the target; True for a malformed marker, so that no requirement is lost."""
-    from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
+    from packaging.markers import InvalidMarker, Marker  # slow, and rarely needed
 
     try:
         return Marker(marker).evaluate(interpreter.markers)

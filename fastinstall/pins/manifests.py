@@ -37,7 +37,7 @@ def merge_lines(text: str, lines: str, *, file: PurePath) -> str:
     [a]
     x = ['y','z']  # theirs
     """
-    import tomlkit  # noqa: PLC0415 (only where a manifest is edited)
+    import tomlkit  # only where a manifest is edited
 
     expected = parse_toml(text, file=file)
     _merge(expected, parse_toml(lines, file=file), file)

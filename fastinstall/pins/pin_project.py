@@ -367,7 +367,7 @@ def parse_locked_versions(text: str) -> Locked:
     Raises:
         ValueError: the text is not TOML.
     """
-    from packaging.utils import canonicalize_name  # noqa: PLC0415 (only where a pin is made)
+    from packaging.utils import canonicalize_name  # only where a pin is made
 
     packages = toml_data(text).get("package", [])
     versions: dict[str, set[str]] = {}

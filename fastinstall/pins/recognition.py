@@ -52,7 +52,7 @@ def find_project_directory(prefix: Path) -> Path | None:
 
 
 def _find_project(directory: Path) -> Project | None:
-    from fastinstall.pins.tools import TOOLS  # noqa: PLC0415 (only where something may be a project)
+    from fastinstall.pins.tools import TOOLS  # only where something may be a project
 
     names = {name for tool in TOOLS.values() for name in (*tool.manifests, tool.lock)}
     there = frozenset(name for name in names if (directory / name).is_file())
@@ -87,7 +87,7 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
     directory = named or find_project_directory(prefix) or prefix
     if not any((directory / name).is_file() for name in _MANIFESTS):
         return None
-    from fastinstall.pins.tools import TOOLS  # noqa: PLC0415 (only where there is a project)
+    from fastinstall.pins.tools import TOOLS  # only where there is a project
 
     try:
         project = project_of(prefix, named)

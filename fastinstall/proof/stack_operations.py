@@ -84,7 +84,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
         runtime = observe(stage=stage)
         _refuse_failures(runtime)
         return runtime
-    from fastinstall.proof.judge import compare_pixels  # noqa: PLC0415 (only if not proven before)
+    from fastinstall.proof.judge import compare_pixels  # only if not proven before
 
     with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"

@@ -152,7 +152,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
     """
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
         return situation
-    from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.guard.pinning import list_links_beside_pin  # only where something is pinned
 
     prefix = situation.facts.environment.prefix
     return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
@@ -160,7 +160,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
 
 def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
     """Return the SHA-256 of a cached wheel that matches the planned build; empty if the cache has none."""
-    from fastinstall.wheelbuild.pipeline import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+    from fastinstall.wheelbuild.pipeline import find_ready  # slow to import; not where nothing is built
 
     situation, step = decision.situation, make_build_step(decision)
     facts, request, cache = situation.facts, situation.request, session.own_cache()
@@ -255,7 +255,7 @@ def open_run(
     refuse_unusable_cache(session.own_cache())
     opened, tunables = None, session.variables.get("GLIBC_TUNABLES", "")
     if engine is not None:
-        from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for conda packages)
+        from fastinstall.observe.conda.executable import find_conda  # only for conda packages
 
         opened = make_engine(session, engine, find_conda(session.variables, prefix), offline=request.offline)
     return Run(
@@ -274,7 +274,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
     Raises:
         RefusedError: the engine is not available.
     """
-    from fastinstall.conda.engines.choose import open_engine  # noqa: PLC0415 (only for conda packages)
+    from fastinstall.conda.engines.choose import open_engine  # only for conda packages
 
     return open_engine(engine, tool, session.variables, session.own_cache() / "conda", offline=offline)
 

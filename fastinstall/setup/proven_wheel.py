@@ -123,9 +123,9 @@ def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext
 
 def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext, run: Run) -> "QuickProof":
     """Prepare a quick proof that compares every level of an unpacked build with the official wheel."""
-    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # noqa: PLC0415 (not where the proof is on record)
-    from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
-    from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
+    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # not where the proof is on record
+    from fastinstall.proof.quick import QuickProof  # not where the proof is on record
+    from fastinstall.proof.runs import ProofStack  # not where the proof is on record
 
     wheel, official, levels = proof_context.reference, None, list[ProofStack]()
     whole = ProofStack(
@@ -228,7 +228,7 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
 
 
 def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_context: ProofContext, run: Run) -> Proof:
-    from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (not where the proof is on record)
+    from fastinstall.proof.quick import run_quick_proof  # not where the proof is on record
 
     run.emit(Started(stage="prove", message=f"comparing {built.wheel.name} with the official wheel"))
     with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as space:

@@ -230,7 +230,7 @@ def _bring_package(
     session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
 ) -> None:
     """Link the guard package into a staging directory with the setup's engine, then move its files into place."""
-    from fastinstall.setup.look import make_engine  # noqa: PLC0415 (`guard status` needs no engine)
+    from fastinstall.setup.look import make_engine  # `guard status` needs no engine
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None

@@ -212,7 +212,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
         if wheel is None:
             raise UndeterminedError("the fast build is not in the cache")
     else:
-        from fastinstall.setup.wheel import build_wheel_into  # noqa: PLC0415 (only for a build)
+        from fastinstall.setup.wheel import build_wheel_into  # only for a build
 
         message = "building the fast stack, to measure it before it is installed (--no-build skips this)"
         session.emit(Started(stage="build", message=message))
@@ -262,7 +262,7 @@ def observe_context(
     Raises:
         UndeterminedError: the environment has no PIL to measure.
     """
-    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only for bench)
+    from fastinstall.observe.cpu import observe_machine  # only for bench
 
     started = time.monotonic()
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))

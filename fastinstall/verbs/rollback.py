@@ -201,7 +201,7 @@ def _read_conda_packages(prefix: Path) -> tuple[CondaPackage, ...]:
     """Return the packages in conda's records of an environment; empty if it is not a conda environment."""
     if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return ()
-    from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
+    from fastinstall.observe.conda.records import read_records  # only in conda environments
 
     return read_records(prefix / "conda-meta").packages
 

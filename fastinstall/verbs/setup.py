@@ -118,7 +118,7 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
     """
     if not agreed.steps:
         return confirm_empty_plan(agreed)
-    from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not for a plan without steps)
+    from fastinstall.setup.carry_out import carry_out  # not for a plan without steps
 
     while True:
         try:

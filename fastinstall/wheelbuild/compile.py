@@ -70,7 +70,12 @@ def call_backend(
     Raises:
         FailedError: the backend cannot be used, or failed.
     """
-    from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
+    from pyproject_hooks import (
+        BackendUnavailable,
+        BuildBackendHookCaller,
+        HookMissing,
+        UnsupportedOperation,
+    )  # only for a build
 
     system = read_build_system(source)
     search = {"PATH": requirements / PROGRAMS, "PYTHONPATH": requirements / LIBRARY}

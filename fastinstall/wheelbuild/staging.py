@@ -63,7 +63,7 @@ def install_wheel(
     Raises:
         FailedError: the wheel is damaged.
     """
-    from installer import destinations, exceptions, install, sources  # noqa: PLC0415 (only where something is installed)
+    from installer import destinations, exceptions, install, sources  # only where something is installed
 
     places = {name: str(directory) for name, directory in schemes.items()}
     destination = destinations.SchemeDictionaryDestination(

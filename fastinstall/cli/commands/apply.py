@@ -40,7 +40,7 @@ def run(arguments: Namespace, context: Context) -> int:
     agreed = decide_saved_plan_again(session, saved, consented.request.allow)
     refuse_unaccepted(agreed)
     if agreed.steps:
-        from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not for a plan without steps)
+        from fastinstall.setup.carry_out import carry_out  # not for a plan without steps
 
         outcome = carry_out(session, agreed)
     else:

@@ -25,20 +25,20 @@ _LARGEST = 16384
 def run(arguments: Namespace, context: Context) -> int:
     """Measure and print a report; or only list the candidates, or print the code of one of them."""
     if arguments.list:
-        from fastinstall.bench.catalogue import all_ways  # noqa: PLC0415 (only with --list)
-        from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (only with --list)
+        from fastinstall.bench.catalogue import all_ways  # only with --list
+        from fastinstall.cli.text.bench_page import candidates_text  # only with --list
 
         ways = tuple(all_ways().values())
         known = [{"name": way.name, "title": way.title, "kind": way.kind, "requirements": way.brings} for way in ways]
         tell(context, "bench-candidates", {"candidates": known}, lambda _, page: candidates_text(ways, page))
         return ExitCode.OK
     if arguments.print_code:
-        from fastinstall.bench.printed_code import render_code  # noqa: PLC0415 (only with --print-code)
+        from fastinstall.bench.printed_code import render_code  # only with --print-code
 
         context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
         return ExitCode.OK
-    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # noqa: PLC0415 (not for --list, --print-code)
-    from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list, --print-code)
+    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # not for --list, --print-code
+    from fastinstall.verbs.measure_loading import bench  # not for --list, --print-code
 
     request = make_bench_request(arguments)
     session, environment = open_target_to_read(arguments, context)

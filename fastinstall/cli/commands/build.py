@@ -77,7 +77,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def publish_tool_only(arguments: Namespace, context: Context) -> int:
     """Put fastinstall's own wheels into a directory, so that offline machines can be inspected before any build."""
-    from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --tool-only)
+    from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # only with --tool-only
 
     session, output, request = _open(arguments, context)
     with publish_tool(session, *fetch_tool(session, output, offline=request.offline)) as tool:
@@ -110,7 +110,7 @@ def _bring_tool(
         yield None
         return
     pythons, machines = zip(*served, strict=True)
-    from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --with-tool)
+    from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # only with --with-tool
 
     fetched = fetch_tool(session, output, pythons=pythons, machines=machines, offline=request.offline)
     with publish_tool(session, *fetched) as tool:

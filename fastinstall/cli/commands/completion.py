@@ -98,28 +98,28 @@ def _bare(words: Iterable[str]) -> Words:
 
 
 def _list_environments(variables: Mapping[str, str]) -> Words:
-    from fastinstall.observe.environments import list_known_environments  # noqa: PLC0415 (only for completion)
+    from fastinstall.observe.environments import list_known_environments  # only for completion
 
     known = map(str, list_known_environments(variables, user_directories(variables).state))
     return _bare((*known, *FilesCompleter()("")))
 
 
 def _list_recipes(variables: Mapping[str, str]) -> Words:
-    from fastinstall.observe.recipes import load_recipes  # noqa: PLC0415 (only when needed, like all imports below)
-    from fastinstall.observe.session import open_session  # noqa: PLC0415
+    from fastinstall.observe.recipes import load_recipes  # only when needed, like all imports below
+    from fastinstall.observe.session import open_session
 
     recipes = load_recipes(open_session(variables).recipe_directories).values()
     return {recipe.name: recipe.summary for recipe in recipes}
 
 
 def _list_caches(_variables: Mapping[str, str]) -> Words:
-    from fastinstall.model.results import PURPOSES  # noqa: PLC0415
+    from fastinstall.model.results import PURPOSES
 
     return PURPOSES
 
 
 def _list_checks(_variables: Mapping[str, str]) -> Words:
-    from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415
+    from fastinstall.doctor.registry import CHECKS
 
     return {name: check.summary for name, check in CHECKS.items()}
 

@@ -49,8 +49,8 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _collect(arguments: Namespace, context: Context) -> int:
     """Sum up saved reports of many machines; this machine is not examined."""
-    from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only with --collect)
-    from fastinstall.fleet.reports import collect  # noqa: PLC0415 (only with --collect)
+    from fastinstall.cli.text.fleets import render_collected  # only with --collect
+    from fastinstall.fleet.reports import collect  # only with --collect
 
     refuse_together(arguments, "--collect", ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags"))
     if arguments.checks:
@@ -68,7 +68,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     answer = ask_interpreter(session, environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # The target's Python has just been started, so this import takes place while it runs.
-    from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination, examine_facts
 
     again = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=hosts)
     report, facts = examine_facts(session, environment, replace(again, started=started, interpreter=answer))
@@ -86,7 +86,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
 
 
 def _run_all(arguments: Namespace, session: Session, context: Context) -> int:
-    from fastinstall.verbs.examine import Examination, examine_everywhere  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination, examine_everywhere
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments))
     return tell_survey(examine_everywhere(session, examination), context.console, arguments.fail_on)
@@ -96,7 +96,7 @@ def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
     if not arguments.host_flags:
         return ()
 
-    from fastinstall.observe.host_files import read_host  # noqa: PLC0415
+    from fastinstall.observe.host_files import read_host
 
     try:
         return tuple(read_host(expand_home(name)) for name in arguments.host_flags)
@@ -105,7 +105,7 @@ def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
 
 
 def _list(context: Context) -> int:
-    from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415 (only with --list)
+    from fastinstall.doctor.registry import CHECKS  # only with --list
 
     width = max(map(len, CHECKS))
     lines = "\n".join(f"{name:<{width}}  {check.summary}" for name, check in CHECKS.items())
@@ -116,8 +116,8 @@ def _list(context: Context) -> int:
 
 def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
     """Return True if --fix may help: a setup can repair one of the errors, or a warning or error suggests --fix."""
-    from fastinstall.doctor.checks.pillow_importable import list_shadow_findings  # noqa: PLC0415 (only with --fix)
-    from fastinstall.doctor.registry import CHECKS  # noqa: PLC0415 (only with --fix)
+    from fastinstall.doctor.checks.pillow_importable import list_shadow_findings  # only with --fix
+    from fastinstall.doctor.registry import CHECKS  # only with --fix
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
     offered = any(remedy is not None and "--fix" in (remedy.command or "") for remedy in remedies)
@@ -136,15 +136,15 @@ def _fix(
     on the facts that the repair observed at its end. If there are none, or they lack something that the user asked for
     (--quick, --host-flags), the environment is observed again.
     """
-    from fastinstall.cli.consent import consent, refuse_without_yes  # noqa: PLC0415 (all of them only with --fix)
-    from fastinstall.setup.expectations import describe_expectations  # noqa: PLC0415
-    from fastinstall.setup.recovery import (  # noqa: PLC0415
+    from fastinstall.cli.consent import consent, refuse_without_yes  # all of them only with --fix
+    from fastinstall.setup.expectations import describe_expectations
+    from fastinstall.setup.recovery import (
         recover_environment,
         report_interruption_after_completion,
     )
-    from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415
-    from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415
-    from fastinstall.verbs.setup import examine_result  # noqa: PLC0415
+    from fastinstall.verbs.examine import examine_facts
+    from fastinstall.verbs.repair import plan_repair, repair
+    from fastinstall.verbs.setup import examine_result
 
     environment, working = facts.environment, session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"

@@ -54,7 +54,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     """Plan wheels for the hosts with facts files in the directory of --hosts; print the plan, or save it with -o."""
-    from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only with --hosts)
+    from fastinstall.cli.text.fleets import fleet_text  # only with --hosts
 
     fleet = plan_fleet(session_of(context), arguments, read_request(arguments, context.sources))
     wheels = f"fastinstall build --hosts {quote(arguments.hosts)} -o WHEELHOUSE"
@@ -90,7 +90,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
         UsageError: --prefix or --new-env was given too.
     """
     refuse_together(arguments, "--hosts", ("--prefix", "--new-env"))
-    from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
+    from fastinstall.fleet.host_plan import plan_hosts  # only with --hosts
 
     place, python = expand_home(arguments.hosts), target_of(arguments).python
     return plan_hosts(session, place, request, python, arguments.max_age)
@@ -98,7 +98,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
 
 def code_of(fleet: "Fleet") -> int:
     """Return the exit code: OK if any host gets a wheel, UNDETERMINED if no facts file could be read, else REFUSED."""
-    from fastinstall.fleet.fleet import Cause  # noqa: PLC0415 (only with --hosts)
+    from fastinstall.fleet.fleet import Cause  # only with --hosts
 
     if any(artefact.hosts for artefact in fleet.artefacts):
         return ExitCode.OK

@@ -42,7 +42,7 @@ def run(arguments: Namespace, context: Context) -> int:
         recover_first(session, target)
     is_told = arguments.yes or arguments.dry_run or context.console.json
     if context.console.interactive and not is_told:
-        from fastinstall.cli.wizard.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
+        from fastinstall.cli.wizard.wizard import ask_for_plan  # questionary, only for a person
 
         agreed = ask_for_plan(session, target, request, context.console)
     else:

@@ -29,7 +29,7 @@ def open_engine(
         ValueError: `engine` does not install conda packages.
     """
     if engine is CondaInstaller.CONDA:
-        from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only this engine needs it)
+        from fastinstall.conda.engines.command import CondaCommand  # only this engine needs it
 
         if tool is None:
             raise RefusedError(
@@ -48,9 +48,9 @@ def open_rattler(variables: Mapping[str, str], cache: Path, *, offline: bool = F
     Raises:
         RefusedError: py-rattler is not installed; the hint says how to get it.
     """
-    from importlib.util import find_spec  # noqa: PLC0415 (only this engine needs it)
+    from importlib.util import find_spec  # only this engine needs it
 
-    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only this engine needs it)
+    from fastinstall.conda.engines.rattler import Rattler  # only this engine needs it
 
     if find_spec("rattler") is None:
         raise make_missing_extra_error("py-rattler")

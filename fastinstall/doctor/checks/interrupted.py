@@ -64,7 +64,7 @@ def _report_pip(context: CheckContext, packages: PurePath) -> Iterator[Finding]:
 def _report_conda(context: CheckContext) -> Iterator[Finding]:
     conda, prefix = context.facts.conda, context.facts.environment.prefix
     if conda is not None and conda.debris:
-        from fastinstall.model.conda_packages import conda_command  # noqa: PLC0415 (only in conda environments)
+        from fastinstall.model.conda_packages import conda_command  # only in conda environments
 
         halves = [claim.dist for claim in conda.claims if claim.missing]
         but = f" while {halves[0]} was incomplete" if halves else ""

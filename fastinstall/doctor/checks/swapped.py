@@ -77,7 +77,7 @@ def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
     """Yield why the replacement was installed, and which protections against it are missing."""
-    from fastinstall.doctor.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
+    from fastinstall.doctor.intent import intent_of  # only where something was replaced
 
     intent = intent_of(facts, receipt)
     if intent is not None:

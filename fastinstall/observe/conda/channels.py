@@ -113,7 +113,7 @@ def _load(text: str) -> object:
     Raises:
         ValueError: the text is not YAML.
     """
-    import yaml  # noqa: PLC0415 (slow, and rarely needed)
+    import yaml  # slow, and rarely needed
 
     try:
         return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 (creates only texts)

@@ -127,7 +127,7 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
     """
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
+    from packaging.specifiers import SpecifierSet  # slow to import; only where versions are compared
 
     known = SpecifierSet(recipe.source.versions)
     asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(request)))

@@ -76,7 +76,7 @@ class Build(WheelOrder, SetupStep):
             RefusedError: there is no usable compiler.
         """
         if self.prebuilt is not None:
-            from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
+            from fastinstall.index.wheelhouse import require_stack_alone  # slow to import, with packaging
 
             wheel = run.index.fetch(self.prebuilt, run.cache, run.emit)
             with discarding_refused(wheel):
@@ -85,7 +85,7 @@ class Build(WheelOrder, SetupStep):
         cached = self._take_from_cache(interpreter, run) if self.cached else None
         if cached is not None:
             return cached
-        from fastinstall.wheelbuild.pipeline import build_wheel  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+        from fastinstall.wheelbuild.pipeline import build_wheel  # slow to import; not for a wheel that is ready
 
         return build_wheel(self.request_build(interpreter, fetched, run))
 
@@ -131,7 +131,7 @@ class Build(WheelOrder, SetupStep):
 
     def _take_from_cache(self, interpreter: Interpreter, run: Run) -> BuildResult | None:
         """Return the cached wheel that the plan names; None if it is gone or has kernels that are now left out."""
-        from fastinstall.wheelbuild.pipeline import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+        from fastinstall.wheelbuild.pipeline import find_ready  # slow to import; not for a wheel that is ready
 
         for entry in find_ready(run.cache, self, run.recipe, interpreter, run.index.wheelhouse):
             if entry.sha256 == self.cached:

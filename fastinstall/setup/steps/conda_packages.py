@@ -107,7 +107,7 @@ class MakeCondaPackages(SetupStep):
         Raises:
             FailedError: the engine could not link the packages; the caller undoes the changes.
         """
-        from fastinstall.conda.stage import link_packages  # noqa: PLC0415 (only in conda environments)
+        from fastinstall.conda.stage import link_packages  # only in conda environments
 
         planned = CondaStack(package=self.package, guard=self.guard, channel=self.channel)
         return link_packages(planned, built, before, transaction, run)

@@ -85,7 +85,7 @@ class SystemPackages(PreparingStep):
             RefusedError: the user is not root, or the package manager is unknown.
             FailedError: the package manager failed.
         """
-        from fastinstall.wheelbuild.system_packages import install_packages  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.wheelbuild.system_packages import install_packages  # only where it is carried out
 
         run.emit(Started(stage="packages", message=f"installing {' '.join(self.packages)}"))
         install_packages(self.manager, self.packages, run.variables, run.emit)
@@ -126,7 +126,7 @@ class PrivateHeaders(PreparingStep):
         Raises:
             FailedError: the packages could not be fetched.
         """
-        from fastinstall.wheelbuild.headers import unpack_headers  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.wheelbuild.headers import unpack_headers  # only where it is carried out
 
         packages, architecture = self.fetch_packages(run), architecture_of(run.cpu.architecture)
         return FetchedInputs(
@@ -197,9 +197,9 @@ class CondaToolchain(PreparingStep):
 
     def _make_prefix(self, run: Run) -> Path:
         """Return an intact prefix from the cache, or make it there. It cannot be moved: its files contain its path."""
-        from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
-        from fastinstall.conda.engines.rattler import read_channel_settings  # noqa: PLC0415 (only where it is carried out)
-        from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.conda.engines.choose import open_rattler  # only where it is carried out
+        from fastinstall.conda.engines.rattler import read_channel_settings  # only where it is carried out
+        from fastinstall.observe.conda.channels import channel_urls  # only where it is carried out
 
         offline = run.index.offline
         addresses = channel_urls(self.channels, read_channel_settings(run.variables, run.cache))
