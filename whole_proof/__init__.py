@@ -1,1 +1,1 @@
-"""Prove a recipe completely: a tool for maintainers, which runs from a clone and is not installed."""
+"""Prove a recipe completely: a tool for maintainers, which runs from a clone and is never installed."""

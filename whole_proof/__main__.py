@@ -1,6 +1,6 @@
 """The command `sh bootstrap.sh prove NAME`: a verb of fastinstall's command line that only exists in a clone.
 
-It uses flags, environment variables, settings and exit codes like the other verbs.
+Its flags, environment variables, settings and exit codes work like those of the other verbs.
 """
 
 import sys
@@ -36,7 +36,8 @@ def add_flags(parser: ArgumentParser) -> None:
 
 
 if __name__ == "__main__":
-    # main() looks up a verb by its name: the flags in VERBS, examples in EXAMPLES, the code in a module of `commands`.
+    # main() finds a verb's flags in VERBS, its examples in EXAMPLES, and its code in the module of that name in
+    # `commands`.
     VERBS["prove"] = ("build a recipe and prove it completely; installs nothing", add_flags)
     EXAMPLES["bootstrap.sh prove"] = {f"{PROGRAM} pillow-fast --version 13.0.0": "all of it, in a quarter of an hour"}
     sys.modules[f"{commands.__name__}.prove"] = sys.modules[__name__]

@@ -1,7 +1,7 @@
 """Check every copy of the imaging core in a wheel, without running it.
 
-Each copy has to be optimised, and marked with the CPU level of its place. CPUs that lack the level of a misplaced copy
-would load it, and crash at the first operation.
+Each copy has to be optimised. It also has to be marked with the CPU level that its directory is for: a copy in the
+wrong directory would be loaded by CPUs that lack its level, and crash at the first operation.
 """
 
 import time
@@ -32,7 +32,8 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
         levels: the CPU levels that the wheel was built for, the baseline first.
 
     Returns:
-        Two checks: whether the copies are optimised, and whether each is marked with the level of its place.
+        Two checks: whether the copies are optimised, and whether each is marked with the level that its directory is
+        for.
     """
     begun = time.monotonic()
     module = tree / core
@@ -63,7 +64,8 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
 def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -> Iterator[str]:
     """Yield a problem for each copy that is missing, unexpected, unreadable, or marked with a different level.
 
-    The first copy is the baseline: `read_levels` takes its level from its mark, not from its place.
+    The first copy is the baseline. Its level in `copies` is only the one that it is marked with, so `levels[0]` is
+    expected.
     """
     there = [copy.level for copy in copies[1:]]
     for promised, copy in zip((levels[0], *there), copies, strict=True):

@@ -1,4 +1,4 @@
-"""Prepare a build up to the compilation of the imaging core, to compile variants of the core."""
+"""Prepare a build up to the point where the imaging core is compiled, in order to compile variants of the core."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +53,7 @@ class BuildTree:
 
 
 def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree | None:
-    """Prepare a build again, up to compilation.
+    """Prepare a finished build once more, for compiling variants of its core.
 
     Args:
         request: the build.
@@ -61,7 +61,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
         space: an empty directory.
 
     Returns:
-        The prepared build; None if it does not use an official wheel around its core.
+        The prepared build; None if the build does not place its core in an official wheel.
 
     Raises:
         FailedError: the build cannot be prepared.

@@ -1,4 +1,4 @@
-"""Create the result of a check that finds problems rather than failed cases."""
+"""Create the result of a check that finds problems in a build, and does not run cases."""
 
 import time
 
@@ -10,10 +10,10 @@ def finish_check(name: str, passed: str, problems: tuple[str, ...], begun: float
 
     Args:
         name: name of the check.
-        passed: the summary if it is ok.
+        passed: the summary if the check is ok.
         problems: the problems that were found, one line each.
-        begun: when the check began, on the clock of `time.monotonic`.
-        failed: the summary if it failed; if empty, the first problem is the summary.
+        begun: when the check began, as returned by `time.monotonic`.
+        failed: the summary if the check failed; if empty, the first problem is the summary.
     """
     return ProofCheck(
         name=name,

@@ -1,7 +1,8 @@
 """Find faults in our kernels by compiler warnings.
 
-The check reports the warnings that Pillow's unmodified source does not give. Both sources are compiled with the build's
-own flags and -Wall -Wextra. Warnings are compared by file, function, option and text, because line numbers shift.
+The check reports the warnings that our source gives and Pillow's unmodified source does not. Both sources are compiled
+with the build's own flags and -Wall -Wextra. Warnings are compared by file, function, option and text, because line
+numbers shift.
 """
 
 import re
@@ -59,11 +60,11 @@ class ComparableWarning:
 
 
 def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
-    """Compile our source, and Pillow's own version of files with warnings, and report the additional warnings.
+    """Report the compiler warnings of our source that Pillow's own version of the same files does not give.
 
     Args:
         build_tree: the prepared build.
-        quick: compile only changed files, without optimisation; this misses warnings that need data-flow analysis.
+        quick: compile only changed files, without optimisation. Warnings that need data-flow analysis are then missed.
     """
     begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, build_tree.stock
     if stock is None:
@@ -87,7 +88,7 @@ def _unite(found: Mapping[str, frozenset[ComparableWarning]]) -> frozenset[Compa
 def warnings_of(
     build_tree: BuildTree, source: Path, steps: Sequence[RecordedCompilation], *, quick: bool
 ) -> dict[str, frozenset[ComparableWarning]]:
-    """Compile the files of a source tree, and return the warnings of each by its path.
+    """Compile files of a source tree, and return the warnings of each file, by the file's path.
 
     Args:
         build_tree: the prepared build.
@@ -107,7 +108,7 @@ def warnings_of(
         replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=flags), directory
     )
     output: tuple[str, ...] = ("-o", "/dev/null")
-    if quick:  # zig cc expects an output file, so -fsyntax-only does not work with it
+    if quick:  # `zig cc` demands an output file, which -fsyntax-only does not write
         output = ("-fsyntax-only",) if build_tree.steps.gcc else ("-O0", *output)
 
     def compile_one(step: RecordedCompilation, process_group: ProcessGroup) -> Completed:
@@ -136,7 +137,7 @@ def parse_warnings(text: str) -> frozenset[ComparableWarning]:
 
 
 def _find_changed_compilations(build_tree: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
-    """Return the compilations whose C file, or a C file that it includes, differs from Pillow's own.
+    """Return the compilations whose C file, or another C file that it includes, differs from Pillow's own version.
 
     Changed headers do not count, because all files include them.
     """

@@ -1,7 +1,7 @@
-"""Compare the results of kernels with the official wheel while some extensions of this CPU are disabled.
+"""Disable some extensions of this CPU, and compare the kernels' results with those of the official wheel.
 
-A kernel may have several variants of a function, one of which is chosen by the CPU's extensions. To test the variants
-that this CPU would not choose, the core is compiled with test switches, which shipped builds do not have.
+A kernel may have several variants of a function, and choose one by the extensions that the CPU has. To test variants
+that would not be chosen on this CPU, the core is compiled with test switches, which shipped builds do not have.
 """
 
 import time
@@ -26,7 +26,7 @@ _CHOOSES = "FI_AT_LOAD("
 
 
 def prove_extensions(build_tree: BuildTree, reference: ProofStack, effort: ProofDepth) -> ProofCheck:
-    """Compare the operations of kernels with several variants, for each set of allowed extensions.
+    """Compare operations whose kernels have variants with the official wheel, for each set of allowed extensions.
 
     Raises:
         FailedError: the build does not compile with test switches, or PIL cannot be imported.
@@ -51,6 +51,6 @@ def prove_extensions(build_tree: BuildTree, reference: ProofStack, effort: Proof
 
 
 def list_operations(recipe: Recipe) -> tuple[str, ...]:
-    """Return the prefixes of the names of operations whose kernels have several variants."""
+    """Return name prefixes of the operations whose kernels have several variants."""
     texts = {source.stem: source.read_text("utf-8") for source in list_kernel_sources(recipe)}
     return tuple(name for kernel in recipe.kernels if _CHOOSES in texts[kernel.name] for name in kernel.operations)

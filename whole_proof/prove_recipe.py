@@ -27,10 +27,10 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, request: Requ
         session: environment variables, directories, clock and event listener.
         name: name of the recipe.
         target: the environment for whose interpreter the recipe is built.
-        request: version, levels and other options; its recipe is ignored.
+        request: version, levels and other options; `name` replaces the recipe in it.
 
     Returns:
-        The proof, which may have failed; or an earlier successful proof of the same wheel and sources.
+        The proof, which may have failed. If the same wheel and sources were proven successfully before, that proof.
 
     Raises:
         RefusedError: the request leads to a ready-made wheel, so there is no build to examine.
@@ -54,7 +54,8 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, request: Requ
 def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, run: Run) -> Proof:
     proof_context = ProofContext(interpreter=interpreter, cpu=run.cpu, reference=request.step.base_wheel)
     subject = subject_of(request.step, built, proof_context)
-    # The key covers all inputs of the proof: the wheel, its circumstances, and the sources of its variants.
+    # The key covers all inputs of the proof: the wheel, the circumstances, and the sources that variants are compiled
+    # from.
     sources = (request.source, *request.statics.values())
     key = digest((subject, [files.sha256(path) for path in sources]))
     kept = run.cache / "proofs" / f"{key}.whole.json"

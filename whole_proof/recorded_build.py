@@ -1,6 +1,6 @@
-"""Record the commands that compile and link the imaging core of a build, whatever its backend.
+"""Record the commands that compile and link the imaging core of a build, whatever its build backend.
 
-The build is run once with a script as the compiler, which records its arguments and creates empty files.
+The build is run once with a script instead of the compiler. The script records its arguments and creates empty files.
 """
 
 import shlex
@@ -42,8 +42,8 @@ class RecordedCompilation:
 
     Attributes:
         source: path of the file relative to the source's top directory, which is the working directory.
-        words: arguments of the compiler, without the file, `-c` and `-o`.
-        output: path of the object, as in the link command.
+        words: arguments of the compiler, without the C file, `-c`, and `-o` with the object.
+        output: path of the object, written as in the link command.
     """
 
     source: str
@@ -57,9 +57,9 @@ class CoreSteps:
 
     Attributes:
         compiler: the command of the compiler, without arguments.
-        variables: the environment variables of its processes.
+        variables: the environment variables of the compiler's processes.
         compile: the compilations, one for each C file.
-        link: arguments of the compiler for linking, including the objects, without `-o`.
+        link: arguments of the compiler for linking, including the objects, but without `-o` and its file.
         prefix: content of the header that every file includes first (`-include`); empty if there is none.
         jobs: number of parallel compile jobs.
         gcc: whether the compiler is GCC.
@@ -75,12 +75,12 @@ class CoreSteps:
 
 
 def record_steps(work: BuildContext, base_wheel: BaseWheel, target: LevelTarget) -> CoreSteps:
-    """Record how the core of one CPU level is compiled and linked, to replace the core of the official wheel.
+    """Record how a core for one CPU level, which can replace the official wheel's core, is compiled and linked.
 
     Args:
         work: the prepared build.
         base_wheel: the unpacked official wheel.
-        target: the CPU level; its linker flags, which mark a file with the level, are kept.
+        target: the CPU level. Its linker flags, which mark a core with the level, are recorded, too.
 
     Raises:
         FailedError: the build's backend fails, or compiles no imaging core.
@@ -136,10 +136,10 @@ def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
 def _group_archived_objects(
     compiled: tuple[RecordedCompilation, ...], link: tuple[str, ...], noted: list[tuple[str, ...]], source: Path
 ) -> tuple[tuple[RecordedCompilation, ...], set[str]]:
-    """Return the compilations whose objects go into the build's own static libraries, and the words that link these.
+    """Return the compilations for the build's own static libraries, and the words of `link` that link these libraries.
 
-    No extension module is linked from these objects directly. They do not use Python, so the prefix header is removed
-    from their commands.
+    Their objects are those that no extension module links directly. They do not use Python, so the prefix header is
+    removed from the commands.
     """
     words = {f"-l{path.stem.removeprefix('lib')}" for path in source.glob("**/lib*.a")}.intersection(link)
     if not words:

@@ -1,6 +1,7 @@
 """Make every check of a build, the fast ones first; this takes minutes, not seconds.
 
-If a check cannot be completed, it has failed, and the remaining checks are still made, so one run reports everything.
+A check that cannot be completed counts as failed. The remaining checks are still made, so that one run reports
+everything.
 """
 
 import time
@@ -49,9 +50,9 @@ class WholeProof:
     """A build to prove completely.
 
     Attributes:
-        trial: the stacks of the build, and the reference.
+        trial: the stacks of the build, and the official wheel as reference.
         request: the request that led to the build.
-        tree: directory of the unpacked wheel.
+        tree: directory of the unpacked wheel of the build.
         space: a temporary directory.
     """
 
@@ -112,7 +113,7 @@ def _skip_check(name: str) -> tuple[ProofCheck, ...]:
 def _check_speed(
     case: WholeProof, build_tree: BuildTree, ours: ProofStack, reference: ProofStack
 ) -> tuple[ProofCheck, ...]:
-    """Check the speed of one CPU level, without the operations whose kernels are not part of the build."""
+    """Check the speed of a build at one CPU level, except for operations whose kernels are not in the build."""
     if not case.request.recipe.expect.symbols:
         return (skip_proof_check(f"speed {ours.label}", "this recipe has no SIMD kernels"),)
     left_out = (each for each in case.request.recipe.kernels if each.name not in build_tree.work.kernels)

@@ -1,8 +1,8 @@
 """Find faults in our kernels with AddressSanitizer and UBSan.
 
-The cases run on a build with both sanitizers; AddressSanitizer stops at the first access out of bounds. A fault that
-Pillow's unmodified source has in the same function is not counted. The libraries that the core links are not
-instrumented. Reports are compared by kind and function, not by line, because the two sources differ.
+The cases run on a build with both sanitizers; AddressSanitizer stops at the first access out of bounds. A fault does
+not count if Pillow's unmodified source has it in the same function. Only the core is compiled with sanitizers, not the
+libraries that it links. Reports are compared by kind and function, not by line, because the two sources differ.
 """
 
 import os
@@ -42,7 +42,8 @@ class SanitizerFault:
 
     Attributes:
         kind: "heap-buffer-overflow", or the message of UBSan, with each number replaced by "N".
-        function: name of the function, without the suffix that a kernel adds to it; empty if unknown.
+        function: name of the function with the fault; empty if unknown. The suffix that `add_kernel` gives to a
+            replaced function is removed.
     """
 
     kind: str
@@ -55,7 +56,7 @@ class SanitizerFault:
 
 
 def read_reports(log: str) -> frozenset[SanitizerFault]:
-    """Return the faults in a log of the sanitizers; equal kinds in the same function count once."""
+    """Return the faults in a log of the sanitizers; several faults of one kind in the same function count as one."""
     lines = log.splitlines()
     errors = ((number, match) for number, line in enumerate(lines, start=1) if (match := _ERROR.search(line)))
     return frozenset(
@@ -65,7 +66,7 @@ def read_reports(log: str) -> frozenset[SanitizerFault]:
 
 
 def _find_function(lines: list[str]) -> str:
-    """Return the innermost function of a report's first stack trace that is not part of the sanitizers."""
+    """Return the innermost function of a report's first stack trace that is not the sanitizers' own; empty if none."""
     for line in lines:
         if _ERROR.search(line):
             return ""
@@ -83,7 +84,7 @@ _RUNTIMES = ("libasan.so", "libubsan.so")
 _OPTIONS = "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_odr_violation=0:print_stacktrace=1"
 _SECONDS = 60.0
 _LOOKED_INTO = 3
-_NOT_REACHED = "was not reached"  # outcome in `runs` of the cases that remain after too many deaths
+_NOT_REACHED = "was not reached"  # outcome of cases that `runs` did not start after too many deaths
 
 
 @immutable
@@ -91,8 +92,8 @@ class SanitizerRun:
     """The result of a run under the sanitizers.
 
     Attributes:
-        deaths: for each case that ended its process, how it did.
-        reports: all faults that were reported.
+        deaths: how the process ended, for each case that ended its process.
+        reports: all faults that the sanitizers reported.
     """
 
     deaths: Mapping[str, str]
@@ -104,7 +105,7 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
 
     Args:
         build_tree: the prepared build.
-        reference: the official wheel, which writes the files to decode.
+        reference: the official wheel; it writes the files that the decoders read.
         effort: the number of sizes and damaged files.
 
     Raises:
@@ -126,9 +127,10 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
 
 
 def _choose_sanitizing_compiler(build_tree: BuildTree) -> CoreSteps | None:
-    """Return the steps with the build's GCC, or else the system's; None if GCC or its AddressSanitizer is missing.
+    """Return the steps with a GCC that has the sanitizers: the build's compiler or, failing that, the system's GCC.
 
-    The compiler need not be that of the build: faults in the source show with any.
+    Another compiler than the build's will do, because the faults are in the source. None if GCC or its AddressSanitizer
+    is missing.
     """
     steps = build_tree.steps if build_tree.steps.gcc else replace(build_tree.steps, compiler=("gcc",), gcc=True)
     there = find_program(steps.compiler[0], steps.variables) is not None
@@ -161,7 +163,8 @@ def faults(
     Args:
         ours: the sanitized build.
         works: the cases to run.
-        stock: returns a sanitized build of Pillow's source, or None if there is none; only called if there are faults.
+        stock: function that returns a sanitized build of Pillow's unmodified source, or None for a fork; called only if
+            there are faults.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -177,7 +180,7 @@ def faults(
 
 
 def watch(stack: ProofStack, work: Work) -> SanitizerRun:
-    """Run cases on a sanitized stack, on all CPUs, and return the deaths and faults."""
+    """Run cases on a sanitized stack, in parallel on all CPUs; return which cases died, and the reported faults."""
     with temporary_directories.temporary_directory("sanitizers") as logs:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
@@ -205,7 +208,7 @@ def _find_faults(
         if not alone or alone - known:
             yield _make_fault(case, alone - known, outcome)
     rest = seen.reports - known - told
-    # Some reports do not end a process: run each operation by itself to see which one causes them.
+    # Some faults do not end the process. To see which operations cause these faults, run each operation by itself.
     for operation in dict.fromkeys(map(operation_of, work.cases)) if rest else ():
         cases = tuple(case for case in work.cases if operation_of(case) == operation)
         if found := watch(ours, replace(work, cases=cases)).reports & rest:
@@ -217,6 +220,6 @@ def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> C
 
 
 def _find_library_path(steps: CoreSteps, library: str) -> str:
-    """Return the path of a compiler's library, or "" if it has none; the compiler then prints only the name."""
+    """Return the path of a compiler's library, or "" if the compiler has none, and so prints only the name."""
     answer = run((*steps.compiler, f"-print-file-name={library}"), environment=steps.variables).stdout.strip()
     return answer if "/" in answer else ""

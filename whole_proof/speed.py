@@ -1,6 +1,6 @@
-"""Time a few operations in turn with the official wheel, to see whether the kernels are used at all.
+"""Time a few operations with the build and the official wheel in turn, to see whether the kernels are used at all.
 
-This is no benchmark: the bound is far below the speed of a correct build, and far above that of a build without
+This is no benchmark: the required speed is far below that of a correct build, and far above that of a build without
 optimisation or without kernels.
 """
 
@@ -31,12 +31,12 @@ _SERVED = (
 
 
 def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collection[str] = ()) -> ProofCheck:
-    """Time the operations on both stacks.
+    """Time operations that have kernels, on the build and on the official wheel.
 
     Args:
         ours: the build, with environment variables that select the CPU level to measure.
         reference: the official wheel of the same version.
-        not_accelerated: operations of the catalogue whose kernels were left out.
+        not_accelerated: operations, by their names in cases, whose kernels were left out of the build.
 
     Raises:
         FailedError: one of the stacks cannot be imported.

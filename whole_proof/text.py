@@ -9,7 +9,7 @@ _STYLES = {ProofStatus.OK: "ok", ProofStatus.FAILED: "error", ProofStatus.SKIPPE
 
 
 def proof_text(proof: Proof, page: Page) -> str:
-    """Return a line for each check, with status, name, seconds and summary, and a last line with the verdict."""
+    """Return the text of a proof: a line for each check, more lines for a failed one, and a line with the verdict."""
     return "\n".join((*_render_checks(proof, page), _describe_verdict(proof)))
 
 

@@ -1,6 +1,6 @@
-"""Run Pillow's own tests, from its sdist, on a build and on the official wheel; report tests that only the build fails.
+"""Run the tests in Pillow's sdist on a build and on the official wheel; report tests that only the build fails.
 
-`KNOWN` lists tests that a fork may fail, each with its reason and the allowed difference.
+`KNOWN` lists tests that a fork may fail, with the reason and the largest allowed difference.
 """
 
 import re
@@ -50,11 +50,11 @@ Results = Mapping[str, UpstreamTestEnding]
 
 @immutable
 class Suite:
-    """The tests, with an environment that can run them.
+    """Pillow's tests, with an environment that can run them.
 
     Attributes:
         source: top directory of the unpacked sdist.
-        python: path of the interpreter of an environment with the packages that the tests need, without PIL.
+        python: path of an environment's interpreter; the environment has the packages that the tests need, but not PIL.
         space: a temporary directory.
     """
 
@@ -73,7 +73,8 @@ def prove_suite(
         interpreter: the target's Python.
         ours: the build.
         reference: the official wheel of the same version.
-        exact: whether all tests that pass on the official wheel have to pass; otherwise those of `KNOWN` may fail.
+        exact: whether all tests that pass on the official wheel must pass on the build; if False, tests of `KNOWN` may
+            fail.
     """
     with temporary_directories.temporary_directory("suite") as space:
         source = extract_source(sdist, space / "source")
@@ -102,9 +103,9 @@ def read_results(report: Path) -> Results:
 
 
 def compare_results(ours: Results, reference: Results, *, exact: bool) -> Iterator[tuple[str, str]]:
-    """Yield the tests that should end as on the official wheel but do not, each with a description of the difference.
+    """Yield the tests that should end as on the official wheel but do not, with a description of the difference.
 
-    A test that passes is never reported. Unless `exact`, tests of `KNOWN` may fail.
+    A test that passes on the build is never reported. If `exact` is False, tests of `KNOWN` may fail.
     """
     for test in sorted(reference.keys() | ours.keys()):
         mine, theirs = ours.get(test), reference.get(test)
@@ -225,7 +226,7 @@ The test expects Pillow's rounding of each sample, but the coefficients of the f
 
 
 def parse_reported_difference(message: str) -> int | None:
-    """Return the largest difference of a sample between the two tables in an assertion's message; None if not found."""
+    """Return the largest difference between the two tables of samples in an assertion's message, or None."""
     tables = _TABLES.search(message)
     if tables is None:
         return None

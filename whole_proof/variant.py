@@ -1,7 +1,7 @@
 """Compile variants of the imaging core that are not shipped: with sanitizers, with other flags, or from another source.
 
-A variant is linked to the libraries of the official wheel and installed in a copy of it, so it runs like the real core.
-The commands are those of the real build with additional arguments.
+A variant uses the libraries of the official wheel, and is installed in a copy of that wheel, so it runs like the real
+core. It is compiled with the commands of the real build and additional arguments.
 """
 
 import os
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 @immutable
 class SanitizedVariant:
-    """The source and the additional flags of a variant.
+    """The source of a variant, and its additional flags.
 
     Attributes:
         source: top directory of the source tree, which is not modified.
-        flags: compiler flags that follow those of the build, and so override them.
+        flags: compiler flags that are added after the flags of the build, and so override these.
         linker: additional arguments for linking.
-        objects: existing objects by source file; these files are not compiled.
+        objects: existing objects, by source file; these source files are not compiled again.
     """
 
     source: Path
@@ -83,7 +83,7 @@ def compile_in_parallel(
 ) -> list[T]:
     """Call `work` for every compilation, several at a time, and return the results in order.
 
-    If a call raises an exception, the running processes are killed, and it is raised again.
+    If a call raises an exception, the running compilers are killed, and the exception is raised.
     """
     process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
@@ -97,20 +97,21 @@ def compile_in_parallel(
 
 
 class VariantCompiler:
-    """Compiles the files of one variant."""
+    """Compiles the files of one variant, with a precompiled header if possible."""
 
     def __init__(self, steps: CoreSteps, variant: SanitizedVariant, directory: Path) -> None:
-        """Precompile the header that every file includes first; if that fails, compiling takes longer, but works."""
+        """Precompile the header that every file includes first; without that, compiling works, but takes longer."""
         self._steps = steps
         self._variant = variant
         self._prefix: tuple[str, ...] = ()
         directory.mkdir(parents=True, exist_ok=True)
         with_header = next((step for step in steps.compile if INCLUDE in step.words), None)
-        if with_header is not None and steps.gcc:  # clang rejects a precompiled header if a file's flags differ
+        if with_header is not None and steps.gcc:  # clang refuses to use a precompiled header with other flags
             header = directory / "prefix.h"
             files.write_text(header, steps.prefix)
             self._prefix = (INCLUDE, str(header))
-            # GCC ignores the precompiled header if macros differ: define only those that all files share.
+            # GCC ignores a precompiled header if the macros of a file differ, so only those that all files share are
+            # defined.
             everywhere = set.intersection(*(set(step.words) for step in steps.compile))
             words = drop_prefix_header(with_header.words)
             common = (word for word in words if not word.startswith("-D") or word in everywhere)
@@ -122,8 +123,8 @@ class VariantCompiler:
 
         Args:
             step: the command of the real build.
-            output: arguments for the output file, or for doing something else than compile.
-            process_group: a group that can end several compilations.
+            output: arguments for the output file, or an option like -fsyntax-only that replaces compiling.
+            process_group: a group by which the caller can kill several compilations.
         """
         prefix = self._prefix if INCLUDE in step.words else ()
         words = (*drop_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
@@ -131,11 +132,13 @@ class VariantCompiler:
 
 
 def install_core_in_copy(base_wheel: BaseWheel, core: Path, source: Path, directory: Path) -> Path:
-    """Copy the unpacked official wheel, and replace its core, and its version file by that of the core's source.
+    """Copy the unpacked official wheel, and replace its core and its version file.
+
+    The version file is taken from the core's source, if that has one.
 
     Args:
         base_wheel: the unpacked official wheel, which is not modified.
-        core: path of the extension module.
+        core: path of the core to install.
         source: top directory of the source from which the core was compiled.
         directory: the directory to create for the copy.
 
@@ -151,7 +154,7 @@ def install_core_in_copy(base_wheel: BaseWheel, core: Path, source: Path, direct
 
 
 def _link_or_copy(source: str, target: str) -> None:
-    """Hard-link a file, or copy it if that fails; a link is safe because files are replaced, never written into."""
+    """Hard-link a file, or copy it if that fails. A link is safe: the files are replaced, never written into."""
     try:
         os.link(source, target)
     except OSError:

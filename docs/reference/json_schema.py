@@ -22,8 +22,8 @@ def json_schema(cls: type, *, name: str | None = None, effect: type | None = Non
 
     Args:
         cls: the dataclass.
-        name: name of the document that the dataclass describes; None if it is not a document of its own.
-        effect: a dataclass whose fields are added as optional: those that only verbs that change something print.
+        name: name of the document that the dataclass describes; None if the dataclass is only part of documents.
+        effect: a dataclass whose fields are added as optional properties; only verbs that change something print them.
     """
     definitions: dict[str, Any] = {}
     reference = _make_schema(cls, definitions)

@@ -1,7 +1,7 @@
-"""Render the reference of the command line from the code: verbs, exit codes, settings, and the man page.
+"""Render the reference of the command line from the code: a page of verbs, settings and exit codes, and the man page.
 
-The input is the parser, the options, the examples and the exit codes. The man page has a version but no date, so that
-the same code gives the same page. `write_reference.py` writes the files. Source: man(7), groff_man(7).
+The sources are the parser, the options, the examples and the exit codes. The man page has a version but no date, so
+that the same code always gives the same page. `write_reference.py` writes the files. Source: man(7), groff_man(7).
 """
 
 import argparse
@@ -169,7 +169,7 @@ def _summarize_verb(verb: argparse.ArgumentParser) -> str:
 
 
 def _group(verb: argparse.ArgumentParser, start: str) -> list[argparse.Action]:
-    """Return the arguments in the groups of a verb whose title begins with `start`."""
+    """Return a verb's arguments that are in a group whose title begins with `start`."""
     return [action for title, actions in groups_of(verb) if title.startswith(start) for action in actions]
 
 
@@ -322,13 +322,13 @@ def _render_man_examples(examples: Mapping[str, str]) -> Iterator[str]:
 
 
 def _render_paragraph(markdown: str) -> str:
-    """Return a paragraph in roff, with `code` in bold, and no line that roff takes for a request."""
+    """Convert a paragraph to roff, with `code` in bold; lines that roff would take for requests are escaped."""
     lines = textwrap.wrap(_render_bold(markdown), width=_WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
 
 
 def _render_tag(markdown: str) -> str:
-    """Return a text in roff on one line of any length."""
+    """Convert a text to roff, on a single line, as the tag of a list entry must be."""
     return _render_paragraph(markdown).replace("\n", " ")
 
 

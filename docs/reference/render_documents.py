@@ -1,8 +1,8 @@
 """Render the reference of recipes, JSON documents and checks from the code.
 
-Recipes and documents are described by their dataclasses, a check by the docstring of its module: a title, a blank line,
-the findings (of each status), and two parts that begin with the lines "Why it matters:" and "How to fix it:".
-`write_reference.py` writes the files.
+Recipes and documents are described by the docstrings of their dataclasses. A check is described by its module's
+docstring: a title, a blank line, the findings (of each status), and two parts that begin with the lines "Why it
+matters:" and "How to fix it:". `write_reference.py` writes the files.
 """
 
 import dataclasses
@@ -50,9 +50,9 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def meanings(cls: type) -> dict[str, str]:
-    """Return the description of each field, from the docstring's section "Attributes".
+    """Return the description of each field of a dataclass, from the section "Attributes" of its docstring.
 
-    Without such a section, every field has the text after the docstring's last ": ".
+    If the docstring has no such section, the text after its last ": " describes every field.
     """
     text = inspect.cleandoc(cls.__doc__ or "")
     entries = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", text.partition("Attributes:\n")[2], re.MULTILINE)
@@ -61,7 +61,7 @@ def meanings(cls: type) -> dict[str, str]:
 
 
 def _collect(cls: type, found: dict[type, None]) -> None:
-    """Add a dataclass and all dataclasses in the types of its fields to `found`, the outermost first."""
+    """Add a dataclass to `found`, and then all dataclasses that the types of its fields contain."""
     if cls in found:
         return
     found[cls] = None
@@ -143,7 +143,7 @@ def render_documents(printed_by: Mapping[str, str]) -> str:
     """Return the text of docs/reference/documents.md.
 
     Args:
-        printed_by: the commands that print each document, in Markdown, by the document's name.
+        printed_by: for each document, by name, the commands that print it, in Markdown.
     """
     listed = (
         (f"`fastinstall.{name}/1`", _format_document_link(name), commands) for name, commands in printed_by.items()
@@ -177,7 +177,7 @@ def _get_class(make: Callable[[], object]) -> type:
 
 
 def _name_value_type(hint: object) -> str:
-    """Describe the type of a value in words."""
+    """Return the JSON type of a value in words, given its type hint."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return " or ".join(dict.fromkeys(_name_value_type(each) for each in arguments))
@@ -219,7 +219,7 @@ def render_checks(examples: Mapping[str, str]) -> str:
     """Return the text of docs/reference/checks.md.
 
     Args:
-        examples: a finding of each check, as doctor prints it, by the check's name.
+        examples: for each check, by name, an example of a finding as doctor prints it.
     """
     rows = (f"- [{name}](#{name}): {check.summary}" for name, check in CHECKS.items())
     sections = (_check_section(check, examples.get(name, "")) for name, check in CHECKS.items())
@@ -227,11 +227,11 @@ def render_checks(examples: Mapping[str, str]) -> str:
 
 
 def _check_section(check: Check, example: str) -> str:
-    """Return the section of the page about a check.
+    """Return the section about one check.
 
     Args:
         check: the check.
-        example: a finding of the check, as doctor prints it.
+        example: an example of a finding, as doctor prints it.
     """
     found, parts = _split_docstring(check)
     paragraphs = (
@@ -245,7 +245,7 @@ def _check_section(check: Check, example: str) -> str:
 
 
 def _split_docstring(check: Check) -> tuple[str, dict[str, str]]:
-    """Return the description of the check's findings, and the other parts of its docstring by their headings."""
+    """Return the description of a check's findings, and the other parts of the docstring, by their headings."""
     _title, _, body = inspect.cleandoc(check.module.__doc__ or "").partition("\n\n")
     found, *others = _PARTS.split(body)
     return found.strip(), dict(zip(others[::2], others[1::2], strict=True))

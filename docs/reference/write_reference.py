@@ -1,4 +1,4 @@
-"""Write every generated page of docs/reference; run this after changing code or docstrings that they show."""
+"""Write every generated page of docs/reference; run this after changing code or docstrings that the pages show."""
 
 import sys
 from pathlib import Path

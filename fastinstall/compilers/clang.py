@@ -107,7 +107,7 @@ exec "${0%/*}/ziglang/zig" ar "$@"
 
 
 class ClangCompiler(WheelCompiler):
-    """clang, whose code is faster than GCC's, as measured for ADR 0054."""
+    """clang from the Zig wheel. Code that it compiles runs faster than GCC's (measured for ADR 0054)."""
 
     word = ToolchainSource.CLANG
     choice = "clang from the package index; fastest code, needs no root"
@@ -120,7 +120,7 @@ class ClangCompiler(WheelCompiler):
     limits = "it compiles only the core of an official wheel for glibc"
 
     def fits(self, interpreter: Interpreter, *, core_alone: bool) -> bool:
-        """Return True if only a core is built, for glibc: it links no other system library, and Zig provides glibc."""
+        """Return True if only a core for glibc is built: its only system library is glibc, which Zig provides."""
         return core_alone and interpreter.libc == "glibc"
 
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Base classes of compiler sources, with the methods by which plans choose a compiler and builds prepare it."""
+"""Base classes of compiler sources. Their methods let plans choose a compiler, and builds prepare it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ TOOLCHAINS = "toolchains"
 
 @immutable
 class PrivatePackages:
-    """The conda packages of a private prefix with compiler and headers.
+    """The conda packages to install into a private prefix, for a compiler or headers.
 
     Attributes:
         channels: the channels to install from, the preferred one first.
@@ -39,9 +39,10 @@ class CompilerSource:
     Attributes:
         word: the value of `--toolchain` for this source.
         choice: description of this source, shown by the wizard.
-        brings_headers: whether C headers come with the compiler, so that neither headers nor a compiler of this machine
-            are used.
-        is_exclusive: whether a request for this source forbids getting missing inputs from another source.
+        brings_headers: whether C headers come with the compiler. If so, this machine's headers and compiler are not
+            used.
+        is_exclusive: whether, if the user requests this source, missing compilers and headers may come from no other
+            source.
         crosses: whether the compiler can also compile for other architectures.
     """
 
@@ -77,14 +78,14 @@ class CompilerSource:
 
 
 class WheelCompiler(CompilerSource, ABC):
-    """A compiler in a wheel of the package index, which is unpacked into the cache and needs no files of the machine.
+    """A compiler in a wheel from the package index. It is unpacked into the cache, and needs no files of the machine.
 
     Attributes:
         distribution: normalised name of the distribution with the compiler.
         versions: the tested versions, as a version specifier.
         unpacked_bytes: measured size in the cache, in bytes, including files that the compiler creates there.
         program: the compiler's name.
-        advantage: why the compiler is used by default; empty if it is used only on request.
+        advantage: for users, the reason why this compiler is used by default; empty if it is used only on request.
         limits: the reason for a refusal if `fits` returns False.
     """
 
@@ -119,9 +120,10 @@ class WheelCompiler(CompilerSource, ABC):
         """
 
     def choose_wheel(self, facts: Facts, request: Request, releases: Releases, *, core_alone: bool) -> Artefact | None:
-        """Return the compiler's newest wheel if the compiler is to be used, else None.
+        """Return the compiler's newest wheel if this compiler is to be used, otherwise None.
 
-        It is used on request, or by default if it fits and CC names no other compiler.
+        The compiler is used on request. It is also used by default if it has an advantage and fits, and CC names no
+        compiler.
 
         Args:
             facts: facts of the target; they show whether CC names a compiler.
@@ -152,7 +154,7 @@ class WheelCompiler(CompilerSource, ABC):
         return offered if fits else None
 
     def describe(self, wheel: Artefact, probed: Iterable[str]) -> Compiler:
-        """Return the compiler's description for a plan, which is made before the wheel is downloaded."""
+        """Return the description of the compiler for a plan; the wheel need not be downloaded yet."""
         version = f"{self.program} of {wheel.filename}"
         return Compiler(command=(self.program,), version=version, accepts=self.select_flags(probed))
 

@@ -1,6 +1,6 @@
-"""A compiler from conda packages, with headers, in a private prefix in the cache, separate from users' environments.
+"""A compiler and headers from conda packages, installed into fastinstall's cache, apart from users' environments.
 
-This module chooses the packages; `fastinstall.setup.steps.prepare` creates the prefix.
+This module chooses the packages; `fastinstall.setup.steps.prepare` installs them.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ COMPILER = CondaCompiler()
 
 
 def make_extra_command(facts: Facts) -> str:
-    """Return the command that adds py-rattler to fastinstall's own installation, which was made by uv, pipx or pip."""
+    """Return the command that adds py-rattler to fastinstall, for the tool (uv, pipx or pip) that installed it."""
     parts = facts.tool_prefix.parts
     if ("uv", "tools") in pairwise(parts):
         return "uv tool install 'fastinstall[conda]'"

@@ -1,4 +1,4 @@
-"""Choose which flags to try on a compiler, then a build's flags from those that the compiler accepts. Pure."""
+"""Choose which flags to try on a compiler and, from the accepted flags, those of a build. The module does no I/O."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ RECORD_SWITCHES = "-frecord-gcc-switches"  # records the command line in the bin
 
 
 def list_probed_flags(recipe: Recipe, architecture: str) -> tuple[str, ...]:
-    """Return every flag that must be tried on a compiler before a build for an architecture ("x86_64") uses it."""
+    """Return all flags to try on a compiler before it is used to build a recipe for an architecture ("x86_64")."""
     flags = [RECORD_SWITCHES]
     for level in recipe.list_levels(architecture):
         flags += [*level.cflags, *level.fallback, *level.ldflags]
@@ -21,11 +21,11 @@ def compile_flags(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the complete CFLAGS and the LDFLAGS for a level.
 
-    CFLAGS must be complete because the variable replaces the interpreter's own flags (setuptools 75.7).
+    CFLAGS must be complete, because setuptools (since 75.7) uses this variable instead of the interpreter's own flags.
 
     Args:
-        recipe: the recipe with the base flags.
-        level: the level with its own flags and a fallback for older compilers.
+        recipe: the recipe, whose base flags apply to all levels.
+        level: the level, which has its own flags and, for older compilers, fallback flags.
         accepted: the probed flags that the compiler accepts.
         compiler: the compiler's version, for the error message.
 

@@ -28,7 +28,7 @@ _TIMEOUT = 20.0
 
 
 def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
-    """Return the compiler that CC names, else the first of cc, gcc and clang on PATH; None if none is found or works.
+    """Return the compiler that CC names, else the first of cc, gcc and clang on PATH; None if there is none that works.
 
     Args:
         flags: flags to try; those that start with "-Wl," are tried on the linker.

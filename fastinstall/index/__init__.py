@@ -1,1 +1,1 @@
-"""Find and fetch files: package indexes, wheelhouses, the store of downloads, pip."""
+"""Find and fetch files from package indexes, wheelhouses and the store of downloads; run pip."""

@@ -1,7 +1,7 @@
 """A client of package indexes: it gets pages and files, with retries, and with limits of time and size.
 
-Error messages show URLs without credentials. `ask_indexes` asks all indexes and `find-links` at the same time. This is
-neither a resolver nor a cache.
+Error messages show URLs without credentials. `ask_indexes` asks all indexes and `find-links` at the same time. This
+module resolves no requirements and caches nothing.
 """
 
 import logging
@@ -48,9 +48,9 @@ ATTEMPTS = 3
 _PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
 _CONNECT_SECONDS = 5.0
 _CHUNK = 1 << 16
-_PAGE_LIMIT = 1 << 26  # bytes of a decoded page; the largest pages of PyPI have 10 to 20 million
-_FILE_LIMIT = 1 << 30  # bytes of a file of unknown size; the largest files, compilers, have 100 million
-_LONGEST_PAUSE = 20.0  # seconds to wait at most if a busy server asks for it (RFC 9110, Retry-After)
+_PAGE_LIMIT = 1 << 26  # most bytes of a decoded page; the largest pages of PyPI have 10 to 20 million
+_FILE_LIMIT = 1 << 30  # most bytes of a file of unknown size; the largest files, compilers, have 100 million
+_LONGEST_PAUSE = 20.0  # most seconds to wait when a busy server asks for it (RFC 9110, Retry-After)
 _INDEX, _SERVER = "the package index", "the server of a file"
 _FORBIDDEN = 403
 _LOGIN = (401, _FORBIDDEN)
@@ -59,8 +59,8 @@ _BUSY = (429, 500, 502, 503, 504, 520, 527)
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = (*HTML, JSON)
-logging.getLogger("unearth").addHandler(logging.NullHandler())  # unearth's problems are raised as errors
-_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # these are wrong for decoded content
+logging.getLogger("unearth").addHandler(logging.NullHandler())  # no log output: its problems are raised as errors
+_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # they do not fit decoded content
 _LASTING = (httpx2.InvalidURL, httpx2.TooManyRedirects, httpx2.DecodingError)  # errors that a retry would not cure
 _ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
@@ -98,11 +98,13 @@ class Web:
         Args:
             url: URL of the page; may contain credentials.
             page_of: the distribution whose page is requested; empty for a page that may list any files.
-            forbidden_is_absent: treat "403 Forbidden" like "404 Not Found", because some file servers send it instead.
+            forbidden_is_absent: treat "403 Forbidden" like "404 Not Found", because some file servers send 403 for
+                missing pages.
 
         Raises:
             FailedError: the server does not answer, or its answer is not an index page.
-            RefusedError: the index uses no HTTPS and is not trusted, or redirects to an insecure server or local file.
+            RefusedError: the index uses no HTTPS and is not trusted, or it redirects to an insecure server or a local
+                file.
         """
         self._require_secure(url)
         response = self._retry(url, lambda: self._get(url))
@@ -130,7 +132,8 @@ class Web:
 
         Raises:
             FailedError: the server does not answer or refuses, or its answer is incomplete or larger than `size`.
-            RefusedError: the server uses no HTTPS and is not trusted, or redirects to an insecure one or a local file.
+            RefusedError: the server uses no HTTPS and is not trusted, or it redirects to an insecure server or a local
+                file.
         """
         self._require_secure(url)
         self._retry(url, lambda: self._download(url, path, report, size), _SERVER)
@@ -154,7 +157,7 @@ class Web:
             )
 
     def _require_web(self, request: httpx2.Request) -> None:
-        """Refuse a request to an insecure server or for a local file, which the HTTP client would read as well."""
+        """Refuse a request to an insecure server or for a local file: the HTTP client would read local files, too."""
         self._require_secure(str(request.url))
 
     def _require_secure_way(self, response: httpx2.Response) -> None:
@@ -316,8 +319,9 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
     """Return whether a page was sent not by the index but by something in front of it, such as a network's login.
 
-    A page counts as such if it lists no files, and has a form, a script or a refresh, or a URL without the name of the
-    distribution. Any other page without files is the index page of a distribution that has none.
+    A page that lists no files counts as such in two cases: it contains a form, a script or a refresh, or its URL does
+    not contain the distribution's name. Any other page without files is the index page of a distribution that has no
+    files.
     """
     if not response.headers["Content-Type"].lower().startswith("text/html"):
         return False
@@ -389,7 +393,7 @@ def _read_place(settings: PipSettings, place: str, *, forbidden_is_absent: bool)
     path = local_path(place)
     if path is not None:
         return _read_file(path)
-    with closing(Web(settings)) as web:  # one client per place: a thread must not close another's
+    with closing(Web(settings)) as web:  # each thread opens and closes its own client
         page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
         return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
 
@@ -422,13 +426,13 @@ def _describe(offer: OfferedFile, place: str) -> Artefact:
 
 
 def _run_concurrently(calls: Iterable[tuple[str, Callable[[], T]]], timeout: float) -> list[T]:
-    """Make all calls in threads, and return their results in order; raise the error of the first call that failed.
+    """Make each call in a thread of its own; return the results in order, or raise the error of the first failed call.
 
     The threads are daemons, so that an interruption need not wait for a silent server.
 
     Args:
-        calls: pairs of a URL, which messages show, and a function.
-        timeout: seconds that one call waits for an answer.
+        calls: pairs of a URL, for messages, and the function to call.
+        timeout: seconds that a request waits for a server's answer.
     """
 
     def look_up(future: Future[T], call: Callable[[], T]) -> None:
@@ -453,7 +457,7 @@ def _run_concurrently(calls: Iterable[tuple[str, Callable[[], T]]], timeout: flo
 
 
 def _compute_patience(timeout: float) -> float:
-    """Return how many seconds to wait for a complete answer.
+    """Return how many seconds to wait for a complete answer to a request, including its retries.
 
     Each attempt may wait for a connection, and then for an answer.
     """

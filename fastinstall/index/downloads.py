@@ -26,7 +26,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class CacheNotWritableError(FailedError):
-    """A download cannot be saved in our cache, so another address would not help."""
+    """A download cannot be saved in our cache; downloading it from another address would not help."""
 
 
 def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
@@ -38,10 +38,10 @@ def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
 
 
 def store_download(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Path:
-    """Put a file into the store if its hash is right, and return its path.
+    """Put a file into the store if its hash is right, and return its path in the store.
 
     Args:
-        cache: our cache directory, or the `private_space` of this process.
+        cache: the root of our cache or, for a file that is used in this run only, `private_space`.
         artefact: the expected name and hash of the file, and the index that offers it.
         write: function that writes the file's content to a given path.
 
@@ -84,7 +84,7 @@ def copy_local_file(source: Path, target: Path) -> None:
 
 @cache
 def private_space(cache: Path) -> Path:
-    """Return a directory in our cache that is created at the first call, and removed when this process ends.
+    """Return a temporary directory in our cache, created by the first call, and removed when this process ends.
 
     Raises:
         FailedError: the cache cannot be written.
@@ -92,7 +92,7 @@ def private_space(cache: Path) -> Path:
     held, process = ExitStack(), os.getpid()
 
     def leave() -> None:
-        if os.getpid() == process:  # a fork of this process must not remove it
+        if os.getpid() == process:  # a forked process must not remove the directory
             held.close()
 
     atexit.register(leave)
@@ -106,7 +106,7 @@ class StoredFile:
 
     Attributes:
         path: path of the file; its directory is named by the hash that the file should have.
-        indexes: names of the indexes that have offered it, as in `PipSettings.places`; empty if unknown.
+        indexes: names of the indexes that have offered the file, as in `PipSettings.places`; empty if unknown.
     """
 
     path: Path
@@ -120,14 +120,14 @@ class StoredFile:
 def list_offered_files(
     cache: Path, wanted: Callable[[str], bool], places: Collection[str]
 ) -> tuple[tuple[Path, str], ...]:
-    """List the wanted files in the store that one of `places` has offered, in the order of `places`.
+    """List the wanted files in the store that have been offered by an index in `places`, in the order of `places`.
 
     Args:
         wanted: function that returns whether a file is wanted, given its name.
         places: names of indexes, as in `PipSettings.places`.
 
     Returns:
-        Path and place of each file. Files whose content has another hash are left out.
+        The path of each file, and the index that has offered it. Files with a wrong hash are left out.
     """
     stored = list_stored_files(cache, wanted)
     found = [(each.path, place) for place in places for each in stored if each.find_index(places) == place]

@@ -40,7 +40,7 @@ class HeaderPackages:
     Attributes:
         schema: version of the file's format: 1.
         archives: addresses of each archive, by the archive's name; the first is preferred, the others are mirrors.
-        packages: the packages by the library's name in recipes ("jpeg"), or by "python3.12" for Python's headers.
+        packages: the packages, by the recipes' names of libraries ("jpeg"), or by "python3.12" for Python's headers.
     """
 
     schema: int
@@ -53,7 +53,7 @@ class HeaderPackages:
         for key, package in self.packages.items():
             filename = PurePosixPath(package.path).name
             name, version, _ = filename.split("_")
-            path = quote(package.path, safe="/+")  # archives do not escape these in file names
+            path = quote(package.path, safe="/+")  # the archives' URLs have these characters unescaped
             url, *mirrors = (f"{archive}{path}" for archive in self.archives[package.archive])
             found[key] = Artefact(
                 name=name,

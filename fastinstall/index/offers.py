@@ -34,12 +34,12 @@ class PackageIndex:
     """The places that files come from: indexes, a wheelhouse and our cache.
 
     Attributes:
-        settings: pip's settings, so that a company's mirror is used; or a function that returns the settings, called
+        settings: pip's settings, which may name a company's mirror; or a function that returns the settings, called
             only when they are needed.
         wheelhouse: a directory of sdists and wheels; its files are preferred to those of an index.
         offline: ask no index; take files only from the wheelhouse and the cache.
-        cache: our cache directory. Offline, it offers the downloads that came from the indexes and `find-links` of
-            `settings`.
+        cache: our cache directory. An offline run takes from it those files that were downloaded from the indexes and
+            `find-links` of `settings`.
     """
 
     settings: PipSettings | Callable[[], PipSettings]
@@ -58,12 +58,13 @@ class PackageIndex:
         Args:
             recipe: names the distributions.
             interpreter: the target's Python.
-            builder: a Python of the building machine, for which compilers are looked up; None if the target is on it.
+            builder: a Python of the building machine, for which compilers are looked up; None if the target is on that
+                machine.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
-            FailedError: an index cannot be reached, a file of the wheelhouse is damaged, or there
-                is nothing to build from.
+            FailedError: an index cannot be reached, a file of the wheelhouse is damaged, or there is nothing to build
+                from.
             RefusedError: an index uses no HTTPS and is not trusted.
         """
         found = self.releases_for((recipe,), interpreter, builder)[recipe.name]
@@ -102,7 +103,7 @@ class PackageIndex:
         }
 
     def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
-        """Return the path of a file in our cache, whose hash is verified; fetch the file if it is absent.
+        """Return the path of a file in our cache after verifying its hash; fetch the file if it is absent.
 
         A file that no index offers was given by the user for this run only: its copy in the cache is removed when this
         process ends.
@@ -134,7 +135,7 @@ class PackageIndex:
         raise failures[0]
 
     def _list_header_packages(self) -> dict[str, Artefact]:
-        """List the packages of C headers that can be fetched; offline, those in the cache or the wheelhouse."""
+        """List the packages of C headers that can be fetched; if offline, only those in the cache or the wheelhouse."""
         known = read_header_packages().artefacts()
         if not self.offline:
             return known
@@ -145,7 +146,7 @@ class PackageIndex:
         }
 
     def _find_address(self, artefact: Artefact) -> str:
-        """Return the URL of a file; if the URL was saved with its token hidden, ask the indexes for it again."""
+        """Return the URL of a file; if the saved URL has its token hidden, ask the indexes for the full URL."""
         if HIDDEN not in artefact.url:
             return artefact.url
         found = self._ask((artefact.name,), artefact.filename.__eq__)
@@ -169,7 +170,7 @@ class PackageIndex:
         return offered
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
-        """Fetch and yield our newest wheels that indexes offer: only the content of a wheel names its recipe."""
+        """Fetch and yield the newest of our wheels that indexes offer: only their content names the recipe."""
         from fastinstall.index import selection, wheelhouse  # slow to import, only for lookups
 
         if self.cache is None:
@@ -205,7 +206,7 @@ class PackageIndex:
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
-        """Return an error that names the places searched, and the wheels skipped because another recipe built them."""
+        """Return an error that names the searched places, and the skipped wheels, which another recipe built."""
         from fastinstall.index import selection, wheelhouse  # slow to import, only for lookups
 
         wanted = selection.make_choice((recipe,), interpreter).is_wanted
@@ -229,7 +230,7 @@ class PackageIndex:
         )
 
     def _explain_unoffered(self, wanted: Callable[[str], bool]) -> Iterator[str]:
-        """Yield the reasons why an offline run does not offer usable files in the cache."""
+        """Yield, for each cached file that an offline run could use but skips, a sentence with the reason."""
         if not self.offline or self.cache is None:
             return
         for each in downloads.list_stored_files(self.cache, wanted):
@@ -243,7 +244,7 @@ class PackageIndex:
 
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
-    """Yield all files except our wheels that another recipe built: recipes may have the same label."""
+    """Yield all files except wheels of ours that another recipe built: a label alone does not identify the recipe."""
     from fastinstall.index.wheelhouse import recipe_of  # slow to import, only for lookups
 
     for artefact in artefacts:

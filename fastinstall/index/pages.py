@@ -1,7 +1,7 @@
 """Read a page of the simple repository API, in HTML (PEP 503) or JSON (PEP 691, 700).
 
-Only keys that affect the choice of a file are read. If such a key has a value of a type that the API does not define,
-the page is malformed. This module does not fetch pages.
+Only keys that affect the choice of a file are read. If the value of such a key does not have the type that the API
+defines, the page is malformed. This module does not fetch pages.
 """
 
 from collections.abc import Iterator

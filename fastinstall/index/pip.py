@@ -1,8 +1,8 @@
 """Run fastinstall's own pip on a target, so that the target needs no pip, and read pip's settings.
 
 pip has no stable API, so it is run as a program and not imported. If the target is too old for fastinstall's pip, the
-target's own pip is run. A dry run reports what pip would install: it resolves against the index, fetches the files
-needed for that, and builds nothing. fastinstall asks the indexes that pip is configured for.
+target's own pip is run. pip's dry run reports what pip would install: it resolves the requirements, for which it
+fetches files from the index, but it builds nothing. fastinstall itself asks the indexes that pip is configured for.
 """
 
 import sys
@@ -130,7 +130,7 @@ class PipSettings:
         index_url: the main index; empty for the public default. May contain credentials.
         extra_index_urls: further indexes to ask, in order.
         find_links: further directories and pages that list files.
-        certificate: a file of certificate authorities to trust instead of the system's.
+        certificate: a file or directory of certificate authorities to trust instead of the system's.
         proxy: URL of a proxy; if empty, the usual variables (HTTPS_PROXY) apply.
         trusted_hosts: hosts ("name" or "name:port") that may be used without HTTPS.
         no_index: whether only `find_links` may be asked.
@@ -153,7 +153,7 @@ class PipSettings:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """All configured indexes and `find-links`, as written."""
+        """Addresses of all indexes and `find-links`, as configured; the first is empty for the public default."""
         return (self.index_url, *self.extra_index_urls, *self.find_links)
 
     @property
@@ -163,7 +163,7 @@ class PipSettings:
 
 
 def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
-    """Return the index settings that pip would use for a target, from all its configuration files and PIP_* variables.
+    """Return the index settings that pip would use for a target, from pip's configuration files and PIP_* variables.
 
     pip's files are read directly, because `pip config list` would add 0.2 s to each setup.
 

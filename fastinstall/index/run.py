@@ -1,4 +1,4 @@
-"""The value that a run passes to its steps: session and recipe, and the index, cache and engine that it has opened."""
+"""The value that a run passes to its steps: session, recipe, package index, cache, CPU and conda engine."""
 
 from collections.abc import Mapping
 from pathlib import Path

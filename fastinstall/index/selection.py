@@ -1,7 +1,7 @@
-"""Choose files of an index or a directory for a recipe and a target, by their names alone. Pure.
+"""Choose files of an index or a directory for a recipe and a target, by file name alone, without I/O.
 
-A file's name contains the distribution, its version and, for a wheel, the tags of interpreters that can install it
-(PEP 425). A `Choice` decides which files are wanted; `select` sorts them by use.
+A file's name contains the distribution, its version and, for a wheel, the tags of interpreters that can install it (PEP
+425). A `Choice` decides which files are wanted; `select` groups the wanted files by their use.
 """
 
 import re
@@ -64,7 +64,7 @@ def parse_filename(filename: str) -> FileName | None:
 
 
 def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
-    """Return the wheel tags that a target can install, with their ranks (0 is the best); empty unless it is CPython.
+    """Return the wheel tags that a target can install, with their ranks (0 is the best); empty unless that is CPython.
 
     The last tags ("linux_x86_64") are those of wheels that were built for this machine only.
     """
@@ -119,14 +119,14 @@ class Choice:
     platforms: frozenset[str]
 
     def is_wanted(self, filename: str) -> bool:
-        """Return whether a file name is that of a useful sdist, a useful and installable wheel, or a compiler."""
+        """Return whether a file is an sdist of `sources`, an installable wheel of `wheels`, or a usable compiler."""
         compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
         if filename.endswith(".whl") and not (compiler or _may_fit(filename, self.tags)):
             return False
         parsed = parse_filename(filename)
         if parsed is None:
             return False
-        if compiler:  # a program does not depend on the Python
+        if compiler:  # a compiler runs without the target's Python
             return any(tag.platform in self.platforms for tag in parsed.tags)
         if not parsed.is_wheel:
             return parsed.name in self.sources
@@ -139,7 +139,7 @@ def make_choice(recipes: Sequence[Recipe], interpreter: Interpreter, builder: In
     Args:
         recipes: recipes that name the distributions.
         interpreter: the target's Python.
-        builder: a Python of the building machine; None if the target is on it.
+        builder: a Python of the building machine; None if the target is on that machine.
     """
     wheels = [name for each in recipes for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
     sources = [*wheels, *(name for each in recipes for name in ingredients_of(each))]
@@ -152,7 +152,7 @@ def make_choice(recipes: Sequence[Recipe], interpreter: Interpreter, builder: In
 
 
 def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
-    """Return the names of the distributions of libraries whose sdists a build uses, without repetitions."""
+    """Return the distributions of the libraries that a build compiles from their own sdists, without repetitions."""
     linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
     return tuple(dict.fromkeys(linked))
 
@@ -177,7 +177,7 @@ def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], 
 
 
 def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *, origin: str) -> Releases:
-    """Sort the offered files by use; if several files have the same name, only the first counts.
+    """Group the offered files by use (sources, wheels, compilers); of files with the same name, only the first counts.
 
     Pre-releases are left out. A wheel with a local version is never an official wheel; it is ours if the local version
     begins with the recipe's label.

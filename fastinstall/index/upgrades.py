@@ -1,4 +1,4 @@
-"""Decide which change of Pillow's version to advise: never one that an installed distribution forbids. Pure.
+"""Decide, without I/O, which version of Pillow to advise: never one that an installed distribution forbids.
 
 All hints and remedies that change Pillow's version are based on this module. It finds the versions that fix advisories,
 and says whether the target's Python or an installed distribution forbids them.
@@ -29,9 +29,9 @@ class UpgradeForecast:
     """Whether a later Pillow fixes advisories, and what prevents it.
 
     Attributes:
-        fixed: the later version with the fewest of the advisories (the earliest of several such versions); empty if no
-            later version has fewer than the current one.
-        allowed: the same, but only among versions that the target's Python and distributions allow.
+        fixed: the later version that the fewest of the advisories affect, and the earliest of several such versions;
+            empty if no later version is better than the current one.
+        allowed: like `fixed`, but chosen only among versions that the target's Python and distributions allow.
         keepers: the requirements that forbid `fixed` ("gradio 5.49.1 requires pillow<13").
         python: the earliest Python that `fixed` supports ("3.11"); empty if `fixed` supports the target's Python.
     """
@@ -57,10 +57,10 @@ class UpgradeForecast:
 def forecast_upgrade(
     affecting: Iterable[Advisory], version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
 ) -> UpgradeForecast:
-    """Find the later version with the fewest advisories, and whether it is allowed.
+    """Find the later version that the fewest advisories affect, and whether that version is allowed.
 
     Args:
-        affecting: the advisories that concern the current version; those of bundled libraries are ignored.
+        affecting: the advisories that affect the current version; advisories for bundled libraries are ignored.
         version: current version of Pillow, or of a fork with Pillow's version numbers.
         dependants: installed distributions that require Pillow.
     """
@@ -121,7 +121,7 @@ def _parse_requirement(text: str) -> "Requirement | None":
 
 
 def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
-    """List later versions to which fewer of the advisories apply, sorted by their number, then by version."""
+    """List later versions that fewer of the advisories affect, sorted by the number of advisories, then by version."""
     bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
     left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
     better = (
@@ -133,7 +133,7 @@ def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple
 
 
 def _find_needed_python(version: str, interpreter: Interpreter) -> str:
-    """Return the Python that a version of Pillow needs; empty if the target's Python is sufficient."""
+    """Return the earliest Python that a version of Pillow needs; empty if the target's Python is late enough."""
     needed = [
         python for least, python in _LEAST_PYTHONS if parse_version_number(version) >= parse_version_number(least)
     ]
@@ -146,12 +146,12 @@ OTHER_RECIPE = "try another recipe: fastinstall recipes list"
 
 @immutable
 class Obstacle:
-    """Why a version cannot go into a target.
+    """Why a version cannot be installed into a target.
 
     Attributes:
         reason: a sentence for the user.
         dependant: the installed distribution that forbids the version; None if something else forbids it.
-        remedy: advice for the case that no version fits, and no installed distribution is the cause.
+        remedy: advice to give if no version fits, but not because of an installed distribution.
     """
 
     reason: str
@@ -165,7 +165,7 @@ def obstacles(
     """Return everything that forbids a version; empty if nothing does.
 
     Args:
-        artefact: the file to install; its `requires_python` is compared, classifiers are ignored.
+        artefact: the file to install; its `requires_python` is checked against the target, classifiers are ignored.
         version: the version under which the file would be installed, without a local label.
         dependants: installed distributions that require the distribution to be replaced.
     """

@@ -1,10 +1,10 @@
 """Read a directory of sdists and wheels; each file is checked before it is used.
 
-A `SHA256SUMS` in the directory (as `sha256sum` writes it) gives the files' hashes. A wheel without a line in it is
+A `SHA256SUMS` in the directory (as `sha256sum` writes it) gives the files' hashes. A wheel that it does not list is
 checked against the checksums inside the wheel.
 
-The structure and members of a wheel must be sound. A wheel to install must also match its RECORD, and contain only
-PIL, its libraries and its metadata. Source: the binary distribution format of packaging.python.org (PEP 427), "The
+The structure and members of a wheel must be sound. A wheel to install must also match its RECORD, and contain only PIL,
+its libraries and its metadata. Source: the binary distribution format of packaging.python.org (PEP 427), "The
 .dist-info directory".
 """
 
@@ -32,7 +32,7 @@ _FOUND_SOUND: set[str] = set()
 
 
 def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
-    """Return the METADATA of a wheel whose structure, members and checksums are sound; empty if it has none.
+    """Check a wheel's structure, members and checksums, and return its METADATA; empty if it has none.
 
     Args:
         thorough: decompress all members to verify their checksums; unnecessary if the wheel's hash was verified.
@@ -55,7 +55,8 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
     Each wheel is checked once per process, because decompressing and hashing its content takes 150 ms.
 
     Args:
-        ours: SHA-256 of a wheel that we have packed, whose content is known to match its RECORD; empty for others.
+        ours: SHA-256 of the wheel if fastinstall packed it, so that its content is known to match its RECORD; else
+            empty.
 
     Raises:
         ArchiveError: the wheel would install something else, or is damaged.
@@ -79,7 +80,7 @@ _SCRIPTS = re.compile(r"^\s*\[\s*(?:console|gui)_scripts\s*\]", re.MULTILINE)
 
 
 def metadata_of(names: Iterable[str]) -> str:
-    """Return the name of the only `.dist-info` directory among paths, or "" if there is not exactly one."""
+    """Return the name of the `.dist-info` directory in a wheel's paths; empty if there is none, or several."""
     found = {top for name in names if re.fullmatch(r"[^/]+\.dist-info", top := name.partition("/")[0])}
     return found.pop() if len(found) == 1 else ""
 
@@ -88,7 +89,7 @@ def _require_record(wheel: Path, archive: ZipFile) -> None:
     """Refuse a wheel whose content differs from its RECORD."""
     from installer import exceptions, sources  # only where something is installed
 
-    archive.filename = str(wheel)  # an archive opened as a stream has no name, which WheelFile parses
+    archive.filename = str(wheel)  # WheelFile parses this name, which `open_zip` leaves empty
     try:
         sources.WheelFile(archive).validate_record()
     except (exceptions.InstallerError, ValueError) as error:
@@ -180,7 +181,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
 
 
 def recipe_of(path: Path | None) -> str:
-    """Return the name of the recipe that built a wheel, as the wheel's `fastinstall.json` states; empty without one."""
+    """Return the name of the recipe that built a wheel; empty if the wheel has no `fastinstall.json` that states it."""
     if path is None or path.suffix != ".whl":
         return ""
     try:

@@ -1,10 +1,10 @@
-"""Write and decode files of many formats, intact, truncated and damaged; runs inside a target.
+"""Write files of many formats, and decode them intact, truncated and damaged; runs inside a target.
 
 Needs only the standard library and PIL, on Python 3.8 or later. The cases are:
 
 - "make//": write one file of every format and variant, and return their bytes;
 - "decode-FORMAT/VARIANT/DAMAGE": damage the content of the file FORMAT-VARIANT in the working directory, and decode it;
-- "round-trip-FORMAT/VARIANT/": write such a file and decode it.
+- "round-trip-FORMAT/VARIANT/": write a file of this format and variant, and decode it.
 
 DAMAGE is one of: "whole" for no damage; "cut:N" to keep the first N thousandths of the file; "flip:SEED:COUNT" to
 replace COUNT bytes anywhere; "head:SEED:COUNT" to replace COUNT of the first 64 bytes.
@@ -88,8 +88,8 @@ def perform(name: str) -> Parts:
     """Perform one case.
 
     Returns:
-        Mode, size and samples of each of the first frames; for "make//", the name and the content of each file, with
-        the size of its picture.
+        Mode, size and samples of each decoded frame, of which there are `MOST_FRAMES` at most. For "make//", name,
+        picture size and content of each file.
     """
     if name == "make//":
         return list(files())
@@ -142,7 +142,7 @@ def encoded(key: str) -> bytes:
 
 
 def decoded(content: bytes) -> Parts:
-    """Decode a file; return mode, size and samples of its frames, of `MOST_FRAMES` at most."""
+    """Decode a file; return mode, size and samples of each frame, but of `MOST_FRAMES` frames at most."""
     parts: Parts = []
     with Image.open(io.BytesIO(content)) as opened:
         while len(parts) < MOST_FRAMES:
@@ -167,9 +167,9 @@ def filtered_rows(content: bytes) -> bytes:
 
 
 def damaged(content: bytes, damage: str, name: str) -> bytes:
-    """Truncate the content or replace bytes of it, according to DAMAGE.
+    """Return a file's content with the damage of a case: truncated, or with some bytes replaced.
 
-    The name of the case, which contains DAMAGE, seeds the random numbers.
+    The name of the case seeds the random numbers, so that the case can be repeated.
     """
     kind, _, rest = damage.partition(":")
     if kind == "whole":

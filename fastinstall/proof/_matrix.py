@@ -32,7 +32,7 @@ def members(enumeration: str) -> Dict[str, Any]:
 
 
 def report_members(name: str) -> Iterable[str]:
-    """Return the names of an enumeration's members; for "MODES" Pillow's modes, for "VERSION" Pillow's version."""
+    """Return the member names of an enumeration of PIL.Image; for "MODES" and "VERSION", Pillow's modes and version."""
     if name == "VERSION":
         return [PIL.__version__.partition("+")[0]]
     return Image.MODES if name == "MODES" else members(name)
@@ -77,7 +77,7 @@ def _encode_part(item: Any) -> tuple[str, Size, bytes]:
 
 @lru_cache(maxsize=64)
 def picture(mode: str, size: Size, seed: int) -> Any:
-    """Return a picture that is the same on every machine, and with every PIL."""
+    """Return a test picture, which is the same on every machine and with every PIL; `seed` selects one of several."""
     if mode == "1":
         return Image.frombytes("1", size, samples(mode, ((size[0] + 7) // 8, size[1]), 1, seed))
     if mode in ("I", "F"):
@@ -106,7 +106,7 @@ def samples(mode: str, size: Size, count: int, seed: int) -> bytes:
 
 
 def numbers(mode: str, size: Size, seed: int) -> bytes:
-    """Return samples for mode I or F, some below 0 and above 255, in the byte order of the machine."""
+    """Return samples for mode I or F, in the machine's byte order; some of them are below 0, some above 255."""
     count = size[0] * size[1]
     raw = struct.unpack("<%dH" % count, samples(mode, size, 2, seed))
     if mode == "I":
@@ -115,7 +115,7 @@ def numbers(mode: str, size: Size, seed: int) -> bytes:
 
 
 def premultiplied(content: bytes, bands: int) -> bytes:
-    """Multiply each colour by its alpha, as in the modes La and RGBa."""
+    """Multiply each colour sample by its pixel's alpha, as in the modes La and RGBa."""
     alphas = content[bands - 1 :: bands]
     made = bytearray(content)
     for band in range(bands - 1):
@@ -139,7 +139,7 @@ def floats(text: str) -> tuple[float, ...]:
 
 
 def one_or_two(text: str) -> Any:
-    """Return a number for "2", a tuple for "2:0"."""
+    """Return the number in a parameter like "2", or a tuple of the numbers in a parameter like "2:0"."""
     found = floats(text)
     return found if len(found) > 1 else found[0]
 
@@ -158,7 +158,7 @@ def call_core(image: Any, text: str) -> Any:
 
 
 def resampling(name: str) -> Any:
-    """Return the resampling filter with a name; any other text has to be the number of a filter."""
+    """Return the resampling filter with this name; a text that names no filter has to be a filter's number."""
     return FILTERS[name] if name in FILTERS else int(name)
 
 
@@ -169,16 +169,16 @@ def resize(image: Any, resample: str, size: str, box: str = "") -> Any:
 
 
 def reduce(image: Any, factor: str, box: str = "") -> Any:
-    """Reduce by one factor, or by two ("2:3"); a box, if given, selects the source area."""
+    """Reduce by one factor, or by a factor for each axis ("2:3"); a box, if given, selects the source area."""
     factors = tuple(int(value) for value in floats(factor))
     edges = tuple(int(value) for value in floats(box)) if box else None
     return image.reduce(factors if len(factors) > 1 else factors[0], edges)
 
 
 def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any:
-    """Filter with a kernel of `KERNELS` whose sides are `side` (3 or 5) long.
+    """Filter with a kernel of `KERNELS` that has `side` (3 or 5) rows and columns.
 
-    The sums are divided by `scale`; if it is empty, by the sum of the kernel's values.
+    The weighted sums are divided by `scale` or, if that is empty, by the sum of the kernel's values.
     """
     values = KERNELS[kernel]
     divisor = float(scale) if scale else (sum(values) or 1)
@@ -188,8 +188,8 @@ def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any
 def alpha_composite(image: Any, alpha: str) -> Any:
     """Composite another picture over an image.
 
-    `alpha` is one of: a number, the alpha of all pixels of the other picture; "taller" or "grey", for a picture of a
-    wrong size or mode; empty, for a picture of noise.
+    `alpha` describes the other picture. A number is the alpha of all its pixels; if empty, the alpha is noise, too.
+    "taller" and "grey" stand for pictures that Pillow refuses, because of their size or mode.
     """
     if alpha == "taller":
         return Image.alpha_composite(image, picture(image.mode, (image.size[0], image.size[1] + 1), 1))
@@ -208,7 +208,7 @@ def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
 
 @lru_cache(maxsize=64)
 def table_of(sizes: str, channels: str, mode: str) -> Any:
-    """Return a colour table with some values outside 0 to 1, which the filter has to clip; with "wide", -3 to 4."""
+    """Return a colour table with some values outside 0 to 1 ("wide": -3 to 4), which the filter has to clip."""
     counts = floats("5:4:7" if sizes == "wide" else sizes)
     steps = tuple(int(value) for value in counts) * (3 if len(counts) == 1 else 1)
     count = steps[0] * steps[1] * steps[2] * int(channels)
@@ -221,14 +221,14 @@ def table_of(sizes: str, channels: str, mode: str) -> Any:
 
 
 def putalpha(image: Any, _: str = "") -> Any:
-    """Return a copy of the image with a mask as its alpha."""
+    """Return a copy of the image with a picture of noise as its alpha."""
     made = image.copy()
     made.putalpha(mask(image))
     return made
 
 
 def merge(image: Any, _: str = "") -> Any:
-    """Merge several grey pictures into one of the image's mode."""
+    """Merge grey pictures, one for each band, into a picture of the image's mode."""
     bands = [picture("L", image.size, 9 + number) for number in range(len(image.getbands()))]
     return Image.merge(image.mode, bands)
 
@@ -255,8 +255,9 @@ def chops(image: Any, name: str) -> Any:
 def paste(image: Any, kind: str) -> Any:
     """Paste a colour, the image itself, or another picture.
 
-    `kind` is one of: "colour" or "colour-MODE", to paste a colour through a mask; "itself", to paste the image into
-    itself; "outside", to paste a picture partly outside the image; MODE, to paste one through a mask of that mode.
+    `kind` is one of: "colour" or "colour-MODE", to paste a colour through a mask (of mode "L", or of MODE); "itself",
+    to paste the image into itself; "outside", to paste another picture partly outside the image; MODE, to paste another
+    picture through a mask of that mode.
     """
     made = image.copy()
     if kind == "colour":
@@ -275,7 +276,7 @@ def paste(image: Any, kind: str) -> Any:
 
 
 def thumbnail(image: Any, size: str, gap: str) -> Any:
-    """Make a thumbnail that fits into a square with sides of `size` pixels; `gap`, if given, is the reducing gap."""
+    """Make a thumbnail that fits into a square of `size` pixels; `gap`, if not empty, is Pillow's `reducing_gap`."""
     made = image.copy()
     made.thumbnail((int(size), int(size)), FILTERS["bicubic"], float(gap) if gap else None)
     return made
@@ -296,15 +297,15 @@ def point(image: Any, kind: str) -> Any:
 
 
 def getcolors(image: Any, most: str) -> Any:
-    """Count the colours of an image, if there are at most `most`; the result has the order of Pillow's C code.
+    """Return the colours of an image with their counts, in the order of Pillow's C code; None if more than `most`.
 
-    If `most` is empty, the limit is 65536, and the result is sorted.
+    If `most` is empty, the limit is 65536, and the result is sorted; it is empty above the limit.
     """
     return image.getcolors(int(most)) if most else sorted(image.getcolors(1 << 16) or [], key=repr)
 
 
 def transform(image: Any, kind: str, resample: str) -> Any:
-    """Transform to a slightly larger picture; `kind` is the method, followed by "-nan" or "-short" for invalid data."""
+    """Transform to a larger picture; `kind` is a method, with "-nan" or "-short" appended for invalid data."""
     width, height = image.size
     corners = (1.2, 0.7, 0.3, height - 1.1, width - 0.6, height - 0.2, width + 0.4, 0.1)
     method, _, fault = kind.partition("-")
@@ -322,7 +323,7 @@ def transform(image: Any, kind: str, resample: str) -> Any:
 
 
 def crop(image: Any, edges: str) -> Any:
-    """Crop to "LEFT:TOP:RIGHT:BOTTOM"; RIGHT and BOTTOM are relative to the right and lower edges."""
+    """Crop to "LEFT:TOP:RIGHT:BOTTOM"; RIGHT and BOTTOM are offsets from the image's right and lower edges."""
     left, top, right, bottom = (int(value) for value in floats(edges))
     return image.crop((left, top, image.size[0] + right, image.size[1] + bottom))
 
@@ -333,12 +334,12 @@ def enhance(kind: str, image: Any, factor: str) -> Any:
 
 
 def pack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """Pack an image's rows in a raw mode, with a stride in bytes; a step of -1 packs from the last row to the first."""
+    """Pack an image's rows in a raw mode; the stride is in bytes, and a step of -1 packs the last row first."""
     return row_of(image.tobytes("raw", rawmode or image.mode, int(stride), int(step)))
 
 
 def unpack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """Unpack rows of noise into a picture; for RGB, also return all four bytes per pixel, of which one is unused."""
+    """Unpack rows of noise into a picture; for RGB, also return the pixels with their unused fourth byte."""
     chosen, made = rawmode or image.mode, Image.new(image.mode, image.size)
     row = int(stride) or image.size[0] * BYTES.get(chosen, 4)
     made.frombytes(samples(image.mode, (row, image.size[1]), 1, 3), "raw", chosen, int(stride), int(step))
@@ -357,7 +358,7 @@ JPEGS: Dict[str, Dict[str, Any]] = {
 
 
 def encode_jpeg(image: Any, name: str) -> Any:
-    """Encode an image as JPEG with settings of `JPEGS`, and return the bytes of the file as a picture."""
+    """Encode an image as JPEG with the settings `JPEGS[name]`; return the bytes of the file as a picture."""
     file = io.BytesIO()
     image.save(file, "JPEG", **JPEGS[name])
     return row_of(file.getvalue())

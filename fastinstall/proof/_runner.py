@@ -6,14 +6,14 @@
 --stage DIR: import PIL from DIR; if PIL cannot be imported or comes from another directory, exit with code 3.
 --operations FILE.py: a module with `perform(name)`, which returns a list of (mode, (width, height), bytes).
 --cases FILE: names of cases, one per line.
---results FILE: an existing file of 160 * (cases + 1) bytes. It is written through a memory map, so nothing is lost if a
-  case kills this process. Record 0 begins with the number of the current case (from 1, 64 bits, little endian). Record
-  N is the result of case N: "D" and the first 16 bytes of a SHA-256, or "E" and the exception
-  ("ValueError: bad image size"), truncated to fit.
+--results FILE: an existing file of 160 * (cases + 1) bytes. It is written through a memory map, so no result is lost if
+  a case kills this process. Record 0 begins with the number of the current case (from 1, 64 bits, little endian).
+  Record N is the result of case N: "D" and the first 16 bytes of a SHA-256, or "E" and the exception ("ValueError: bad
+  image size"), truncated to fit.
 --inputs DIR: change the working directory to DIR, where operations find their files.
---samples FILE: append the pictures of each case: a line of JSON, [name, [[mode, [width, height], length], ...]], and
-  then the bytes.
---from INDEX: start with this case (from 0).
+--samples FILE: append the pictures of each case to FILE: a line of JSON, [name, [[mode, [width, height], length],
+  ...]], and then the samples of all these pictures.
+--from INDEX: start with the case of this index (from 0).
 --seconds S: time limit of a case; SIGALRM kills the process when it is exceeded.
 
 Needs only the standard library and PIL, on Python 3.8 or later.
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
 
 
 def prepared(stage: str, operations: str) -> Perform:
-    """Import PIL from the stage, then the module of operations; return the module's `perform`.
+    """Import PIL from the stage, then the module at the path `operations`; return that module's `perform`.
 
     If PIL cannot be imported, or comes from another directory, exit with code 3.
     """
@@ -93,7 +93,7 @@ def attempt(perform: Perform, name: str, samples: Any) -> bytes:
     try:
         parts = perform(name)
     except Exception as error:  # noqa: BLE001 (any exception is the result of this case)
-        text = "%s: %s" % (type(error).__name__, ADDRESS.sub("0x", str(error)))  # addresses differ between runs
+        text = "%s: %s" % (type(error).__name__, ADDRESS.sub("0x", str(error)))  # object addresses vary between runs
         return b"E" + text.encode(errors="replace")[: RECORD - 1]
     if samples is not None:
         write(samples, name, parts)
@@ -110,7 +110,7 @@ def digest(parts: Parts) -> bytes:
 
 
 def write(samples: Any, name: str, parts: Parts) -> None:
-    """Append the pictures of a case to the samples file: a line of JSON, then the bytes."""
+    """Append the pictures of a case to the samples file: a line of JSON that describes them, then their samples."""
     head = [name, [[mode, size, len(content)] for mode, size, content in parts]]
     samples.write(json.dumps(head).encode() + b"\n")
     for _, _, content in parts:

@@ -45,9 +45,9 @@ def main(arguments: list[str]) -> None:
 def serve(Image: Any, bench: Calls, requests: Iterable[str]) -> None:  # noqa: N803 (a module's name)
     """Answer requests until one has an empty operation.
 
-    Before each operation a JPEG is decoded, which clears the vector registers. Saving an AVIF leaves their upper halves
-    in use. On some CPUs, code for SSE, as in the official wheel, then takes up to 3.4 times as long, so that one
-    operation would slow down the next (findings/avif-slows-what-follows.sh).
+    Before each operation a JPEG is decoded, which clears the vector registers. Otherwise one operation could slow down
+    the next: saving an AVIF leaves the upper halves of the registers in use, and then, on some CPUs, SSE code such as
+    the official wheel's takes up to 3.4 times as long (findings/avif-slows-what-follows.sh).
     """
     file = io.BytesIO()
     Image.new("RGB", (64, 64)).save(file, "JPEG")
@@ -73,14 +73,14 @@ def answer(name: str, bench: Calls, seconds: float) -> dict[str, Any]:
 
 
 def best(call: Callable[[], Any], seconds: float) -> float:
-    """Call a function repeatedly for `seconds`, and return the shortest time of a call, in seconds of CPU time.
+    """Call a function repeatedly for `seconds`, and return the CPU time of the fastest call, in seconds.
 
     There are at least two calls, since the first may meet cold caches. Wall-clock time would be unfair on a busy
-    machine: long operations are interrupted each time, short ones are not. With ten processes on two cores, a resize
-    that is 8 times as fast seemed 24 times as fast.
+    machine: a long operation is interrupted in every call, a short one only in some. With ten processes on two CPU
+    cores, a resize that is 8 times as fast seemed 24 times as fast.
 
-    If `seconds` is 0, there is one call, to see whether the function works. On a virtual machine the clock may not
-    advance for a while, so calls of zero time do not count; the result is infinite if there are no others.
+    If `seconds` is 0, there is one call, to see whether the function works. On a virtual machine the clock may stand
+    still for a while, so calls that seem to take no time do not count. If no call counts, the result is infinite.
     """
     shortest, calls, start = float("inf"), 0, time.perf_counter()
     while calls < (FEWEST if seconds else 1) or time.perf_counter() - start < seconds:
@@ -94,7 +94,7 @@ def best(call: Callable[[], Any], seconds: float) -> float:
 
 
 def photo(Image: Any, size: tuple[int, int]) -> Any:  # noqa: N803 (a module's name)
-    """Return a generated picture with smooth colours and grain, which is the same in every run."""
+    """Return a picture with smooth colours and grain, like a photo, which is the same in every run."""
     numbers = random.Random(20)
     coarse = Image.frombytes("RGB", (32, 18), bytes(numbers.getrandbits(8) for _ in range(32 * 18 * 3)))
     grain = Image.frombytes("RGB", (480, 270), bytes(numbers.getrandbits(8) for _ in range(480 * 270 * 3)))
@@ -102,7 +102,7 @@ def photo(Image: Any, size: tuple[int, int]) -> Any:  # noqa: N803 (a module's n
 
 
 def operations_package() -> Any:
-    """Import the package `operations/` from its path beside this file; `-I` keeps this directory off `sys.path`."""
+    """Import the package `operations/` by its path, because `-I` keeps the directory of this file off `sys.path`."""
     name = "fastinstall_operations"
     place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "operations")
     start = os.path.join(place, "__init__.py")

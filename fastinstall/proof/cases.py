@@ -1,7 +1,7 @@
-"""Values that describe the result of a proof: its cases, the differences that were found, and the checks.
+"""Values that describe the result of a proof: its cases, the differences found in them, and its checks.
 
-This module computes no pixels. A proof is stored beside its wheel; each failed check lists the cases that differ, and
-by how much.
+This module computes no pixels. A proof is stored beside its wheel. Each failed check lists the cases that differ, with
+the size of the difference.
 """
 
 import math
@@ -37,10 +37,10 @@ class CaseDifference:
 
     Attributes:
         case: name of the case, "operation/mode/WIDTHxHEIGHT/parameters", with which the case can be repeated.
-        largest: the largest difference of one sample, in steps of its mode, with colours weighted by their alpha.
+        largest: the largest difference of a sample, in steps of the picture's mode, with colours weighted by alpha.
         allowed: the largest difference that the operation may have, in the same unit.
-        problem: why the case fails, whatever `largest` is (a crash, another exception, another size); empty if only
-            `largest` counts.
+        problem: a reason why the case fails regardless of `largest` (a crash, another exception, another size); empty
+            if there is no such reason.
     """
 
     case: str
@@ -71,8 +71,8 @@ class ProofCheck:
     Attributes:
         name: stable name ("matrix x86-64-v3", "heap", "decoders").
         status: whether the check is "ok", "failed" or "skipped".
-        summary: one line for people; if the check was skipped, the reason for that.
-        details: what failed, one line each.
+        summary: one line for people; if the check was skipped, the reason.
+        details: lines that describe the failures.
         operations: the operations that failed, sorted.
         seconds: duration of the check.
     """
@@ -93,7 +93,7 @@ class ProofSubject:
         wheel_sha256: SHA-256 of the built wheel, 64 hexadecimal digits.
         reference_sha256: SHA-256 of the official wheel; empty if there is none.
         python: version and ABI of the interpreter.
-        cpu: name of the CPU; kernels may round differently on another one.
+        cpu: name of the CPU; kernels may round differently on another CPU.
         levels: CPU levels that are proven, the baseline first.
     """
 
@@ -131,11 +131,11 @@ def list_failed_operations(proof: Proof) -> tuple[str, ...]:
 
 
 def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seconds: float) -> ProofCheck:
-    """Return a check that is ok if there is no difference, and failed otherwise.
+    """Return a check that is ok if no case differs, and failed otherwise.
 
     Args:
         name: name of the check ("heap", "decoders").
-        passed: the summary if there is no difference.
+        passed: the summary to use if no case differs.
         differences: the failed cases. For each operation, the details show the worst case and the one with the fewest
             pixels.
         seconds: duration of the check.
@@ -162,7 +162,7 @@ def skip_proof_check(name: str, reason: str) -> ProofCheck:
 def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
     modes = dict.fromkeys(difference.case.split("/")[1] for difference in found)
     yield f"{operation}: {_count_cases(found)} in {', '.join(modes)}"
-    worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: the pixels could not be compared
+    worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0 if the pixels were not compared
     yield f"  the worst: {worst.text}"
     smallest = min(found, key=lambda difference: pixels_of(difference.case))
     if smallest != worst:

@@ -1,13 +1,13 @@
 """Compare the results of two stacks case by case, leaving out cases whose result varies even on the official wheel.
 
-The distance between two results depends on the mode: colours are weighted by alpha, and hues are circular. Only samples
-that differ are examined, so the comparison of nearly equal pictures is fast.
+How the distance of two results is computed depends on the mode: colours are weighted by alpha, and hues are circular.
+Only samples that differ are examined, so the comparison of nearly equal pictures is fast.
 
-The results of a build of Pillow's own source, with or without our kernels, have to equal those of the official wheel,
-except for the cases of `KNOWN_DIFFERENCES`. For a fork there are tolerances, each with its reason. They were measured
-on 2026-11-21 on an AMD Zen 5, over 70,356 cases: pillow-simd 12.1.1.post0 was compared with Pillow 12.1.1, without the
-cases of three defects of the fork. Each measured difference is rounded up to a whole number. One more is allowed if the
-operation uses the reciprocal instruction of SSE, whose rounding depends on the maker of the CPU.
+A build of Pillow's own source, with or without our kernels, must have the same results as the official wheel, except in
+the cases of `KNOWN_DIFFERENCES`. A fork may differ within tolerances, each of which has a reason. They were measured on
+2026-11-21 on an AMD Zen 5, in 70,356 cases: pillow-simd 12.1.1.post0 was compared with Pillow 12.1.1, leaving out the
+cases that three defects of the fork affect. A tolerance is the measured difference, rounded up to a whole number. It is
+one step more if the operation uses the reciprocal instruction of SSE, whose rounding depends on the maker of the CPU.
 """
 
 import re
@@ -41,9 +41,9 @@ class Distance:
     """The distance between the results of two stacks in one case.
 
     Attributes:
-        largest: the largest difference of one sample, in steps of its mode.
-        bias: the mean difference, ours minus theirs, in the band in which the mean is furthest from 0.
-        samples: number of samples in the smallest picture, over all bands; if it is small, `bias` means nothing.
+        largest: the largest difference of a sample, in steps of the picture's mode.
+        bias: the mean difference (ours minus theirs) of a band, namely the band whose mean is furthest from 0.
+        samples: number of samples of the smallest picture, in all bands together; if it is small, `bias` means nothing.
         problem: why the results cannot be compared; empty if they can.
     """
 
@@ -71,7 +71,12 @@ def measure_distance(ours: Sequence[runs.ProofPicture], theirs: Sequence[runs.Pr
 
 
 def _measure_bias(sample: runs.ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
-    """Return the mean difference in the band in which the mean is furthest from 0; `apart` has the differences."""
+    """Return the mean difference of the band whose mean is furthest from 0.
+
+    Args:
+        sample: the picture; only its size and number of samples are used.
+        apart: position and difference of each sample that differs.
+    """
     bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
     sums = [0.0] * bands
     for position, difference in apart:
@@ -80,7 +85,7 @@ def _measure_bias(sample: runs.ProofPicture, apart: Sequence[tuple[int, float]])
 
 
 def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:
-    """Return the position and the difference, ours minus theirs, of each sample that differs."""
+    """Return the position and the difference (ours minus theirs) of each sample that differs."""
     positions = _find_differing_bytes(ours, theirs)
     if mode in _EXACT:
         return ((position, _WRONG) for position in positions)
@@ -109,7 +114,7 @@ def _compare_wide_samples(
 
 
 def _compare_weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
-    """Compare alpha, and colours multiplied by alpha, as they are seen; all fully transparent colours are equal."""
+    """Compare alpha, and colours multiplied by alpha; so all fully transparent pixels are equal."""
     for position in positions:
         last = position // bands * bands + bands - 1
         if position == last:
@@ -131,14 +136,14 @@ def judge_results(
 ) -> tuple[CaseDifference, ...]:
     """Return the cases in which our stack differs from the standard by more than allowed.
 
-    Cases in which the standard dies are left out, since our stack cannot be worse.
+    Cases in which the standard itself dies are left out, because our stack cannot be worse in them.
 
     Args:
         ours: the build that is judged.
         standard: the stack with which the build has to agree.
         work: the cases, and the module that performs them.
         results: runs the cases, and remembers their results.
-        exact: whether results have to be bit-identical; if False, the operations' tolerances apply.
+        exact: whether results must be bit-identical; if False, the operations' tolerances apply.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -158,12 +163,12 @@ def judge_results(
 def exclude_undetermined(
     wrong: Sequence[CaseDifference], witness: runs.ProofStack | None, work: runs.Work
 ) -> tuple[CaseDifference, ...]:
-    """Return the cases without those whose result depends on the initial content of memory even on the official wheel.
+    """Leave out cases whose result depends on uninitialised memory even with the official wheel; return the others.
 
     Args:
         wrong: cases in which our stack differs from its standard.
-        witness: the official wheel. It runs these cases twice, with different content of fresh memory; a case is left
-            out if its two results differ. None leaves out no case.
+        witness: the official wheel, which runs these cases twice, with different content of fresh memory. A case is
+            left out if its two results differ. Without a witness (None), all cases are returned.
         work: the cases that were run.
     """
     known = set(work.cases)
@@ -189,15 +194,15 @@ def _measure_distances(stacks: tuple[runs.ProofStack, runs.ProofStack], work: ru
 
 
 def find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:
-    """Yield the cases whose distance from the standard is too large.
+    """Yield the difference of each case whose distance from the standard is too large.
 
     Args:
-        distances: distances by name of the case, for cases whose results are not bit-identical.
+        distances: the distance of each case whose results are not bit-identical, by name of the case.
         exact: whether any difference is too large; if False, the operation's tolerance applies.
     """
     for case, apart in distances.items():
         tolerance, problem = EQUAL if exact else tolerance_of(case), apart.problem
-        # The bias is only meaningful if both the input and the output are large enough.
+        # The mean difference is only meaningful if both the input and the output picture are large enough.
         typical = pixels_of(case) >= FEWEST_PIXELS and apart.samples >= FEWEST_SAMPLES
         is_far = exact or bool(problem) or apart.largest > tolerance.largest
         if not is_far and typical and abs(apart.bias) > tolerance.bias:
@@ -212,10 +217,10 @@ class Tolerance:
     """The allowed difference of an operation.
 
     Attributes:
-        largest: the largest difference of one sample, in steps of its mode, with colours weighted by their alpha.
-        bias: how far the mean difference of a band may be from 0, in steps. Errors of rounding go both ways. A missing
-            constant, such as the half that turns truncation into rounding, shifts all samples by half a step, which
-            `largest` would not reveal.
+        largest: the largest difference of a sample, in steps of the picture's mode, with colours weighted by alpha.
+        bias: how far the mean difference of a band may be from 0, in steps. Rounding errors go both ways, so their mean
+            is small. But if a constant is missing, such as the half that turns truncation into rounding, all samples
+            are half a step off, which `largest` would not reveal.
         reason: why the results differ.
     """
 
@@ -261,7 +266,7 @@ EQUAL = Tolerance(largest=0, bias=0, reason="every step is the same")
 
 
 def tolerance_of(case: str) -> Tolerance:
-    """Return a fork's tolerance in a case; if `TOLERANCES` has none, the results have to be equal."""
+    """Return the tolerance for a fork's result in a case; results must be equal if `TOLERANCES` has no entry for it."""
     operation, _, _, parameters = (*case.split("/"), "", "")[:4]
     setting = f"{operation}/{parameters.partition(',')[0]}"
     return TOLERANCES.get(setting) or TOLERANCES.get(operation, EQUAL)
@@ -279,7 +284,7 @@ KNOWN_DIFFERENCES: Mapping[str, Mapping[str, float]] = MappingProxyType(
 
 
 def exclude_known(found: Iterable[CaseDifference], known: Mapping[str, float]) -> tuple[CaseDifference, ...]:
-    """Return the cases without those that differ by no more than their known difference."""
+    """Leave out the cases that differ by at most their known difference; return the others."""
     return tuple(each for each in found if each.case not in known or each.problem or each.largest > known[each.case])
 
 
@@ -312,7 +317,7 @@ def compare_pixels(ours: Path, reference: Path) -> tuple[CaseDifference, ...]:
 
 
 def _read_pixels(path: Path) -> dict[str, runs.ProofPicture]:
-    """Return the pixels of each operation, as a picture of one row, since the file does not contain the sizes."""
+    """Return the result of each operation as a picture of one row, because the file does not contain the sizes."""
     try:
         with zipfile.ZipFile(path) as archive:
             parts = ((name.partition("/"), archive.read(name)) for name in archive.namelist())

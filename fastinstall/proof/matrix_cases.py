@@ -1,7 +1,7 @@
-"""List the cases of a proof's matrix, operation x mode x size x parameters, by name; `_matrix.py` performs them.
+"""List the names of the cases of a proof's matrix: operation x mode x size x parameters. `_matrix.py` performs them.
 
-Most cases are ordinary uses; the others have unusual arguments, or arguments that Pillow refuses. If Pillow refuses the
-arguments, a kernel must raise the same exception with the same text.
+Most cases are ordinary uses. Others have unusual arguments, or arguments that Pillow refuses: then a build with kernels
+must raise the same exception, with the same text.
 """
 
 from collections.abc import Iterator, Mapping
@@ -93,8 +93,8 @@ def matrix_cases(
 
     Args:
         sizes: widths and heights of the pictures.
-        modes: modes of the pictures; with the default, all further modes in `members` are included.
-        members: the members of the enumerations of the tested Pillow.
+        modes: modes of the pictures. With the default, the other modes in `members` are added.
+        members: the members of the tested Pillow's enumerations, as returned by `read_members`.
     """
     if modes == MODES:
         modes = tuple(dict.fromkeys((*MODES, *members["MODES"])))
@@ -173,7 +173,7 @@ _REFUSED_MODES = ("L", "LA", "P", "RGB", "RGBA", "F", "I;16")
 
 
 def _list_refused_arguments(members: Members) -> Iterator[str]:
-    """Yield operations with arguments that Pillow's Python or C code refuses, or that are at the limit of a range."""
+    """Yield operations with arguments that Pillow's Python or C code refuses, or that it just accepts."""
     if int(members["VERSION"][0].partition(".")[0]) >= _CHECKS_MORE:
         yield from _list_arguments_refused_since()
     yield from _list_refused_sizes()

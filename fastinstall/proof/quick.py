@@ -1,9 +1,9 @@
-"""Make the checks of a proof that take only seconds, as part of every setup: pixels, memory and decoders.
+"""Make those checks of a proof that take only seconds: pixels, memory and decoders. They are part of every setup.
 
 - Pixels: every case is compared with the official wheel, and between the CPU levels of a build.
 - Memory: every case is run with different initial contents of memory. If the result changes, the code has read memory
-  that it never wrote. Reads that do not influence the result are not found, such as a value beyond the end of a row
-  that is multiplied by zero; the sanitizers find those.
+  that it never wrote. Reads that do not influence the result are not detected: for example, if a value beyond the end
+  of a row is multiplied by zero. The sanitizers find those.
 - Decoders: our stack has to decode intact, truncated and damaged files as the official wheel does, without crashing.
   The official wheel writes the files, so that both stacks read the same bytes.
 """
@@ -26,7 +26,7 @@ from fastinstall.proof.matrix_cases import FEW_SIZES, PILLOW_13, Members, matrix
 
 
 def read_members(stack: runs.ProofStack) -> Members:
-    """Return the members of a Pillow's enumerations, such as its filters, which depend on its version.
+    """Return the members of the enumerations of a stack's Pillow, such as its filters; they depend on the version.
 
     Raises:
         FailedError: PIL cannot be imported, or lacks one of the enumerations.
@@ -49,7 +49,7 @@ def prove_matrix(
         reference: the official wheel of the same version.
         work: the cases of `matrix_cases`, or of `generate_damaged_files`.
         results: runs the cases, and remembers their results.
-        exact: whether results have to be equal; otherwise the operation's tolerance applies.
+        exact: whether results must be equal; if False, the operations' tolerances apply.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -58,7 +58,7 @@ def prove_matrix(
 
 
 def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
-    """Return the cases in which our stack dies or hangs; for builds without an official wheel to compare with.
+    """Return the cases in which our stack dies or hangs; used if there is no official wheel to compare the build with.
 
     Raises:
         FailedError: PIL cannot be imported.
@@ -109,12 +109,12 @@ QUICK = ProofDepth(sizes=FEW_SIZES, cuts=7, flips=6, heads=4)
 
 @contextmanager
 def generate_damaged_files(reference: runs.ProofStack, depth: ProofDepth) -> Iterator[runs.Work]:
-    """Have the reference write a file of every format that it supports; the files are removed when the block ends.
+    """Have the reference write a file of every format that it supports, for use in the block; then remove the files.
 
     Despite the name, the files are intact: the cases damage their content before they decode it.
 
     Yields:
-        The cases: to decode every file intact, truncated and damaged, and to write and decode every format.
+        The cases. They decode every file intact, truncated and damaged, and write and decode a file of every format.
 
     Raises:
         FailedError: the reference cannot write the files.
@@ -148,8 +148,8 @@ class QuickProof:
     Attributes:
         subject: the wheel and the circumstances, for the record.
         levels: one stack for each CPU level of the wheel that this host can run, the baseline first.
-        reference: the official wheel of the same version, or None if there is none.
-        exact: whether pixels have to equal those of the reference; for a fork False, since its pixels may differ a bit.
+        reference: the stack of the official wheel of the same version; None if there is no such wheel.
+        exact: whether pixels must be the same as the reference's. False for a fork, whose pixels may differ slightly.
         known: exceptions from `exact`: allowed differences in steps of the mode, by name of the case.
         emit: receives the progress events.
     """
@@ -163,7 +163,7 @@ class QuickProof:
 
 
 def run_quick_proof(trial: QuickProof) -> Proof:
-    """Prove a build by running it, in well under 20 s.
+    """Prove a build by running it at quick depth, which takes well under 20 s.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -174,7 +174,7 @@ def run_quick_proof(trial: QuickProof) -> Proof:
 
 
 def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, ...]:
-    """Make every check that compares the results of stacks.
+    """Run the build, and the reference if there is one, and make every check of their results.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -185,7 +185,7 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with runs.Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-            results.start(runs.fill_fresh_memory(stack), work)  # first, because the first checks need these
+            results.start(runs.fill_fresh_memory(stack), work)  # first, because the first checks need these runs
         for stack in trial.levels:
             results.start(runs.disturb_memory(stack), work)
         decoders = RunningProbe(lambda: _check_decoders(trial, depth, results))
@@ -221,7 +221,7 @@ def _run_checks(
 def _check_matrix(
     trial: QuickProof, reference: runs.ProofStack, work: runs.Work, results: runs.Results
 ) -> Iterator[ProofCheck]:
-    """Yield a check for each CPU level; levels with bit-identical results are compared with the reference only once."""
+    """Yield a check for each CPU level; a level with the same results as an earlier level is not compared again."""
     judged: list[tuple[runs.Outcomes, Sequence[CaseDifference]]] = []
     allowance = "to the bit" if trial.exact else "within their tolerances"
     if trial.exact and trial.known:
@@ -239,7 +239,7 @@ def _check_matrix(
 
 
 def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results) -> ProofCheck:
-    """Check the decoders, only at the highest CPU level, since the kernels do not include decoders."""
+    """Check the decoders at the highest CPU level only, because no kernel is a decoder."""
     ours, reference = trial.levels[-1], trial.reference
     if reference is None:
         return skip_proof_check("decoders", _NO_REFERENCE)

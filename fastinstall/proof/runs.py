@@ -1,7 +1,7 @@
 """Run named cases on one stack, in processes of the target's interpreter, and return each case's outcome.
 
 If a case hangs or kills its process, that is the outcome of the case, and a new process continues with the remaining
-cases. `Results` runs several stacks in parallel, and makes a run that several checks need only once.
+cases. `Results` runs several stacks in parallel; a run that several checks need is made only once.
 """
 
 import json
@@ -62,7 +62,7 @@ class ProofStack:
     def with_tunables(self, *tunables: str) -> "ProofStack":
         """Return a copy of the stack with additional tunables of glibc, such as "glibc.cpu.hwcaps=-AVX2".
 
-        This example makes the loader choose a level below x86-64-v3.
+        With this example, the loader chooses a level below x86-64-v3.
         """
         there = self.variables.get("GLIBC_TUNABLES", "")
         return self.with_variables({"GLIBC_TUNABLES": ":".join(filter(None, (there, *tunables)))})
@@ -95,7 +95,7 @@ class ProofPicture:
 
 
 def run_cases(stack: ProofStack, work: Work, process_group: ProcessGroup | None = None) -> Outcomes:
-    """Perform every case, and return its outcome.
+    """Perform every case, and return the outcomes by name of the case.
 
     Args:
         stack: the PIL to run.
@@ -110,7 +110,7 @@ def run_cases(stack: ProofStack, work: Work, process_group: ProcessGroup | None 
 
 
 def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture, ...]]:
-    """Perform cases, and return the pictures of each; cases that fail are left out.
+    """Perform every case, and return the pictures by name of the case; cases that fail are left out.
 
     Raises:
         FailedError: PIL cannot be imported.
@@ -137,7 +137,7 @@ def is_death(outcome: str) -> bool:
 def _run(
     stack: ProofStack, work: Work, scratch: Path, options: tuple[str | Path, ...], process_group: ProcessGroup | None
 ) -> Outcomes:
-    """Start processes until all cases have been performed, or too many processes have died."""
+    """Start processes until all cases have been performed, or too many processes have died; return the outcomes."""
     names, results = scratch / "names", scratch / "results"
     names.write_text("".join(f"{case}\n" for case in work.cases), encoding="utf-8")
     results.write_bytes(bytes(_RECORD * (len(work.cases) + 1)))
@@ -217,9 +217,9 @@ the GNU C Library."""
 
 
 class Results(AbstractContextManager["Results"]):
-    """Runs cases on stacks, in parallel, and remembers the outcomes, so that the same run is made only once.
+    """Runs cases on several stacks in parallel, and remembers the outcomes, so that no run is made twice.
 
-    Use it in a `with` block, which waits at its end for the running processes.
+    Use an instance in a `with` block; at the end of the block it waits for the running processes.
     """
 
     def __init__(self, processes: int = 0) -> None:
@@ -235,7 +235,7 @@ class Results(AbstractContextManager["Results"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Cancel the runs that have not begun, and wait for the others; after an error, kill the others first."""
+        """Cancel the runs that have not begun, and wait for the running ones; after an error, kill those first."""
         if kind is not None:
             self._process_group.pull()
         self._workers.shutdown(cancel_futures=True)
@@ -257,13 +257,13 @@ class Results(AbstractContextManager["Results"]):
 
 
 def fill_fresh_memory(stack: ProofStack) -> ProofStack:
-    """Return a copy of the stack whose fresh memory is filled with a fixed byte; the checks compare such stacks."""
+    """Return a copy of the stack in which new memory is filled with a fixed byte, for comparisons."""
     return stack.with_tunables(_FILLED + "85")
 
 
 def disturb_memory(stack: ProofStack) -> ProofStack:
-    """Return a copy of the stack whose fresh memory is filled with another byte than by `fill_fresh_memory`.
+    """Return a copy of the stack in which new memory is filled with another byte than `fill_fresh_memory` uses.
 
-    Its pictures also use other blocks, of 4096 bytes.
+    Besides, its pictures are stored in memory blocks of 4096 bytes, not of the default size.
     """
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096"})

@@ -1,4 +1,4 @@
-"""Run real operations with the staged PIL in the target, and refuse a build that fails or has lost features."""
+"""Run real operations with the staged PIL in the target, and refuse a build that fails them or lacks features."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,14 +30,14 @@ Source: Pillow's deprecations page.
 
 @immutable
 class ProvenStack:
-    """The wheel that is proven, and the circumstances of the proof; equal values need only one proof.
+    """The wheel that is proven, and the circumstances of the proof; a successful proof holds for all equal values.
 
     Attributes:
         wheel_sha256: SHA-256 of the built wheel, 64 hexadecimal digits.
-        reference: the official wheel whose pixels are the standard; None to prove only that all operations run.
+        reference: the official wheel to compare pixels with; None to prove only that all operations run.
         python: version and ABI of the target's interpreter.
-        cpu: name of the CPU; kernels may round differently on another one.
-        level: feature level that the CPU reports, and that a virtual machine may change; None if unknown.
+        cpu: name of the CPU; kernels may round differently on another CPU.
+        level: the feature level that the CPU reports, which a virtual machine may change; None if unknown.
     """
 
     wheel_sha256: str
@@ -50,7 +50,8 @@ class ProvenStack:
 def prove(stage: Path, subject: ProvenStack, python: Path, run: Run) -> Runtime:
     """Run operations with the staged PIL in the target's interpreter, and compare the pixels with the reference.
 
-    If an equal subject was proven before on this machine, the operations are run, but not compared again.
+    If an equal subject was proven before on this machine, some operations are run again, but their pixels are not
+    compared.
 
     Args:
         stage: the directory that contains the staged PIL.
@@ -92,7 +93,8 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
         runtime = observe(stage=stage, pixels=ours)
         beside.result()
         _refuse_failures(runtime)
-        # An operation that did not run needs a feature that this build lacks; `refuse_lost_features` reports that.
+        # An operation that did not run needs a feature that this build lacks. `refuse_lost_features` reports such
+        # features.
         ran = {operation.name for operation in runtime.operations}
         compared = (each for each in compare_pixels(ours, theirs) if each.operation in ran)
         wrong = tuple(each.text for each in compared if not each.is_tolerable)
@@ -106,7 +108,12 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
 
 
 def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *, allowed: bool) -> None:
-    """Raise if the build lacks a feature of the Pillow that it replaces, unless the user has allowed that.
+    """Raise if the build lacks a feature of the Pillow that it replaces.
+
+    Args:
+        before: the features of the installed Pillow, by name.
+        after: the features of the build, by name.
+        allowed: whether the user accepts the loss of features.
 
     Raises:
         RefusedError: a feature would be lost; the message names it.
@@ -121,7 +128,7 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
 
 def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
     """Unpack an official wheel into the cache, unless that was done before; return the directory, for `sys.path`."""
-    if not wheel.sha256:  # without a hash in the index, the file may differ from the one that was unpacked before
+    if not wheel.sha256:  # the index has no hash of it, so it may have changed since it was unpacked
         wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
 
     def unpack(tree: Path) -> None:

@@ -1,7 +1,6 @@
-"""Time real operations of two stacks in turn (A B A in each round), and compute ratios of medians.
+"""Time real operations of two stacks in turn (A B A in each round), and compare the medians.
 
-The second A of a round is a different process than the first A. The difference between the two shows the noise of the
-machine.
+Both A are the same stack in two processes. The difference between these processes shows the noise of the machine.
 """
 
 import json
@@ -57,12 +56,12 @@ class MeasuredPil:
 
 @immutable
 class TimingEffort:
-    """The operations to measure, and how long.
+    """Which operations to measure, and for how long.
 
     Attributes:
         operations: names of operations; empty for all.
-        rounds: number of rounds in which the stacks take turns; four times as many for the headline operation.
-        seconds: seconds per operation, process and round.
+        rounds: number of rounds in which the stacks take turns. The headline operation gets four times as many.
+        seconds: how long each process repeats an operation in each round.
     """
 
     operations: tuple[str, ...] = SHORT
@@ -129,7 +128,7 @@ def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]
 
     Returns:
         The row of the table, and the fraction by which the medians of the old stack's two processes differ (0 if they
-        are equal). None if the operation failed in a process so often that the median is infinite.
+        are equal). None if the median of a process is infinite, because the operation failed too often.
     """
     # Medians are used, not minima: a minimum depends on the machine's best moment.
     before, after, again = (median(column) for column in zip(*rounds, strict=True))
@@ -156,7 +155,7 @@ def _open(contender: MeasuredPil, variables: Mapping[str, str]) -> AbstractConte
 def _time_operations(
     workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
 ) -> Iterator[tuple[SpeedRow, float]]:
-    """Yield the row of each operation that both stacks run, and the difference between the first stack's processes."""
+    """Yield, for each operation that both stacks run, its row and how far the first stack's two processes differ."""
     names = effort.operations
     if not names:
         known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)

@@ -1,8 +1,9 @@
-"""Assemble a wheel from the compiled cores: audit them, put them in place, then certify, label and pack the wheel.
+"""Assemble a wheel from the compiled cores: audit the cores, place them, then certify, label and pack the wheel.
 
 The audit checks that a core is optimised, is marked with its CPU level, and contains the kernels.
 
-The cores are placed in an official wheel. If there is none, auditwheel bundles the libraries (link mode "bundle").
+The cores are placed in an official wheel. Without an official wheel, the build backend's wheel is used; in link mode
+"bundle", auditwheel adds the libraries to it.
 """
 
 import os
@@ -70,7 +71,10 @@ def assemble(context: BuildContext, compiled_levels: Sequence[CompiledLevel]) ->
 
 
 def _list_expected_symbols(context: BuildContext) -> tuple[str, ...]:
-    """List the symbols that show the presence of kernels, without those of kernels that were left out."""
+    """List the symbols that every core must define if it contains the kernels of this build.
+
+    Symbols of kernels that were left out are not listed.
+    """
     recipe = context.request.recipe
     if len(context.kernels) == len(recipe.kernels):
         return recipe.expect.symbols
@@ -84,7 +88,7 @@ def _locate_core(request: BuildRequest, level: CompiledLevel) -> Path:
 
 
 def _bundle_libraries(context: BuildContext, levels: Sequence[CompiledLevel]) -> tuple[Path, tuple[str, ...]]:
-    """Bundle the libraries, and return the tree of the wheel and its platform tags."""
+    """Complete the unpacked wheel with its libraries; return its directory and platform tags."""
     request, space, base_wheel, first = context.request, context.space, context.base_wheel, levels[0]
     if base_wheel is not None:
         cores = {level.target.level: _locate_core(request, level) for level in levels}
@@ -123,8 +127,8 @@ def audit_core(
 
     Args:
         core: the built extension module.
-        symbols: symbols that the core must define.
-        ldflags: linker flags of the recipe for the core's level.
+        symbols: symbols that the core must define, because its kernels define them.
+        ldflags: the recipe's linker flags for the core's level; one of them may name the mark that the core must have.
         hidden: symbols that the core must not export, because another library may define them too.
 
     Raises:
@@ -162,11 +166,11 @@ _MANYLINUX = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(\w+)")
 
 
 def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
-    """Bundle a wheel's libraries under unique names, and tag the wheel accordingly.
+    """Copy the libraries that a wheel needs into it, under unique names, and give it the platform tags that now fit.
 
     Args:
         wheel: the compiled wheel, tagged linux_*.
-        output: an empty directory, for the repaired wheel.
+        output: an empty directory, for the resulting wheel.
 
     Raises:
         FailedError: auditwheel failed; the details have its output.
@@ -194,7 +198,7 @@ def auditwheel(*words: str) -> tuple[str, ...]:
 
 
 def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
-    """Return the best platform tag that a wheel satisfies according to auditwheel, at least "linux_x86_64".
+    """Return the most portable platform tag that auditwheel grants a wheel; "linux_x86_64" if it grants no better one.
 
     No tag can state the CPU level; a note in the core states it for the loader.
 

@@ -4,11 +4,12 @@ Therefore the official wheel and ours must have the same Python code, which is c
 against the libraries that the wheel bundles, by the names that the official core uses, so no file has to be edited.
 DT_NEEDED shows which bundled libraries the modules need; libraries opened with dlopen are not considered.
 
-A single core is the module itself. Several cores are loaded by a stub module, which has no code, but needs a library:
-the core. The loader looks for this library first in `glibc-hwcaps/LEVEL/` of the search path, best level of the CPU
-first, then in the search path itself, which has the lowest level's core (ld.so(8), since glibc 2.33; an older glibc
-always takes this core). A core's file name is derived from the inputs of its build, so that a process that loads two of
-our wheels does not use the core of one for the other.
+A single core replaces the extension module. If there are several cores, the extension module is a stub without code,
+which needs one library: the core. The loader looks for this library in the subdirectories `glibc-hwcaps/LEVEL/` of the
+search path, starting with the best level that the CPU supports, and then in the search path itself, which contains the
+core of the lowest level (ld.so(8), since glibc 2.33; an older glibc always loads the core of the lowest level). A
+core's file name is derived from the inputs of its build, so that a process that loads two of our wheels does not use
+the core of one for the other.
 """
 
 import re
@@ -125,12 +126,12 @@ def take_version(base_wheel: BaseWheel, built: Path) -> None:
 
 
 def require_known_libraries(base_wheel: BaseWheel, core: Path, run_path: str) -> None:
-    """Raise if a core has another search path than `run_path`, or needs a library that it may not need.
+    """Raise unless a core's search path is `run_path`, and the base wheel supplies every library that the core needs.
 
     The core may need only the libraries that the official core needs, and those of glibc.
 
     Raises:
-        FailedError: the libraries or the search path differ.
+        FailedError: the core needs another library, or has another search path.
     """
     dynamic = read_dynamic(core)
     foreign = sorted(set(dynamic.needed) - {*base_wheel.bundled, *base_wheel.host, *BASELINE})
@@ -154,7 +155,7 @@ def _read_python_code(package: Path) -> dict[str, bytes]:
 
 
 def find_reached_libraries(modules: Iterable[Path], libraries: Path | None) -> dict[str, Path]:
-    """Return the bundled libraries that modules need, directly or indirectly: paths by file name."""
+    """Return the paths of the bundled libraries that modules need, directly or indirectly, by file name."""
     found: dict[str, Path] = {}
     waiting = list(modules)
     while waiting and libraries is not None:
@@ -194,7 +195,7 @@ def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str)
         key: digest of all inputs of the build.
 
     Raises:
-        FailedError: the build has several levels, and the wheel has no library directory for them.
+        FailedError: the build has several levels, but the wheel has no library directory for their cores.
     """
     targets = request.step.targets
     if len(targets) == 1:
@@ -221,7 +222,8 @@ def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePl
     Bundled libraries that no module needs any more are deleted: a core built without a codec does not need its library.
 
     Raises:
-        FailedError: a core needs a library that it may not need, or has another search path than planned.
+        FailedError: a core needs a library that the base wheel does not supply, or has another search path than
+            planned.
     """
     before = _find_used_libraries(base_wheel)
     for placement, core in cores.items():

@@ -32,11 +32,11 @@ class BuildRequest:
         step: version, levels, flags, link mode and libraries, as planned.
         interpreter: the Python to build for.
         source: path of the sdist, whose hash was verified.
-        statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        base_wheel: the official wheel that the core is placed in, whose hash was verified; None without one.
+        statics: paths of the sdists of libraries that are linked into the core, by the recipe's names of the libraries.
+        base_wheel: path of the official wheel that the core is placed in, whose hash was verified; None without one.
         include_directories: directories of private C headers, searched before the system's.
         header_packages: packages that contain these private headers.
-        library_prefix: root of the environment whose `lib` and `include` are used in link mode "env"; else None.
+        library_prefix: in link mode "env", root of the environment whose `lib` and `include` are used; otherwise None.
         cache: root of our cache, which also holds all temporary files.
         offline: whether the build's own requirements must come from the cache or from `wheelhouse`.
         wheelhouse: a directory with the build's own requirements, searched in addition to the index.
@@ -81,7 +81,7 @@ class BuildResult:
 
     Attributes:
         sha256: hash of the wheel, in hexadecimal digits.
-        from_cache: whether the wheel existed before and was not built now.
+        from_cache: whether the wheel was taken from the cache instead of being built.
     """
 
     wheel: Path
@@ -95,7 +95,8 @@ def list_enabled_libraries(recipe: Recipe, step: WheelOrder, *, carried: bool) -
     Args:
         recipe: defines which libraries Pillow's core links.
         step: the planned build.
-        carried: whether the core is placed in an official wheel; then only the core's libraries are needed.
+        carried: whether the core is placed in an official wheel; then only libraries that the core itself uses are
+            needed, not those of Pillow's other extension modules.
     """
     known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
     return {name: library for name, library in known.items() if library.core or not carried}
@@ -107,7 +108,7 @@ def is_plain_path(path: Path) -> bool:
 
 
 def plain_path(directory: Path, link: Path) -> Path:
-    """Return a directory, or a symbolic link to it if its own path is not plain.
+    """Return a directory if its path is plain; otherwise create a symbolic link to it, and return the link.
 
     Args:
         directory: a directory with any path.
@@ -123,7 +124,8 @@ def plain_path(directory: Path, link: Path) -> Path:
 def plain_directory(space: Path) -> Iterator[Path]:
     """Create a temporary directory with a plain path.
 
-    It is in `space` if that path is plain, else in one of the system's temporary directories.
+    The directory is created in `space` if the path of `space` is plain, otherwise in a temporary directory of the
+    system.
     """
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain_path(place) and os.access(place, os.W_OK)), space)

@@ -53,9 +53,10 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
 
 
 def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
-    """Return the compiler's errors in the source; for each, the files that include the faulty file, then that file.
+    """Map each compiler error in Pillow's source to the files involved.
 
-    GCC and clang name the including files only before the first error in a header; they are kept for further errors.
+    These are the files that include the faulty file, and then the faulty file itself. GCC and clang name the including
+    files only before the first error in a header, so they are remembered for the header's further errors.
     """
     found: dict[str, tuple[str, ...]] = {}
     including: tuple[str, ...] = ()
@@ -69,7 +70,7 @@ def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
 
 
 def _find_causes(request: BuildRequest, output: str, log: Path) -> Iterator[tuple[str, str]]:
-    """Yield each cause of a failure that the output shows, with a remedy."""
+    """Yield a message and a remedy for each cause of the failure that appears in the output."""
     if "No space left on device" in output:
         full = OSError(ENOSPC, os.strerror(ENOSPC))
         yield refused_writes.reason(full, request.cache), advise_on_cache(full, request.cache)
@@ -92,7 +93,7 @@ def _find_causes(request: BuildRequest, output: str, log: Path) -> Iterator[tupl
         if match := re.search(pattern, output):
             name = next(filter(None, match.groups()))
             if libraries := {key: each for key, each in request.recipe.libraries.items() if is_meant(each, name)}:
-                # Packages do not help if fastinstall supplied the library or its headers.
+                # Installing system packages does not help if fastinstall itself supplied the library or its headers.
                 supplied = request.header_packages or libraries.keys() & request.statics.keys()
                 needs = BuildNeeds(libraries=tuple(libraries.values()))
                 hint = f"read the log: less {quote(log)}" if supplied else explain_packages(request, needs)
@@ -157,7 +158,8 @@ def parse_setup_summary(output: str) -> dict[str, str | None]:
     """Return the features in a build log's PIL SETUP SUMMARY, by the names that the summary gives them.
 
     Returns:
-        For each available feature, the text in parentheses ("2.5.0"), or "" without such a text; for others, None.
+        For an available feature, the text in parentheses after it ("2.5.0"), or "" if there is none. For an unavailable
+        feature, None.
     """
     return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
 
@@ -167,7 +169,7 @@ def _split_flags(line: str) -> list[str]:
         return []
     try:
         return shlex.split(line)
-    except ValueError:  # an unbalanced quote: either not a compile line, or one that can only be split at white space
+    except ValueError:  # the line has an unbalanced quote
         return line.split()
 
 

@@ -2,10 +2,10 @@
 
 Each level has its own copy of the source, because backends leave objects in it that another level would reuse.
 
-A backend (PEP 517) can import only its requirements. It runs in one process of the target's interpreter per wheel. pip
-would start five processes and unpack the requirements for each: 3.8 s of CPU time besides the compiler's, instead of
-1.0 s (Pillow 13.0.0, measured 2026-11-23). The interpreter runs without `site`, so it neither imports from the target's
-site-packages nor runs `.pth` files.
+A backend (PEP 517) can import only its requirements. It runs in one process of the target's interpreter per wheel. With
+pip, each wheel would take five processes, and unpack the requirements again: 3.8 s of CPU time besides the compiler's,
+instead of 1.0 s (Pillow 13.0.0, measured 2026-11-23). The interpreter runs without `site`, so it neither imports from
+the target's site-packages nor runs `.pth` files.
 """
 
 import os
@@ -105,9 +105,9 @@ class BuildContext:
     """The prepared inputs of compilations, shared by all levels of a build.
 
     Attributes:
-        headers: the C headers; their directories are the complete list of those to search.
-        source: the prepared tree of the source.
-        kernels: the names of the kernels in the source.
+        headers: the C headers, with the complete list of directories to search.
+        source: top directory of the prepared source.
+        kernels: names of the kernels that were added to the source.
         statics: libraries that are linked into the cores.
         base_wheel: the unpacked official wheel that the cores are placed in; None without one.
         placements: the place of each core in the base wheel; empty without a base wheel.
@@ -131,7 +131,7 @@ class BuildContext:
 
     @property
     def place_flags(self) -> dict[str, tuple[str, ...]]:
-        """Linker flags for the place of each level's core, by the level's name."""
+        """Linker flags that set search path and name of each level's core, by the level's name."""
         if self.base_wheel is None:
             flags = location_flags(make_standalone_run_path(self.request))
             return {each.level: flags for each in self.request.step.targets}
@@ -161,11 +161,11 @@ class CompiledLevel:
 
 
 def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]]) -> tuple[CompiledLevel, ...]:
-    """Compile every target of the build.
+    """Compile the source for every level of the build.
 
     Args:
         context: the prepared inputs of the compilations.
-        places: linker flags for the place of each level's core, by the level's name.
+        places: for each level, by name, the linker flags that set search path and name of the core.
 
     Raises:
         FailedError: a compilation failed, its flags did not reach the compiler, or a required library was not used. The
@@ -175,7 +175,8 @@ def compile_levels(context: BuildContext, places: Mapping[str, tuple[str, ...]])
     request, started = context.request, time.monotonic()
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
-    jobs = request.step.jobs  # for each level, so that the slowest one gets the CPUs of those that have finished
+    # Every level may use all jobs, so that the slowest one gets the CPUs of levels that have finished.
+    jobs = request.step.jobs
     if not has_semaphores():
         jobs = 1
         message = "no shared memory: /dev/shm is not writable, so each level compiles one file at a time"
@@ -212,7 +213,7 @@ def has_semaphores() -> bool:
 
 
 def _count_files(source: Path) -> int:
-    """Estimate the number of C files to compile, for the progress bar; files that others include are not counted."""
+    """Estimate the number of C files to compile, for the progress bar; C files that are only included do not count."""
     found = [path for path in source.glob("src/**/*.c") if "thirdparty" not in path.parts]
     lines = (line for path in found for line in path.read_text("utf-8", "replace").splitlines())
     included = {line.split('"')[1] for line in lines if line.startswith("#include") and line.rstrip().endswith('.c"')}
@@ -328,9 +329,9 @@ def build_variables(
 ) -> dict[str, str]:
     """Return the environment variables of one level's compilation.
 
-    CC and LDSHARED are set to exclude the interpreter's own linker flags with their absolute RUNPATH. CFLAGS are
-    complete, because they may replace the interpreter's (setuptools 75.7). Variables with passwords and tokens are
-    removed, because a source runs other people's code.
+    CC and LDSHARED are set, because the interpreter's own linker flags contain an absolute RUNPATH. CFLAGS are
+    complete, because they may replace the interpreter's CFLAGS (setuptools 75.7). Variables with passwords and tokens
+    are removed, because a build runs other people's code.
 
     Args:
         request: the build, with variables as returned by `remove_stray_variables`.
@@ -338,12 +339,13 @@ def build_variables(
         archiver: path of the compiler's `ar`.
         jobs: how many files are compiled at the same time.
         preprocessor: flags for header directories and for the header to include first.
-        linker: flags for the directories of libraries at build time and at run time, and objects to link.
+        linker: flags for the directories in which libraries are found at build time and at run time, and objects to
+            link.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     kept = pip_environment(remove_secret_variables(request.variables))
     return {
-        # the user's pip settings are left out, because they may name further files
+        # The user's pip settings are left out, because they may refer to files outside the build.
         **{name: value for name, value in kept.items() if not name.startswith("PIP_")},
         "PIP_CONFIG_FILE": os.devnull,
         "CC": compiler,
@@ -359,16 +361,17 @@ def build_variables(
 
 
 def _list_places(request: BuildRequest) -> dict[str, str]:
-    """Return the variables for the platform of the build: this machine, or one of another architecture."""
+    """Return the variables that adapt a build to its platform: this machine's, or another architecture's."""
     interpreter = request.interpreter
     if request.is_foreign:
-        # The backend runs on this machine's Python, which would name wheel and modules after this machine. These
-        # variables change the names. Source: sysconfig.get_platform and setuptools.command.build_ext.
-        # _PYTHON_SYSCONFIGDATA_NAME is not needed: it would change only values that CC, CFLAGS and so on replace.
+        # The backend runs on this machine's Python, which would put this machine's architecture into the names of the
+        # wheel and its modules. These variables replace it. Source: sysconfig.get_platform and
+        # setuptools.command.build_ext. _PYTHON_SYSCONFIGDATA_NAME is not needed: it would change only values that CC,
+        # CFLAGS and so on replace.
         return {
             "_PYTHON_HOST_PLATFORM": interpreter.platform,
             "SETUPTOOLS_EXT_SUFFIX": interpreter.extension_suffix,
         }
-    # Debian's directory of headers that compilers search by default, but Pillow's setup.py does not.
+    # Compilers search Debian's directory of architecture-specific headers by default, but Pillow's setup.py does not.
     multiarch = _HEADERS / architecture_of(interpreter.machine).target
     return {"C_INCLUDE_PATH": str(multiarch)} if multiarch.is_dir() else {}

@@ -1,20 +1,21 @@
-"""Probe the C headers as the compiler finds them, fetch them where they are missing, and adapt those of libjpeg.
+"""Probe the C headers as the compiler finds them, unpack fetched packages of headers, and adapt libjpeg's headers.
 
-One run of the preprocessor with the build's flags gives presence, versions and a digest of everything that the compiler
-would read. The digest changes with any header, with glibc, with the compiler and with the CPU behind `-march=native`,
-but not with the location of a header.
+One run of the preprocessor with the build's flags shows which headers exist and their versions, and gives a digest of
+everything that the compiler would read. The digest changes with any header, with glibc, with the compiler and with the
+CPU behind `-march=native`, but not with the location of a header.
 
 The jpeg headers are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs: the soname
 shows which one (libjpeg.so.62 is 62, libjpeg.so.8 is 80), and so does JPEG_LIB_VERSION in jconfig.h, which decides the
 layout of structures. Debian's and Fedora's headers have 62, Ubuntu's 80; the libjpeg of official wheels has 62. A core
-that was compiled for another ABI refuses to decode ("library is 62, caller expects 80"). The headers do not differ
-otherwise, so a private copy with the right number works. LIBJPEG_TURBO_VERSION, which Pillow reports as the library's
-version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, from which C code learns what the headers offer, is kept.
+that was compiled for another ABI than the library's cannot decode ("library is 62, caller expects 80"). The headers
+differ in nothing else, so a private copy with the right number works. LIBJPEG_TURBO_VERSION, which Pillow reports as
+the library's version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, from which C code learns which declarations exist,
+is kept.
 
-Fetched headers come from Debian's packages for x86-64: `<cache>/headers/<key>/usr/include`, keyed by hash. Debian's
-packages for arm64 have identical headers of libraries. Python's headers differ only in four macros of pyconfig.h, of
-which public headers read only HAVE_USABLE_WCHAR_T, to include <wchar.h>. Sizes of types are the same (LP64). So for
-another architecture, it suffices to rename a directory.
+Fetched headers come from Debian's packages for x86-64: `<cache>/headers/<key>/usr/include`, keyed by hash. Library
+headers in Debian's packages for arm64 are identical. Python's headers differ only in four macros of pyconfig.h, of
+which public headers read only HAVE_USABLE_WCHAR_T, to include <wchar.h>. Sizes of types are the same (LP64). So to use
+these headers for arm64, it suffices to rename the directory named after the architecture.
 """
 
 import hashlib
@@ -91,7 +92,7 @@ def probe_headers(request: BuildRequest) -> Headers:
     """Preprocess all headers that the build includes, and return their properties.
 
     Raises:
-        FailedError: Python.h or a library's header is missing, and the hint names packages that have it; or fetched
+        FailedError: Python.h or a library's header is missing (the hint names packages that contain it), or fetched
             headers are for another build of Python.
     """
     environment = (request.library_prefix / "include",) if request.library_prefix is not None else ()
@@ -142,7 +143,7 @@ def macro(name: str, text: str) -> str:
 
 
 def _list_header_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
-    """Return subdirectories in which headers like freetype2/ft2build.h find their siblings, as in Pillow's setup.py."""
+    """Return the directories of headers in subdirectories (freetype2/ft2build.h), which include others by bare name."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
     return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
@@ -157,7 +158,7 @@ def _write_header_program(request: BuildRequest, directories: tuple[Path, ...]) 
 
 
 def _observe_libraries(request: BuildRequest) -> dict[str, NativeRequirement]:
-    """Return the enabled libraries whose headers must be found, which excludes those built from their own sdists."""
+    """Return the enabled libraries whose headers must exist; libraries built from their own sdists are left out."""
     return {name: library for name, library in request.enabled().items() if name not in request.statics}
 
 
@@ -169,7 +170,7 @@ def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) ->
 
 
 def _find_versioned_header(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
-    """Return a header whose directory has a version in its name, like "openjpeg-2.5"; None if there is none."""
+    """Return the path of a library's header in a directory with a version in its name ("openjpeg-2.5"), or None."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     return next((path for place in places for path in sorted(place.glob(library.header), reverse=True)), None)
 
@@ -188,7 +189,7 @@ def _read_versions(request: BuildRequest, directories: tuple[Path, ...], text: s
 def _refuse_other_python(request: BuildRequest, text: str) -> None:
     """Raise FailedError if fetched headers are for another build of Python.
 
-    Headers of the machine are not checked: the user chose them.
+    Headers that are installed on the machine are not checked: the user chose them.
     """
     argv = (str(request.interpreter.executable), "-I", "-S", "-c", _LAYOUT_PROGRAM)
     own = json_data(run(argv, environment=request.variables, timeout=_SECONDS, while_working=True).stdout)
@@ -230,7 +231,7 @@ _VERSION_DEFINITION = re.compile(r"^(\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+)\S
 
 
 def abi_of_library(name: str) -> str:
-    """Return the JPEG_LIB_VERSION of a library, judged by its file name; empty if unknown.
+    """Return the JPEG_LIB_VERSION of a libjpeg, judged by its file name; empty if unknown.
 
     >>> abi_of_library("libjpeg-32d42e18.so.62.4.0"), abi_of_library("libjpeg.so.8")
     ('62', '80')
@@ -242,14 +243,15 @@ def abi_of_library(name: str) -> str:
 def matching_headers(
     request: BuildRequest, headers: Headers, library: str, version: str, directory: Path
 ) -> tuple[Path, ...]:
-    """Return the directories to search first so that the jpeg headers match a library; empty if none need adapting.
+    """Adapt the jpeg headers to the ABI and version of a library; return the directories to search before all others.
 
-    Otherwise, write adapted copies of the jpeg headers into `directory`, and return this directory.
+    If the headers differ from the library, adapted copies are written into `directory`, the only one returned. If they
+    match, or cannot be compared, the result is empty.
 
     Args:
         library: file name of the linked libjpeg.
         version: the library's libjpeg-turbo version ("3.2.0"); empty if unknown.
-        directory: directory for the private copy.
+        directory: directory for the adapted copies.
 
     Raises:
         FailedError: the headers are not libjpeg-turbo's, so they cannot be adapted.
@@ -283,7 +285,7 @@ def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> 
 
 
 def split_make_rule(rule: str) -> tuple[str, ...]:
-    r"""Split a make rule that a compiler writes (-M) into words, in which spaces, `#` and `$` are unescaped.
+    r"""Split a make rule, as compilers write it (-M), into words, and remove the escapes of spaces, `#` and `$`.
 
     >>> split_make_rule("-: /usr/include/stdio.h \\\n /a\\ b/jpeg$$lib.h\n")
     ('-:', '/usr/include/stdio.h', '/a b/jpeg$lib.h')
@@ -324,7 +326,7 @@ def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACK
 
 
 def list_include_directories(root: Path) -> tuple[Path, ...]:
-    """Return the include directories of an unpacked package: `usr/include`, and those in it that need their own -I."""
+    """Return the include directories of an unpacked package: `usr/include`, and its subdirectories that need an -I."""
     include = root / _INCLUDE
     if not include.is_dir():
         return ()

@@ -21,15 +21,17 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest, plain_path
 def library_flags(
     request: BuildRequest, base_wheel: BaseWheel | None, archives: Mapping[str, Path], directory: Path
 ) -> tuple[str, ...]:
-    """Return linker flags for the libraries of a build, after making symbolic links to the libraries in a directory.
+    """Make symbolic links to the libraries of a build in a directory, and return the linker flags that find them.
 
     Args:
         base_wheel: the unpacked official wheel that the core is placed in; None without one.
         archives: static libraries, by the recipe's names.
-        directory: an empty directory with a plain path, for the symbolic links, which have the linker's names.
+        directory: an empty directory with a plain path, for the symbolic links, which have names that the linker looks
+            for ("libtiff.so").
 
     Raises:
-        FailedError: the base wheel, or the environment with `--link env`, lacks a library that the build enables.
+        FailedError: a library that the build enables is missing from the base wheel or, with `--link env`, from the
+            environment.
     """
     enabled = {name: library for name, library in request.enabled().items() if name not in archives}
     directory.mkdir(parents=True, exist_ok=True)
@@ -61,7 +63,7 @@ def library_flags(
 
 
 def make_standalone_run_path(request: BuildRequest) -> str:
-    """Return the search path of a core that is built without an official wheel; empty for none."""
+    """Return the library search path of a core that is built without an official wheel; empty if it needs none."""
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         module = request.interpreter.site_packages / request.recipe.package
         return f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}"
@@ -71,7 +73,7 @@ def make_standalone_run_path(request: BuildRequest) -> str:
 def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
     """Return the build options of Pillow's setup.py, by name.
 
-    They require the enabled libraries and, with `exclusive`, disable all others.
+    The options require the enabled libraries; if `exclusive` is set, they also disable all other libraries.
     """
     enabled = request.enabled()
     known = {name: library for name, library in request.recipe.libraries.items() if library.option}
@@ -82,7 +84,7 @@ def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
 
 
 def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
-    """Return the library files that a build without an official wheel links, for the cache key."""
+    """Return the library files that a build without an official wheel links; their hashes are in the cache key."""
     prefix = request.library_prefix
     found: list[Path] = []
     for file in (f"lib{each.link}.so" for name, each in request.enabled().items() if name not in request.statics):
@@ -93,9 +95,9 @@ def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
 
 
 def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
-    """Raise if fetched headers are for another version of a library than the version in the official wheel.
+    """Raise if the fetched headers of a library are for another version than the official wheel contains.
 
-    Headers of the machine are not checked: the user chose them.
+    Headers that are installed on the machine are not checked: the user chose them.
 
     Args:
         name: the recipe's name of the library.
@@ -116,7 +118,7 @@ def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
 
 
 def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library: NativeRequirement) -> Path | None:
-    """Return the library that the official core uses: the wheel's own, or the host's (libz); None without either."""
+    """Return the path of the library that the official core uses, from the wheel or the host (libz), or None."""
     bundled = base_wheel.library(library.link)
     if bundled is not None and base_wheel.libraries is not None:
         return base_wheel.libraries / bundled
@@ -125,7 +127,7 @@ def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library:
 
 
 def _ask_compiler_for_library(request: BuildRequest, name: str) -> Path | None:
-    """Return the path of a library that the compiler finds, or None: the compiler then echoes the name."""
+    """Return the path at which the compiler finds a library; None if the compiler prints only the library's name."""
     argv = (*request.compiler.command, f"-print-file-name={name}")
     answer = run(argv, environment=request.variables).stdout.strip()
     return Path(answer) if answer != name and answer else None

@@ -1,7 +1,8 @@
-"""Write the results of builds into a directory of the user, with one writer at a time; files are written aside first.
+"""Write the results of builds into a directory of the user, with one writer at a time.
 
-The directory may contain other files, which stay. The renames are not one atomic step: if the process is killed between
-two renames, the directory is half written; the same command, run again, completes it.
+Files are first written into a temporary directory, and then renamed. Other files in the directory stay. The renames are
+not one atomic step: if the process is killed between two of them, the directory is only partly updated. Running the
+same command again completes it.
 """
 
 import errno
@@ -51,7 +52,7 @@ def refuse_links(directory: Path, places: Iterable[str]) -> None:
 
 @contextmanager
 def lock_directory(session: Session, directory: Path) -> Iterator[None]:
-    """Lock a directory during the block, so that only one of this user's runs writes it at a time."""
+    """Lock a directory during the block, so that only one of this user's runs writes to it at a time."""
     key = f"index-{digest(str(directory.resolve()))[:16]}"
     with reserve_cache_key(session.own_cache(), key, session.emit, "writes the same directory"):
         yield
@@ -77,11 +78,11 @@ def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
 
 
 class StagedFiles:
-    """Files that are written aside first, and then renamed into a directory in the order of the `write` calls.
+    """Files in a temporary directory, to be renamed to their final paths in the order of the `write` calls.
 
     Args:
-        directory: the directory of the files.
-        space: an empty directory on the same filesystem, for the files.
+        directory: the directory in which the files finally are.
+        space: an empty temporary directory on the same filesystem.
     """
 
     def __init__(self, directory: Path, space: Path) -> None:
@@ -91,15 +92,15 @@ class StagedFiles:
         self._needless: list[Path] = []
 
     def write(self, name: str, content: bytes, *, durable: bool = True) -> Path:
-        """Write a file aside. A file that has this content already is not touched, so that web caches stay valid.
+        """Stage a file, unless the directory has it with the same content: an untouched file stays valid in web caches.
 
         Args:
-            name: path of the file, relative to the directory.
+            name: final path of the file, relative to the directory.
             content: the whole content.
             durable: whether the file must survive a power loss.
 
         Returns:
-            The path of a file with the content: the one written aside, or the existing one.
+            The path of a file with the content: the staged file, or the existing one.
 
         Raises:
             FailedError: the file cannot be written.
@@ -118,10 +119,10 @@ class StagedFiles:
 
     @signals.defer_signals()
     def put_in_place(self) -> None:
-        """Rename each file into its place, then remove the files named by `remove`.
+        """Rename each staged file to its final path, then remove the files that were passed to `remove`.
 
         Raises:
-            FailedError: a directory could not be created, or the first rename failed; nothing has changed.
+            FailedError: a directory could not be created, or the first rename failed; nothing was changed.
             EnvironmentDamagedError: a later rename failed; the directory is written in part.
         """
         made: list[Path] = []
@@ -151,7 +152,7 @@ class StagedFiles:
 
 @contextmanager
 def replace_files(directory: Path) -> Iterator[StagedFiles]:
-    """Let the block write files aside, and put them in place in a directory if the block succeeds.
+    """Let the block stage files, and rename these into a directory if the block succeeds.
 
     Args:
         directory: the directory; created if missing, and removed again if the block fails.
@@ -159,7 +160,7 @@ def replace_files(directory: Path) -> Iterator[StagedFiles]:
     Raises:
         FailedError: the directory cannot be written; nothing in it has changed.
         EnvironmentDamagedError: the directory was written in part, or a temporary directory in it cannot be removed.
-            The next run removes it.
+            The next run removes the temporary directory.
     """
     missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
     space: Path | None = None

@@ -4,9 +4,9 @@ Marks record a core's CPU level and the compiler's switches.
 
 The header is precompiled, so that Python's headers and the compiler's intrinsics are parsed once per level instead of
 once per C file. With AVX2, every file of Pillow's C extension includes <immintrin.h>, which takes half of the
-compiler's time (GCC 12, x86-64-v3: 38 s of CPU time without this, 21 s with it, with identical object files).
-<Python.h> takes another 0.07 s per file. clang 22 spends 0.30 s per file on both headers, 0.03 s if they are
-precompiled. If the precompiled header does not match the flags of a file, GCC reads the plain header, so a build is
+compiler's time (GCC 12, x86-64-v3: 38 s of CPU time without precompiling, 21 s with it; the object files are
+identical). <Python.h> takes another 0.07 s per file. clang 22 spends 0.30 s per file on both headers, 0.03 s if they
+are precompiled. If the precompiled header does not match the flags of a file, GCC reads the plain header, so a build is
 never slower. clang refuses to compile such a file, so nothing is precompiled for clang if setup.py adds CPU flags of
 its own, as Pillow-SIMD's does.
 """
@@ -46,7 +46,7 @@ _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for l
 
 
 def mark_text(level: str, switches: str) -> str:
-    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; "" adds no mark."""
+    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches, unless these are empty."""
     mark = _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else ""
     return mark + (_SWITCHES_MARK.format(switches=switches) if switches else "") + _MARKS_END
 
@@ -57,7 +57,7 @@ def compile_own_code(
     """Compile our own objects for the core of a level, and return the linker's arguments that include them.
 
     Args:
-        space: the directory of the level, with a subdirectory `tmp`.
+        space: the level's directory, with a subdirectory `tmp`; the objects are written into it.
     """
 
     def compile_object(name: str, *words: str) -> str:
@@ -65,7 +65,7 @@ def compile_own_code(
         run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
         return str(space / name)
 
-    # Marks that the compiler or the linker adds by itself are left out.
+    # Add only the marks that neither the compiler nor the linker adds by itself.
     wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
     level = target.level if wanted and not target.ldflags else ""
     switches = "" if RECORD_SWITCHES in target.cflags else f"{request.compiler.version} {' '.join(target.cflags)}"
@@ -128,8 +128,8 @@ def precompile_prefix_header(
         process_group: stops this compiler when the compilation of another level fails.
 
     Returns:
-        Compiler flags that include the header, by name only, so that no path gets into the output; empty if no header
-        is precompiled.
+        Compiler flags that include the header; empty if no header is precompiled. They contain no path, because it
+        would get into the output.
     """
     if not (headers.gcc or (headers.clang and not _CPU_FLAG.search(foreign.text_or_empty(source / "setup.py")))):
         return ()

@@ -106,7 +106,8 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
     with lock_directory(session, directory), explain_write_errors(directory):
         _refuse_linked_pages(directory)
         wheels = _read_wheels(directory)
-        if target.is_file() and files.sha256(target) != sha256:  # somebody may install the existing one by its hash
+        # A wheel that somebody may install by its hash is not replaced.
+        if target.is_file() and files.sha256(target) != sha256:
             raise FailedError(
                 f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
                 hint="build into another directory; or, if nobody installs the old one by its hash: "
@@ -121,7 +122,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
                 staged.write(f"{name}{METADATA}", each.metadata.encode())
-            for path, text in sorted(pages.items(), reverse=True):  # projects' pages before the root page
+            for path, text in sorted(pages.items(), reverse=True):  # the root page follows the pages that it links
                 staged.write(f"{PAGES}/{path}", text.encode())
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
@@ -129,7 +130,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
 
 
 def _list_needless(directory: Path, wheels: Mapping[str, IndexedFile], pages: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the metadata files of wheels that are gone, and the pages of projects without wheels."""
+    """Yield obsolete files of the index: metadata of wheels that were removed, and pages of projects without wheels."""
     known = {f"{name}{METADATA}" for name in wheels}
     yield from (path for path in directory.glob(f"*.whl{METADATA}") if path.name not in known)
     place = directory / PAGES

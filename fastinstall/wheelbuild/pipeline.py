@@ -5,9 +5,10 @@ tuning, base wheel, requirements. Then each level is compiled, and the wheel is 
 modules implement the stages.
 
 `find_ready` finds a cached wheel for a plan before any compiler is known. All inputs that the plan names must be the
-same: sources by hash, levels with their flags, libraries, and the minor version of Python, so a wheel for cp311 suits
-every Python 3.11. Compiler and headers may differ: that is safe if the core is placed in an official wheel and uses the
-libraries of that wheel. Cores that are linked to libraries of the machine, or built for exactly its CPU, are not found.
+same: sources by hash, levels with their flags, libraries, and the minor version of Python (a wheel for cp311 suits
+every Python 3.11). Compiler and headers may differ. That is safe for wheels whose core is placed in an official wheel
+and uses its libraries. Wheels whose core uses libraries of the machine, or was built for exactly its CPU, are not
+found.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -81,7 +82,7 @@ def prepare_build(
         *_find_jpeg_directories(request, headers, base_wheel, space),
         *headers.directories,
     )
-    # Pillow's setup.py cuts the path of "-I" at white space.
+    # Pillow's setup.py splits "-I" options at white space, so a path with a space would be cut.
     include = tuple(plain_path(each, plain / f"include-{index}") for index, each in enumerate(directories))
     archives = {library.name: library.archive for library in statics}
     return BuildContext(
@@ -134,7 +135,8 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     entry = found
     if entry is None:
         with wheel_cache.reserve_cache_key(request.cache, key, request.emit):
-            found = wheel_cache.find_cached_wheel(request.cache, key, ignore)  # built by the process that held the lock
+            # The process that held the lock may have built this wheel.
+            found = wheel_cache.find_cached_wheel(request.cache, key, ignore)
             entry = found or _make_wheel(request, headers, inputs)
     if found is not None:
         request.emit(Noted(message=f"{found.wheel} is taken from the cache", detail=True))
@@ -155,7 +157,7 @@ def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str])
 
 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
-    """Return all inputs that decide the bytes of the wheel: text or hash by name."""
+    """Return all inputs that determine the bytes of the wheel, by name: each as text or as a hash."""
     recipe, step, interpreter, compiler = request.recipe, request.step, request.interpreter, request.compiler.text
     sources = {
         "source": files.sha256(request.source),
@@ -186,8 +188,8 @@ def find_ready(
         directory: root of the cache.
         step: the planned build.
         interpreter: the Python that the wheel is for.
-        wheelhouse: wheelhouse of this run; a wheel that was built with a wheelhouse matches only if this wheelhouse has
-            the same content.
+        wheelhouse: the wheelhouse of this run, if any. A wheel that was built with a wheelhouse matches only if the
+            wheelhouse of this run has the same content.
     """
     hashes = read_planned_hashes(step)
     if hashes is None or not hashes["source"] or not hashes["base_wheel"] or step.link is not LinkMode.BUNDLE:
@@ -212,7 +214,11 @@ def find_ready(
 def list_known_inputs(
     recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the inputs of a wheel that its plan determines, by name; `hashes` comes from `read_planned_hashes`."""
+    """Return the inputs of a wheel that are known from its plan, by name.
+
+    Args:
+        hashes: hashes of the input files, as returned by `read_planned_hashes`.
+    """
     return {
         "pipeline": str(PIPELINE_VERSION),
         "recipe": recipe.name,
@@ -244,7 +250,7 @@ def make_statics_digest(recipe: Recipe, step: WheelOrder, sdists: Mapping[str, s
     Args:
         recipe: defines how the libraries are built.
         step: the planned build.
-        sdists: SHA-256 of the libraries' sdists, by the recipe's names.
+        sdists: SHA-256 of the libraries' sdists, by the recipe's names of the libraries.
         compiler: `Compiler.text` of the compiler.
     """
     sources = ((name, sdist, recipe.libraries[name].static) for name, sdist in sdists.items())

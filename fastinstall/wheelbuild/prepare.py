@@ -1,7 +1,8 @@
 """Unpack a source and prepare it for compiling: add the kernels, and apply the tuning rules.
 
-The source is edited as text. Kernels replace functions of Pillow. Tuning rules put GCC's pragma or a macro before a
-file or around single functions: unlike command-line flags, these affect only that code, and work with any backend.
+The source is edited as text. Kernels replace functions of Pillow. Tuning rules put a pragma of GCC at the top of a
+file, or a pragma or macro around single functions. Unlike command-line flags, these affect only that code, and work
+with any build backend.
 
 Functions are recognised by Pillow's formatting: a definition ends with the first "}" at the start of a line. A function
 that is not found, or found twice (in branches of an #if), is not changed.
@@ -53,7 +54,7 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
 
 
 _FUNCTION = (
-    r"^[ \t]*[A-Za-z_][\w \t*]*(?:\n[ \t]*)?(?<!\w)(?P<name>{name})\s*\([^;{{}}]*\)\s*"  # the head of a function
+    r"^[ \t]*[A-Za-z_][\w \t*]*(?:\n[ \t]*)?(?<!\w)(?P<name>{name})\s*\([^;{{}}]*\)\s*"  # return type, name, parameters
     r"\{{.*?^\}}[^\n]*(?:\n|\Z)"  # its body
 )
 
@@ -62,8 +63,8 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple
     """Put our kernels into an unpacked source, and apply the recipe's tuning rules.
 
     Args:
-        headers: the probed headers, which also identify the compiler: kernels need GCC or clang, and options of
-            functions need GCC.
+        headers: the probed headers, which also identify the compiler. Kernels need GCC or clang; tuning rules with
+            compiler options need GCC.
         tree: top directory of the source.
 
     Returns:
@@ -158,8 +159,9 @@ def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
 def add_kernel(source: str, kernel: Kernel) -> str | None:
     """Return a source with one of our kernels added, or None if the source lacks a function that the kernel replaces.
 
-    Macros rename the source's own definitions of these functions. The kernel is included after the last definition. If
-    upstream has added leading underscores to a function's name, macros rename the kernel's function in the same way.
+    Macros rename the source's own definitions of the replaced functions. The kernel is included after the last of these
+    definitions. If upstream has added leading underscores to a function's name, macros rename the kernel's function in
+    the same way.
 
     Args:
         source: the text of a C file.
@@ -180,13 +182,13 @@ def add_kernel(source: str, kernel: Kernel) -> str | None:
 
 
 def _find_functions(source: str, names: Iterable[str]) -> list[re.Match[str]] | None:
-    """Return one definition per name pattern; None unless every pattern matches exactly one definition."""
+    """Return the definition that each name pattern matches; None if a pattern matches no definition or several."""
     found = [[*re.finditer(_FUNCTION.format(name=name), source, re.MULTILINE | re.DOTALL)] for name in names]
     return [each[0] for each in found] if all(len(each) == 1 for each in found) else None
 
 
 def _surround(source: str, added: Mapping[re.Match[str], tuple[str, str]]) -> str:
-    """Return a source with lines added before and after some of its functions."""
+    """Return a source with texts added before and after some functions; `added` has both texts for each function."""
     for each in sorted(added, key=lambda each: -each.start()):
         before, after = added[each]
         source = f"{source[: each.start()]}{before}{each[0]}{after}{source[each.end() :]}"

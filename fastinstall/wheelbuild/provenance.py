@@ -46,14 +46,14 @@ class Provenance:
         pipeline: version number of the build pipeline.
         source: the sdist of the core.
         kernels: names of our kernels in the core.
-        left_out: names of kernels that were left out because a proof failed.
+        left_out: names of the recipe's kernels that are not in the core, because a proof with them failed.
         statics: sdists of libraries that were linked into the core, by the recipe's names of the libraries.
         base_wheel: the official wheel that the core was placed in; None without one.
         targets: CPU levels with their flags, the lowest first.
         link: the link mode, which decides the native libraries that the core uses.
         compiler: first line of the compiler's `--version`.
-        features: features in the summary of the build: version by name, None if absent. With a base wheel, only those
-            of the core.
+        features: features in the summary of the build: version by name, None if absent. With a base wheel, only
+            features of the core are listed.
         headers: versions of the libraries' C headers, if known, by the recipe's names.
         python: version of the interpreter that the wheel was built for.
         abi: ABI tag of the interpreter.
@@ -163,7 +163,10 @@ def _describe_package(value: Ingredient) -> dict[str, Any]:
 
 
 def _describe_static(sdist: Ingredient, version: str) -> dict[str, Any]:
-    """Describe a library inside the core by the library's version, which scanners know, not by its sdist's version."""
+    """Describe a library that is linked into the core.
+
+    Its version is the library's own, which scanners know, not the version of the sdist.
+    """
     return {
         "type": "library",
         "name": sdist.name,

@@ -1,9 +1,10 @@
 """Fetch wheels with pip before they are needed: a build's own requirements, and fastinstall's own dependencies.
 
-A build's requirements (setuptools, pybind11) are in `<cache>/requirements/<key>/`, for one set of requirements, Python
-and indexes. It has a directory of wheels for each fetch, named by the hash of its wheels. `latest.json` names the
-latest fetch, and is valid only while the wheels are intact. After 30 days the indexes are asked again; if they cannot
-be reached, the old wheels are used. Wheels of a fetch that used a wheelhouse are removed when the process ends.
+A build's requirements (setuptools, pybind11) are in `<cache>/requirements/<key>/`. The key stands for the set of
+requirements, the Python and the indexes. Each fetch has a subdirectory, named by the hash of its wheels. `latest.json`
+names the latest fetch, and is valid only while its wheels are intact. After 30 days the indexes are asked again; if
+they cannot be reached, the old wheels are used. Wheels that were fetched with a wheelhouse are removed when the process
+ends.
 
 fastinstall's own dependencies are fetched for another Python or machine, in the versions and by the hashes of a lock
 file, into `<cache>/tool/needs/<key>/`. pip would evaluate the lock file's markers for the Python that runs pip, so this
@@ -64,8 +65,8 @@ def fetch_requirements(
 
     Args:
         request: the build; its pip settings name the index.
-        source: the unpacked source, with its pyproject.toml.
-        process_group: stops the download together with other work; required outside the main thread.
+        source: top directory of the unpacked source, with its pyproject.toml.
+        process_group: lets the caller stop the download together with other work; required outside the main thread.
 
     Raises:
         FailedError: the wheels are neither in the cache nor in the wheelhouse, and the index is unreachable, not
@@ -105,7 +106,8 @@ def _find_latest_wheels(place: Path, cache: Path) -> tuple[tuple[Path, ...], boo
         cache: root of our cache, which contains `place`.
 
     Returns:
-        The wheels, and whether the fetch is recent; no wheels if the record cannot be read or its files have changed.
+        The wheels, and whether the fetch is recent. If the record cannot be read, or the wheels have changed, there are
+        no wheels.
     """
     record = foreign.read_kept(FetchedWheels, _DOCUMENT, place / _LATEST)
     if record is None or not sealed_trees.is_intact(place / record.directory, cache=cache):
@@ -120,7 +122,7 @@ def _locate_wheels(place: Path, fetched: FetchedWheels) -> tuple[Path, ...]:
 
 
 def install_requirements(wheels: Iterable[Path], interpreter: Interpreter, directory: Path) -> None:
-    """Unpack a build's requirements and their programs.
+    """Unpack the import packages and programs of a build's requirements.
 
     Args:
         wheels: wheels as returned by `fetch_requirements`.
@@ -143,7 +145,7 @@ class BuildSystem:
     Attributes:
         requires: requirements of the build (PEP 518).
         backend: the backend object to call (PEP 517).
-        backend_path: directories of the source that contain the backend; None if it is installed.
+        backend_path: directories of the source that contain the backend; None if the backend is among the requirements.
     """
 
     requires: tuple[str, ...]
@@ -173,9 +175,9 @@ def read_build_system(source: Path) -> BuildSystem:
 
 
 def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
-    """Return the input that a wheelhouse adds to a build's cache key, a digest of its wheels; empty without wheelhouse.
+    """Return the input that a wheelhouse adds to a build's cache key: a digest of its wheels; empty without one.
 
-    Wheels of Pillow and of compilers are left out, because the cache key has other inputs for them.
+    Wheels of Pillow and of compilers do not count, because the cache key has other inputs for them.
     """
     if wheelhouse is None:
         return {}
@@ -210,7 +212,7 @@ def _download(
     variables: Mapping[str, str],
     process_group: ProcessGroup | None = None,
 ) -> None:
-    """Run `pip download` into a new directory, which has to be in a temporary one."""
+    """Run `pip download` into the new directory `wheels`, whose parent is used for pip's temporary files."""
     wheels.mkdir()
     argv = (*pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off", "--dest", str(wheels))
     environment = {**pip_environment(variables), "TMPDIR": str(wheels.parent)}
@@ -276,7 +278,7 @@ def fetch_dependencies(
 
 
 def list_pins(lock: str, minor: str, machine: str) -> Iterator[str]:
-    """Yield the pinned requirements of a lock file, with their hashes, if their markers are true.
+    """Yield those pinned requirements of a lock file, with their hashes, whose markers are true.
 
     Args:
         lock: text of the lock file.

@@ -30,11 +30,11 @@ _WORTH_A_POOL, _MOST_WORKERS = 3, 8
 
 
 def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = "") -> str:
-    """Install a wheel into `stage` instead of site-packages. `compile_meanwhile` adds the bytecode.
+    """Install a wheel into `stage` instead of site-packages, without bytecode, which `compile_meanwhile` adds.
 
     Args:
         stage: an empty directory on the target's filesystem.
-        ours: SHA-256 of a wheel that we have packed, for `require_stack_alone`; empty for other wheels.
+        ours: SHA-256 of the wheel if fastinstall itself packed it, for `require_stack_alone`; empty for other wheels.
 
     Returns:
         The name of the wheel's `.dist-info` directory.
@@ -88,7 +88,7 @@ def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
 
 
 def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
-    """Compile bytecode that contains the paths of the target's site-packages, not those of the stage."""
+    """Compile bytecode with the paths that the files will have in site-packages, not their paths in the stage."""
     granted = len(os.sched_getaffinity(0))
     # On one or two CPUs, a pool costs more time than it saves (0.15 s).
     workers = min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1
@@ -101,7 +101,7 @@ def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:
     """Return the description of a staged tree's core.
 
-    If there is a copy of the core per CPU level, only SIMD symbols that all copies have are listed.
+    If there are several copies of the core, one per CPU level, only SIMD symbols that all copies have are listed.
 
     Raises:
         FailedError: the tree has no core for this interpreter, or the core or a copy of it cannot be read or loaded.
@@ -121,7 +121,10 @@ def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...
 
 
 def _refuse_unusable(relative: str, core: ImagingCore) -> None:
-    """Raise FailedError if a copy of the core cannot be loaded: running PIL tests only the copy for this CPU."""
+    """Raise FailedError if a copy of the core cannot be loaded.
+
+    Running PIL is not enough to find this out: it loads only the copy for this machine's CPU.
+    """
     problems = [f"{copy.path.name} for {copy.level}: {copy.problem}" for copy in core.levels if copy.problem]
     if problems or not core.readable:
         raise FailedError(f"{relative}: {problems[0] if problems else core.problem}", details=tuple(problems))
@@ -145,7 +148,7 @@ def stack_version(stage: Path) -> str:
 
 
 def read_left_out(stage: Path, metadata: str) -> tuple[str, ...]:
-    """Return the kernels that were left out of a wheel; empty if the wheel has no valid build record.
+    """Return the names of the kernels that a wheel's build left out; empty if the wheel has no valid build record.
 
     Args:
         stage: the staged tree.

@@ -1,7 +1,7 @@
 """Build a static C library for the core from an sdist, or take it from the cache.
 
-`<cache>/statics/<key>/` holds the library's archive and headers. The machine needs a C compiler with its `ar`, and a
-shell for `configure`, but not `make`. Libraries of the base wheel or the system are linked as they are, not built here.
+`<cache>/statics/<key>/` contains the library's archive (`.a`) and headers. The machine needs a C compiler with its
+`ar`, and a shell for `configure`, but not `make`. Libraries of the base wheel or the system are not built here.
 
 This module reads the makefiles that `configure` has written, as far as the zlib family needs: variables, rules with one
 target, the pattern "%.o", and makefiles of subdirectories; but no functions, conditions or shell.
@@ -49,7 +49,7 @@ class MakefileCompilation:
 
 
 class _Makefile:
-    """The variables of a makefile, the prerequisites of each target, and the commands that compile one file.
+    """A makefile: its variables, the prerequisites of each target, and the compile command of each object file.
 
     Args:
         directory: the directory of the makefile.
@@ -89,7 +89,11 @@ class _Makefile:
         raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot expand it")
 
     def find_compilation(self, name: str) -> MakefileCompilation | None:
-        """Return the command of an object's own rule, else of the pattern rule if the C file exists, else None."""
+        """Return the command that compiles an object; None if the makefile has none.
+
+        The command is that of the object's own rule or, if there is no such rule but the C file exists, of the pattern
+        rule.
+        """
         source = self.directory / Path(name).with_suffix(".c")
         command = self.compiling.get(name) or (self.compiling.get("%.o") if source.is_file() else None)
         if command is None:
@@ -119,7 +123,7 @@ def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, .
         raise FailedError(f"{directory / _NAME}: no rule for {archive}")
     steps = []
     for path in objects:
-        # An object of the top directory may be a copy of one in the architecture's directory.
+        # An object in the top directory may be a copy of one that a makefile in the architecture's directory compiles.
         step = None if path.parent.name else top.find_compilation(path.name)
         place = directory / (path.parent if path.parent.name else top.expand("$(ARCHDIR)"))
         step = step or _Makefile(place).find_compilation(path.name)
@@ -160,12 +164,14 @@ class StaticLibrary:
 
 
 def build_static(request: BuildRequest, name: str, process_group: ProcessGroup | None = None) -> StaticLibrary:
-    """Build a static library for the lowest level of a build, or take it from the cache; all levels link it.
+    """Build a static library, or take it from the cache.
+
+    All levels of a build link the same library, which is compiled for the lowest level.
 
     Args:
         request: the build that links the library.
         name: the recipe's name of the library ("zlib").
-        process_group: stops the build together with other work; required outside the main thread.
+        process_group: lets the caller stop the build together with other work; required outside the main thread.
 
     Raises:
         FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its makefiles use
@@ -198,7 +204,7 @@ def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
 
 
 def list_global_symbols(archive: Path) -> tuple[str, ...]:
-    """Return the global symbols of an archive's members, read from its first member, the symbol index (ar(5))."""
+    """Return the global symbols that the members of an archive define, as listed in its symbol index (ar(5))."""
     content = archive.read_bytes()
     if not content.startswith(b"!<arch>\n/ "):
         return ()
@@ -207,7 +213,7 @@ def list_global_symbols(archive: Path) -> tuple[str, ...]:
 
 
 def make_static_key(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> str:
-    """Return a digest of all inputs of a static library, which names its cache entry and is part of the wheel's key.
+    """Return a digest of all inputs of a static library, for the name of its cache entry and for the wheel's key.
 
     Args:
         source: the library's directory in the sdist, and how to configure it.
@@ -238,7 +244,7 @@ def _build_library(request: BuildRequest, name: str, space: Path, process_group:
     if not (tree / "configure").is_file():
         raise FailedError(f"{sdist.name}: no configure in {source.directory}")
     compiler = shlex.join(request.compiler.command)
-    if "'" in compiler:  # `configure` cannot quote
+    if "'" in compiler:  # `configure` does not understand quotes
         files.write_text(space / "cc", f'#!/bin/sh\nexec {compiler} "$@"\n', mode=0o755)
         compiler = str(space / "cc")
     flags = (*request.step.targets[0].cflags, *_FLAGS, *path_flags(space))

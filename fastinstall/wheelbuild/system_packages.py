@@ -1,6 +1,6 @@
-"""Install packages of the operating system, if the user may.
+"""Install packages of the operating system, if the user is root.
 
-apt is tested; dnf takes the same few arguments. `model.recipe` has the names of packages.
+This is tested with apt; dnf accepts the same few arguments. `model.recipe` has the names of the packages.
 """
 
 import os
@@ -25,7 +25,7 @@ _LISTS = Path("/var/lib/apt/lists")
 
 
 def install_command(manager: str, packages: tuple[str, ...], variables: Mapping[str, str]) -> str:
-    """Return a shell command that installs packages, for a hint; it has sudo or the like if the user is not root.
+    """Return a shell command for hints that installs packages; for ordinary users it starts with "sudo" or "as root:".
 
     Args:
         manager: the system's package manager, "apt" or "dnf".
@@ -49,7 +49,7 @@ def may_install() -> bool:
 
 
 def install_packages(manager: str, packages: tuple[str, ...], variables: Mapping[str, str], emit: Emit) -> None:
-    """Install system packages; packages that are installed already stay unchanged.
+    """Install those of the packages that are missing; installed packages are not upgraded.
 
     Args:
         manager: the system's package manager, "apt" or "dnf".
@@ -85,7 +85,7 @@ def _install(manager: str, packages: tuple[str, ...]) -> None:
         return
     if manager != "apt" or update_first:
         raise CommandError(f"exit code {completed.exit_code}", completed)
-    _update()  # outdated lists name files that no longer exist
+    _update()  # outdated package lists name files that no longer exist
     run((*_QUIET, *words), timeout=_SECONDS, outlives_us=True)
 
 

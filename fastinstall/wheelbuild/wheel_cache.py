@@ -59,7 +59,7 @@ def log_of(cache: Path, key: str) -> Path:
 
 
 def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
-    """Return the entry of a key; None if it is missing or damaged. Damage is reported."""
+    """Return the entry of a key; None if it is missing or damaged. For a damaged entry, a warning is emitted."""
     directory = directory_of(cache, key)
     if not directory.is_dir():
         return None
@@ -115,7 +115,7 @@ def entries(cache: Path) -> list[CachedWheel]:
 
 
 def is_wheel_intact(cache: Path, entry: CachedWheel) -> bool:
-    """Return whether an entry's wheel is intact."""
+    """Return whether an entry's wheel exists and has the recorded hash."""
     try:
         return files.sha256(locate_wheel(cache, entry)) == entry.sha256
     except OSError:
@@ -172,7 +172,7 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
 
 
 def find_installed_wheel(cache: Path, prefix: Path, sha256: str) -> Path | None:
-    """Return the wheel with this hash, built or kept for this environment; None if there is neither."""
+    """Return the path of the built wheel with this hash, or of one kept for this environment; None if there is none."""
     if (built := find_wheel(cache, sha256)) is not None:
         return built
     for wheel in (_locate(cache, prefix) / sha256).glob("*.whl"):
@@ -191,7 +191,7 @@ def discard_unneeded_wheels(cache: Path) -> None:
     """Delete the kept wheels that are no longer named by a receipt of their environment.
 
     Args:
-        cache: root of the cache, which must have been checked to be ours.
+        cache: root of the cache; the caller has checked that it is fastinstall's.
 
     Raises:
         OSError: the cache cannot be written.
@@ -211,7 +211,7 @@ def _locate(cache: Path, prefix: Path) -> Path:
 
 
 def _list_named_hashes(prefix: Path) -> set[str]:
-    """Return the hashes of the wheels that an environment's receipts name: the current one, and restorable ones."""
+    """Return the hashes of the wheels named by an environment's current receipt and by its restorable receipts."""
     named = set()
     for receipt in (prefix / RECEIPT, *prefix.glob(_PREVIOUS)):
         with suppress(DocumentError):

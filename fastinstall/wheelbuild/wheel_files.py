@@ -20,7 +20,7 @@ from fastinstall.core.values import immutable
 from fastinstall.observe.stack import encode_digest
 
 _DATE = (2020, 1, 1, 0, 0, 0)
-_EFFORT = 4  # deflate level: in less than half of the default level's time, wheels become 3% larger
+_EFFORT = 4  # deflate level: less than half of the default level's time, for wheels that are 3% larger
 PROVENANCE_FILE = "fastinstall.json"
 SBOM_FILE = "sboms/fastinstall.cdx.json"
 
@@ -41,12 +41,12 @@ class Tags:
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
-    """Pack a tree as a wheel with a fresh RECORD. Members are sorted, metadata last, and have the date 2020-01-01.
+    """Pack a tree as a wheel with a new RECORD. Its files are sorted, metadata last, and have the date 2020-01-01.
 
     Args:
         tree: the directory of an unpacked wheel.
         target: the file to write.
-        compress: whether to compress members; False is faster, for a wheel that is only examined.
+        compress: whether to compress the files; False is faster, for a wheel that is only examined.
     """
     metadata = metadata_directory(tree)
     record = metadata / "RECORD"

@@ -1,4 +1,4 @@
-"""Facts for pyinfra: the facts of an environment on a host, and the plan of a setup. Neither changes anything."""
+"""Facts for pyinfra: the facts of an environment on a host, and the plan of a setup. Getting them changes nothing."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NO_ANSWER = {"schema": "fastinstall.error/1", "message": "fastinstall printed n
 
 
 class _Document(FactBase):
-    """Base class of facts: the JSON document that a verb of fastinstall prints."""
+    """Base class of facts that are the JSON document of a verb of fastinstall."""
 
     verb = ""
 
     def command(self, words: str, tool: str = "fastinstall") -> str:
-        """Return the shell command; if it fails, it still prints a document and exits with 0.
+        """Return the shell command that prints the document; it exits with 0 even if fastinstall fails.
 
         Args:
             words: flags of the verb, quoted for the shell.
@@ -44,6 +44,6 @@ class FastinstallFacts(_Document):
 
 
 class FastinstallPlan(_Document):
-    """The plan of a setup with the same flags: `fastinstall.plan/1`; its `verify` is null if nothing is to be done."""
+    """The plan of a setup with the given flags, `fastinstall.plan/1`; its `verify` is null if nothing is to be done."""
 
     verb = "plan"

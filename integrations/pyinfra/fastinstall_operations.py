@@ -1,9 +1,9 @@
 """An operation for pyinfra that sets up the fast stack in an environment of a host.
 
-Put this file beside `fastinstall_facts.py` in the directory of a deploy. `tool` is the command that runs fastinstall on
-the host: its name or path. If fastinstall is only in a wheelhouse (`fastinstall build --with-tool`), copy the directory
-`module_utils` of the Ansible collection to the host, for example into /srv, and run fastinstall with it:
-`tool="env PYTHONPATH=/srv python3 -m module_utils.tool /srv/wheelhouse"`.
+Put this file beside `fastinstall_facts.py` in the directory of a deploy. The argument `tool` is the command that runs
+fastinstall on the host: its name or path. If fastinstall is only in a wheelhouse (`fastinstall build --with-tool`),
+copy the directory `module_utils` of the Ansible collection to the host, for example into /srv, and run fastinstall with
+it: `tool="env PYTHONPATH=/srv python3 -m module_utils.tool /srv/wheelhouse"`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def stack(environment: str, tool: str = "fastinstall", **options: Any) -> Iterat
     plan = host.get_fact(FastinstallPlan, words=words, tool=tool)
     if "verify" in plan and plan["verify"] is None:
         host.noop(plan["summary"])
-    else:  # also if planning failed: setup then reports why
+    else:  # If planning failed, setup is run, too, because it reports the reason.
         yield f"{tool} setup --yes {words}"
 
 
 def _flag(name: str, value: object) -> tuple[str, ...]:
-    """Return an option as words of the command line; empty if its value is None."""
+    """Return an option as words of the command line; empty if its value is None, or if the flag is not to be passed."""
     flag = _OTHERWISE.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         if name == "guard":

@@ -1,8 +1,8 @@
-"""Operations of PIL to be timed, by name: operations that training pipelines and web services use.
+"""The operations of PIL that are timed, by name: those that training pipelines and web services use.
 
 `_worker.py` imports this package inside a target, on Python 3.8 or later; it needs only the standard library and PIL.
-Each module has `PARTS`, a list of functions. A function of `PARTS` takes pictures of 1920 x 1080 and pictures of
-500 x 375, both by mode, and returns operations: functions without arguments, by name.
+Each module has `PARTS`, a list of functions that return operations by name; an operation is a function without
+arguments. The functions in `PARTS` have two parameters: the pictures of 1920 x 1080 and those of 500 x 375, by mode.
 """
 
 from typing import Any, Callable, Dict
@@ -18,7 +18,7 @@ def operations(image: Any) -> Calls:
     """Return every operation by name.
 
     Args:
-        image: a photograph, RGB, 1920 x 1080.
+        image: the photo to work on, in mode RGB, 1920 x 1080; the pictures of other modes and sizes are made from it.
     """
     from PIL import Image
 

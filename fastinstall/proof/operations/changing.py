@@ -187,7 +187,7 @@ def drawing(big: Pictures, small: Pictures) -> Calls:
 
 
 def crossing(big: Pictures, small: Pictures) -> Calls:
-    """Return operations that make pictures from bytes and buffers, and convert from and to arrays if numpy exists."""
+    """Return operations that make pictures from bytes and buffers and, if numpy is installed, from and to arrays."""
     from PIL import Image
 
     data, size = small["RGB"].tobytes(), small["RGB"].size

@@ -73,7 +73,7 @@ def decode_made(make: Callable[[], bytes]) -> None:
 
 
 def drafted(data: bytes) -> None:
-    """Decode a JPEG at the smallest size that draft mode offers above 500 x 375."""
+    """Decode a JPEG in draft mode, at the smallest size that draft mode offers for 500 x 375 or more."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(data))

@@ -58,13 +58,13 @@ def ranking(big: Pictures, _small: Pictures) -> Calls:
 
 
 def chaining(big: Pictures, _small: Pictures) -> Calls:
-    """Return augmentations as in RandAugment and SimCLR, with the same choices in every run."""
+    """Return chains of augmentations as in RandAugment and SimCLR; their random choices are the same in every run."""
     from PIL import ImageEnhance, ImageFilter, ImageOps
 
     photo = big["RGB"].resize(SIZES[0], 3)
 
     def augment() -> None:
-        """Apply two random operations of RandAugment, at medium magnitude, to each of four equal crops."""
+        """Make the same crop of a photo four times, and apply two random operations of RandAugment to each crop."""
         kinds: Dict[str, Callable[[Any], Any]] = {
             "shear": lambda picture: picture.transform(picture.size, 0, (1, 0.15, 0, 0, 1, 0), 2),
             "rotate": lambda picture: picture.rotate(15, 2),

@@ -1,7 +1,7 @@
 # MIT licence, see LICENSE of fastinstall.
 """The controller's part of `fastinstall_wheelhouse`: choose and check the wheels for a host, and send the missing ones.
 
-The module on the host first reports which files are missing. The missing files are then sent in one archive.
+First the module on the host reports which files are missing there. Then these files are sent in one archive.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ActionModule(ActionBase):
     _supports_async = False
 
     def run(self, tmp: None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send the missing files, and return the module's result."""
+        """Run the module on the host, send the files that it reports as missing, and return the module's result."""
         super().run(tmp, task_vars)
         variables = task_vars or {}
         given = dict(self._task.args)
@@ -55,7 +55,8 @@ class ActionModule(ActionBase):
         try:
             result: dict[str, Any] = self._execute_module(module_name=_MODULE, module_args=given, task_vars=variables)
         except AnsibleConnectionFailure:
-            # Without Python, the shell may end before the whole module is sent, which looks like a lost connection.
+            # If the host has no Python, the shell may end before the whole module is sent. Ansible takes that for a
+            # lost connection.
             python = getattr(self, "_discovered_interpreter", None) or "python3"
             result = self._low_level_execute_command(f"{shlex.quote(python)} -c pass")
             if result["rc"] not in _NO_PROGRAM:
@@ -85,10 +86,10 @@ def manifest_for(source: Path, host: str | None) -> tuple[dict[str, Any], dict[s
 
     Args:
         source: the wheelhouse.
-        host: the name of the host in the fleet; None for fastinstall itself only.
+        host: the name of the host in the fleet; None to send only fastinstall itself, without wheels of the stack.
 
     Raises:
-        AnsibleActionFail: the wheelhouse has no wheel for the host, or a wheel does not match its sum.
+        AnsibleActionFail: the wheelhouse has no wheel for the host, or a wheel does not match its checksum.
     """
     if not source.is_dir():
         raise AnsibleActionFail(f"{source}: not a wheelhouse; {_AGAIN}")
@@ -105,7 +106,7 @@ def manifest_for(source: Path, host: str | None) -> tuple[dict[str, Any], dict[s
 
 
 def _stack(source: Path, host: str) -> dict[str, str]:
-    """Return relative path and SHA-256 of a host's wheels; with a fleet.json, only of the wheel meant for the host."""
+    """Return the SHA-256 of a host's wheels, by relative path; with a fleet.json, only the wheel for this host."""
     file = source / "fleet.json"
     if not file.is_file():
         return _of_sums(source)
@@ -129,7 +130,7 @@ def _of_fleet(fleet: Mapping[str, Any], file: Path, host: str) -> dict[str, str]
 
 
 def _of_sums(directory: Path) -> dict[str, str]:
-    """Return the names of the wheels in SHA256SUMS, with their SHA-256."""
+    """Return the SHA-256 of each wheel that a directory's SHA256SUMS lists, by the wheel's name."""
     lines = re.findall(r"^([0-9a-f]{64}) [ *]([^/\s]+\.whl)$", _read(directory / _SUMS), re.MULTILINE)
     return {name: digest for digest, name in lines}
 

@@ -17,7 +17,7 @@ class ToolError(Exception):
     Args:
         message: what happened and where.
         hint: how to solve the problem; None if unknown.
-        exit_code: exit code of fastinstall, or of the same error in fastinstall.
+        exit_code: the exit code of fastinstall or, if it was not run, the code that it uses for such errors.
         details: further lines about the error.
     """
 

@@ -1,4 +1,4 @@
-"""Find the Pythons of a machine and the wheels that fit one of them. Runs on Python 3.8."""
+"""Find the Pythons of a machine, and the wheels that fit one of them; runs on Python 3.8."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ print(json.dumps({
 
 
 def candidates(named: str | None) -> Iterator[str]:
-    """Yield interpreters that may run fastinstall: only the named one; or this one, then those on PATH."""
+    """Yield interpreters that may run fastinstall: the named one or, if none is named, this one and those on PATH."""
     if named:
         yield named
         return
@@ -79,7 +79,7 @@ def described(python: Python) -> str:
 
 
 def rank_of(wheel: str, python: Python) -> tuple[list[int], int] | None:
-    """Return how well a wheel fits an interpreter (greater is better), or None. Source: PEP 425, PEP 600.
+    """Return how well a wheel fits an interpreter (greater is better); None if it does not fit (PEP 425, PEP 600).
 
     Args:
         wheel: file name of the wheel.

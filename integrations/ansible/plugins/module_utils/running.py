@@ -54,7 +54,7 @@ def request_of(module: AnsibleModule) -> Request:
 def conclude(module: AnsibleModule, work: Callable[[], dict[str, Any]]) -> None:
     """Do the work, and end the module with the result or with the error.
 
-    In check mode, skip a host whose wheelhouse is missing, because the task that ships it changed nothing either.
+    In check mode, skip a host without the wheelhouse: the task that sends the wheelhouse did not send it in check mode.
     """
     wheelhouse = module.params["wheelhouse"]
     if module.check_mode and wheelhouse and not module.params["executable"] and not Path(wheelhouse).is_dir():

@@ -1,6 +1,7 @@
 """Bring an environment into a state (present, absent, checked, observed) by running fastinstall.
 
-This module does not need Ansible. The results are those of Ansible modules: `changed`, and fastinstall's documents.
+This module does not need Ansible. The results have the keys of Ansible modules, such as `changed`, and fastinstall's
+JSON documents.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Request:
         run: runs a command, and returns its exit code, stdout and stderr.
         parameters: the parameters of the module.
         changing: whether the module may change anything (false in check mode).
-        comparing: whether to return a diff.
+        comparing: whether the result must contain a diff.
     """
 
     tool: list[str]
@@ -79,7 +80,7 @@ def present(request: Request) -> Result:
 
 
 def absent(request: Request) -> Result:
-    """Roll back to the state before the first setup that can be undone.
+    """Roll back to the state before the earliest setup that can be undone.
 
     Raises:
         ToolError: fastinstall reported an error.
@@ -117,14 +118,14 @@ def checked(request: Request) -> Result:
 
 
 def _examined(request: Request, done: Result) -> Result:
-    """Run doctor after a setup, and add its report to the result, which is a failure if the findings are grave."""
+    """Run doctor after a setup, and add its report to the setup's result; grave findings make the result a failure."""
     found = checked(request)
     message = found["msg"] if found["failed"] else done["msg"]
     return {**done, **found, "changed": done["changed"], "msg": message}
 
 
 def observed(request: Request) -> Result:
-    """Return the facts of an environment, and write them to the file `dest` if that is set.
+    """Return the facts of an environment; if the parameter `dest` is set, also write them to that file.
 
     Raises:
         ToolError: fastinstall reported an error, or the file cannot be written.
@@ -140,7 +141,7 @@ def observed(request: Request) -> Result:
 
 
 def _keep(facts: Mapping[str, Any], file: Path, request: Request) -> bool:
-    """Write the facts to a file if its content differs; return whether it differed."""
+    """Write the facts to a file if its content differs, except in check mode; return whether it differed."""
     text = json.dumps(facts, indent=2) + "\n"
     try:
         if file.is_file() and file.read_text(encoding="utf-8") == text:
@@ -155,7 +156,7 @@ def _keep(facts: Mapping[str, Any], file: Path, request: Request) -> bool:
 
 
 def _target(request: Request, *, creating: bool) -> list[str]:
-    """Return the flags that name the environment; --prefix replaces --new-env if the directory already exists."""
+    """Return the flags that name the environment: --new-env only if that directory is to be created, else --prefix."""
     named = request.parameters
     if named["new_env"] and (not creating or os.path.lexists(named["new_env"])):
         return ["--prefix", named["new_env"]]
@@ -175,13 +176,13 @@ def _allowed(request: Request) -> list[str]:
 
 
 def _standing(request: Request) -> dict[str, tuple[int, int]]:
-    """Return size and time of fastinstall's files in an environment, to see whether it has changed the environment."""
+    """Return size and time of fastinstall's files in an environment; they change if fastinstall changes it."""
     seen = {str(file): file.lstat() for pattern in _TOLD for file in _prefix(request).glob(pattern)}
     return {name: (status.st_size, status.st_mtime_ns) for name, status in seen.items()}
 
 
 def _refuse_unaccepted(plan: Mapping[str, Any]) -> None:
-    """Raise if a plan has risks that are not allowed, as setup would refuse it."""
+    """Raise ToolError if a plan has risks that the user has not allowed: `setup` would refuse it, too."""
     unaccepted = [each for each in plan["risks"] if not each["allowed"]]
     if unaccepted:
         risks = ", ".join([*plan["request"]["allow"], *(each["risk"] for each in unaccepted)])
@@ -191,7 +192,7 @@ def _refuse_unaccepted(plan: Mapping[str, Any]) -> None:
 
 
 def _difference(plan: Mapping[str, Any]) -> dict[str, str]:
-    """Return a plan as a diff: before, the entries that are removed; after, every step with its reason."""
+    """Return a plan as a diff from the entries that it removes to its steps, with the reason for each step."""
     listed = ((name, each if isinstance(each, list) else [each]) for name, each in plan.items() if name != "skipped")
     steps = [(name, step) for name, each in listed for step in each if isinstance(step, dict) and "reason" in step]
     leaving = [*plan["swap"]["removes"], *plan["swap"]["records"]] if plan["swap"] is not None else []
@@ -205,7 +206,7 @@ def _compared(prefix: object, before: str, after: str) -> dict[str, str]:
 
 
 def _told(report: Mapping[str, Any]) -> str:
-    """Format the status of a report, with the errors and warnings in it."""
+    """Return a line with the status of doctor's report, and the errors and warnings in it."""
     grave = [each for each in report["findings"] if each["status"] in ("error", "warning")]
     sentences = [f"{each['check']}: {each['message']}" for each in grave]
     return "; ".join([f"{report['environment']['prefix']}: {report['status']}", *sentences])

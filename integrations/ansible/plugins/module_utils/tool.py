@@ -1,11 +1,11 @@
-"""Run fastinstall on a machine without a package index, from wheels in a directory or as installed.
+"""Run fastinstall on a machine without a package index: from wheels in a directory, or an installed fastinstall.
 
 Wheels in `DIR/tool` (made by `fastinstall build --with-tool -o DIR`) that fit an interpreter of the machine are checked
-against `DIR/tool/SHA256SUMS` and unpacked, without pip, into a virtual environment. Its name is a digest of the wheels,
-so that later runs with the same wheels use it again.
+against `DIR/tool/SHA256SUMS` and unpacked, without pip, into a virtual environment. The environment is named by a
+digest of the wheels, so that later runs with the same wheels use it again.
 
-This does not need Ansible: copy the directory `module_utils`, and run `python3 -m module_utils.tool DIR doctor --json`.
-It runs on Python 3.8, to be able to report that fastinstall needs a later version.
+This module does not need Ansible: copy the directory `module_utils`, and run `python3 -m module_utils.tool DIR doctor
+--json`. It runs on Python 3.8, so that it can report that fastinstall needs a later version.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Source:
 
     Attributes:
         wheelhouse: a wheelhouse, whose directory `tool/` has the wheels of fastinstall.
-        executable: an installed fastinstall to use instead.
-        python: the interpreter to run it with; None for this one, or the first suitable one on PATH.
+        executable: an installed fastinstall, used instead of the wheels.
+        python: the interpreter that runs fastinstall; None for this interpreter or, if it does not suit, one on PATH.
         directory: parent directory of the unpacked environments; None for one below the user's data directory.
         checksum: expected SHA-256 of `tool/SHA256SUMS`, hexadecimal; None if unknown.
     """
@@ -67,7 +67,7 @@ def find_tool(source: Source) -> list[str]:
     """Return the command that runs fastinstall; unpack fastinstall first if needed.
 
     Raises:
-        ToolError: fastinstall was not found, does not fit this machine, or its wheels do not match their sums.
+        ToolError: fastinstall was not found, does not fit this machine, or its wheels do not match their checksums.
     """
     if source.executable:
         return [_executable(source.executable)]
@@ -91,7 +91,7 @@ def run_tool(tool: Sequence[str], words: Iterable[str], run: Run, accepted: Sequ
         accepted: exit codes that are not errors.
 
     Raises:
-        ToolError: fastinstall ended with another exit code, or printed no JSON; the error has its message.
+        ToolError: fastinstall ended with another exit code, or printed no JSON; the error has fastinstall's message.
     """
     exit_code, stdout, stderr = run([*tool, *words, "--json"])
     document = _read(stdout)
@@ -138,7 +138,10 @@ def _data_directory() -> Path:
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """Replace this process with fastinstall from a wheelhouse; `words` are the wheelhouse, a verb and its flags.
+    """Replace this process with fastinstall from a wheelhouse.
+
+    Args:
+        words: the path of the wheelhouse, a verb of fastinstall, and flags of the verb.
 
     Raises:
         SystemExit: fastinstall cannot run.

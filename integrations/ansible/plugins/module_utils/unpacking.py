@@ -1,6 +1,6 @@
 """Check, choose and unpack wheels into an environment of their own, without pip.
 
-Directories that other users can write to are refused. Two processes can unpack at the same time.
+Directories that other users can write to are refused. Several processes can unpack the same wheels at the same time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LAYOUT = "fastinstall.tool/1"
 _ELSEWHERE = "choose another directory with tool_directory"
 _EVERYBODY_WRITES = 0o002
 _MEGABYTE = 1024 * 1024
-_BYTECODE = 1.5  # size of unpacked files with bytecode, relative to their own size
+_BYTECODE = 1.5  # size of unpacked files and their bytecode, relative to the size of the files alone
 
 
 def read_sums(wheels: Path, checksum: str | None) -> dict[str, str]:
@@ -58,7 +58,7 @@ def read_sums(wheels: Path, checksum: str | None) -> dict[str, str]:
 
 
 def choose(wheels: Path, sums: Iterable[str], named: str | None) -> tuple[Python, list[str]]:
-    """Return the first interpreter for which every distribution has a fitting wheel, and these wheels.
+    """Return the first interpreter that has a fitting wheel of every distribution, and the names of these wheels.
 
     Args:
         wheels: the directory of the wheels, for messages.
@@ -66,7 +66,7 @@ def choose(wheels: Path, sums: Iterable[str], named: str | None) -> tuple[Python
         named: the interpreter to use; None for any.
 
     Raises:
-        ToolError: no interpreter fits; the message has the reason for each.
+        ToolError: no interpreter is suitable; the message has the reason for each one.
     """
     objections = []
     for candidate in candidates(named):
@@ -83,16 +83,16 @@ def choose(wheels: Path, sums: Iterable[str], named: str | None) -> tuple[Python
 
 
 def unpack(wheels: Path, sums: dict[str, str], python: Python, parent: Path) -> Path:
-    """Return the environment with the given wheels; create it if it is missing.
+    """Return the path of the environment with the given wheels; create the environment if it is missing.
 
     Args:
         wheels: the directory of the wheels.
         sums: the SHA-256 of each wheel to unpack, by file name.
         python: the interpreter of the environment.
-        parent: the directory of such environments; the name of each is a digest of its wheels and interpreter.
+        parent: the directory of all such environments; each is named by a digest of its wheels and its interpreter.
 
     Raises:
-        ToolError: a wheel does not match its sum, the disk is too full, or other users can write to the directory.
+        ToolError: a wheel does not match its checksum, the disk is too full, or other users can write to the directory.
     """
     key = json.dumps([_LAYOUT, python, sums], sort_keys=True)
     root = Path(os.path.realpath(str(parent))) / hashlib.sha256(key.encode()).hexdigest()[:24]
@@ -154,7 +154,7 @@ def _refuse_little_space(directory: Path, content: int) -> None:
 
 
 def _checked(path: Path, digest: str) -> zipfile.ZipFile:
-    """Check a wheel, and return it opened from the very bytes that were checked."""
+    """Read a wheel, check its SHA-256, and return the opened archive of the bytes that were checked."""
     again = "copy the wheelhouse again"
     try:
         content = path.read_bytes()
@@ -166,7 +166,7 @@ def _checked(path: Path, digest: str) -> zipfile.ZipFile:
 
 
 def _extract(archive: zipfile.ZipFile, schemes: dict[str, Path]) -> None:
-    """Unpack a wheel without headers and data. Source: the binary distribution format, "Installing a wheel"."""
+    """Unpack a wheel without headers and data files. Source: the binary distribution format, "Installing a wheel"."""
     for member in archive.infolist():
         scheme, parts = "purelib", member.filename.split("/")
         if member.filename.startswith("/") or ".." in parts:
@@ -182,7 +182,7 @@ def _extract(archive: zipfile.ZipFile, schemes: dict[str, Path]) -> None:
 
 
 def _refuse_shared(directory: Path, hint: str) -> None:
-    """Refuse a directory that other users could have filled or created; its parents are checked too."""
+    """Refuse a directory that other users can write to, or could have put into one of its parent directories."""
     real = Path(os.path.realpath(str(directory)))
     caller = os.environ.get("SUDO_UID", "")
     trusted = {0, os.geteuid(), int(caller) if caller.isdecimal() else 0}

@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # MIT licence, see LICENSE of fastinstall.
-"""The host's part of `fastinstall_wheelhouse`: report missing and damaged files, and install those that are sent."""
+"""The host's part of `fastinstall_wheelhouse`: report missing or damaged files, and install the files that are sent."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _MEGABYTE = 1024 * 1024
-_COPIES = 2  # the archive needs space until all its files are extracted
+_COPIES = 2  # the archive stays on the disk until all its files are extracted
 _DIRECTORY_MODE = 0o755
 _FILE_MODE = 0o644
 
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 def _brought(module: AnsibleModule) -> dict[str, Any]:
-    """Compare the directory with the manifest, install the sent files, and return the module's result."""
+    """Compare the directory with the manifest, install the files that were sent, and return the module's result."""
     manifest, dest = module.params["manifest"], Path(module.params["dest"])
     wanted = _wanted(manifest, module.params["tool_python"])
     there = {path for path in _there(dest) if path.startswith("tool/") or not module.params["tool_only"]}
@@ -149,9 +149,10 @@ def _brought(module: AnsibleModule) -> dict[str, Any]:
 
 
 def _wanted(manifest: Mapping[str, Any], python: str | None) -> dict[str, tuple[str, int]]:
-    """Return SHA-256 and size of each file that the host needs, by relative path.
+    """Return the SHA-256 and the size of each wheel that the host needs, by relative path.
 
-    These are the stack's wheels, and the wheels of fastinstall itself that fit an interpreter of the host.
+    These are all wheels of the stack in the manifest, and those wheels of fastinstall itself that fit the host's
+    Python.
     """
     tool = manifest["tool"]
     chosen = choose(Path("wheelhouse/tool"), tool, python)[1] if tool else []
@@ -190,7 +191,7 @@ def _refuse_little_space(dest: Path, needed: int) -> None:
 
 
 def _put(dest: Path, missing: Mapping[str, str], archive: str) -> None:
-    """Extract the missing files from an archive; refuse a file that does not match its sum."""
+    """Extract the missing files from an archive into a directory; refuse a file that does not match its SHA-256."""
     if not missing:
         return
     with zipfile.ZipFile(archive) as packed:
@@ -202,7 +203,7 @@ def _put(dest: Path, missing: Mapping[str, str], archive: str) -> None:
 
 
 def _tidy(dest: Path, strange: Collection[str], sums: Mapping[str, str]) -> None:
-    """Remove files that are not part of the wheelhouse, and write the sums beside the wheels."""
+    """Remove files that do not belong to the wheelhouse, and write the SHA256SUMS files."""
     for path in strange:
         (dest / path).unlink()
     for path, text in sums.items():
