@@ -130,12 +130,20 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return _report_interruption(console, context)
         case UnwrittenError():
             console.complain(f"error: {outcome}")
-            changes = arguments.verb in _CHANGING or getattr(arguments, "fix", False)
+            changes = _is_change(arguments)
             if changes:
                 console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
             return ExitCode.FAILED_CHANGED if changes else ExitCode.FAILED_UNCHANGED  # scripts rely on this code
         case _:
             return _report_unexpected(outcome, arguments, context)
+
+
+def _is_change(arguments: Namespace) -> bool:
+    """Return whether a command changes an environment, and does not only show something."""
+    if arguments.verb == "guard":
+        return arguments.action in ("install", "remove", "accept")
+    only_shows = getattr(arguments, "list", False) or getattr(arguments, "dry_run", False)
+    return (arguments.verb in _CHANGING and not only_shows) or getattr(arguments, "fix", False)
 
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:

@@ -78,17 +78,18 @@ def fetch_tool(
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
     wanted = _list_minors(wheel, there, pythons)
     gathered = {wheel.name: wheel}
-    failures: dict[str, FailedError] = {}
-    for machine, minor in product(_list_machines(there, machines or (platform.machine(),)), wanted):
+    targets = tuple(product(_list_machines(there, machines or (platform.machine(),)), wanted))
+    failures: dict[tuple[str, str], FailedError] = {}
+    for machine, minor in targets:
         try:
             wheels = fetch_dependencies(tool_requirements(), minor, machine, cache, session.variables, offline=offline)
         except FailedError as error:
-            failures[minor] = error
+            failures[machine, minor] = error
         else:
             gathered |= {path.name: path for path in wheels}
-    if len(failures) == len(wanted):
-        raise failures[wanted[0]]
-    left_out = {minor: (*error.details, error.message)[0] for minor, error in failures.items()}
+    if len(failures) == len(targets):
+        raise failures[targets[0]]
+    left_out = {minor: (*error.details, error.message)[0] for (_, minor), error in failures.items()}
     for minor, reason in left_out.items():
         session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
     tool = ToolWheels(

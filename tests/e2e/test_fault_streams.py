@@ -45,6 +45,14 @@ def test_only_a_result_lost_to_a_full_disk_changes_the_exit_code(
         assert os.strerror(errno.ENOSPC) in done.stderr
 
 
+@pytest.mark.parametrize("command", ["guard status", "rollback --list"])
+def test_a_lost_list_of_a_changing_verb_is_no_change(command: str, sandbox: Sandbox) -> None:
+    prefix = sandbox.venv(running(), pip=False).prefix
+    done = shell(f"{PROGRAM} {command} --prefix {shlex.quote(str(prefix))} >/dev/full", sandbox.variables())
+    assert done.returncode == ExitCode.FAILED_UNCHANGED, done.stderr
+    assert "complete" not in done.stderr
+
+
 @pytest.mark.parametrize("variable", ["XDG_STATE_HOME", "HOME", "XDG_CACHE_HOME", "TMPDIR"])
 @pytest.mark.parametrize("kind", ["a file", "not there", "read-only"])
 def test_a_log_that_cannot_be_written_is_no_reason_to_stop(variable: str, kind: str, sandbox: Sandbox) -> None:
