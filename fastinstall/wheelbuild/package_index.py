@@ -122,7 +122,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
                 staged.write(f"{name}{METADATA}", each.metadata.encode())
-            for path, text in sorted(pages.items(), key=lambda page: "/" not in page[0]):  # the root links to the others
+            for path, text in sorted(pages.items(), key=lambda page: "/" not in page[0]):  # the root page last
                 staged.write(f"{PAGES}/{path}", text.encode())
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
