@@ -76,7 +76,9 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     variables, thorough = session.variables, request.thorough
     runtime = request.started or (use_pil(session, environment) if request.runtime else None)
     answer = request.interpreter or ask_interpreter(session, environment)
-    toolchain = RunningProbe(partial(observe_means, request.recipe, variables)) if request.toolchain else None
+    toolchain = (
+        RunningProbe(partial(observe_recipe_toolchain, request.recipe, variables)) if request.toolchain else None
+    )
     from fastinstall.observe.gpu import join_gpu_facts, observe_hardware
 
     nvml = thorough and request.binaries is not Binaries.CORE
@@ -157,7 +159,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     )
 
 
-def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
+def observe_recipe_toolchain(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
     """Return this machine's compiler, its package manager, and those of its libraries that a recipe may use."""
     from fastinstall.compilers.flags import list_probed_flags
     from fastinstall.observe.toolchain import observe_toolchain

@@ -31,7 +31,7 @@ from fastinstall.model.request import Request
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.environments import NamedTarget, base_python, find_environment, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import observe_means
+from fastinstall.observe.observation import observe_recipe_toolchain
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
@@ -57,20 +57,22 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
     Raises:
         FastinstallError: the errors of `make_plan`; or the cache cannot be used for the build.
     """
-    known, decision = _decide_with_means(session, situation, from_cache=from_cache)
+    known, decision = _decide_with_toolchain(session, situation, from_cache=from_cache)
     plan = make_plan(_add_links(session, preview_conda_change(session, known, decision)), decision)
     if plan.build is not None:
         refuse_unusable_cache(session.own_cache())
     return plan
 
 
-def _decide_with_means(session: Session, situation: Situation, *, from_cache: bool) -> tuple[Situation, BuildDecision]:
+def _decide_with_toolchain(
+    session: Session, situation: Situation, *, from_cache: bool
+) -> tuple[Situation, BuildDecision]:
     """Decide what to build or take from the cache; return the situation and the decision.
 
     The toolchain is observed, and added to the situation, only if a wheel may have to be built.
     """
     if situation.facts.toolchain is None and needs_compiling(situation):
-        toolchain = observe_means(situation.recipe, session.variables)
+        toolchain = observe_recipe_toolchain(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=toolchain))
     decision = decide(situation)
     search = from_cache and situation.facts.toolchain is not None and decision.choice.prebuilt is None
@@ -103,7 +105,7 @@ def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, a
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
     relocated = relocate_interpreter(interpreter, elsewhere)
     situation = foresee_situation(session, recipe, request, (create, relocated))
-    planned = plan_wheel(*_decide_with_means(session, situation, from_cache=not anew))
+    planned = plan_wheel(*_decide_with_toolchain(session, situation, from_cache=not anew))
     return replace(planned, interpreter=interpreter)
 
 

@@ -25,7 +25,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import observe_means, recorded_facts
+from fastinstall.observe.observation import observe_recipe_toolchain, recorded_facts
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.carry_out import carry_out
@@ -161,7 +161,7 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, reci
         index = make_index(session, receipt.request, facts.interpreter.executable)
         releases = index.releases(recipe, facts.interpreter)
     if not releases.prebuilt or facts.environment.kind is EnvironmentKind.CONDA:
-        facts = replace(facts, toolchain=observe_means(recipe, session.variables))
+        facts = replace(facts, toolchain=observe_recipe_toolchain(recipe, session.variables))
     situation = Situation(
         facts=facts,
         recipe=recipe,

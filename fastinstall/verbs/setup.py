@@ -24,7 +24,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
-from fastinstall.observe.observation import ObservationRequest, facts_of, observe_committed, observe_means
+from fastinstall.observe.observation import ObservationRequest, facts_of, observe_committed, observe_recipe_toolchain
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.setup.decide.levels import refuse_unknown
@@ -87,7 +87,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     index = start_index(session, recipe, request, environment.python)
     # A wheelhouse may have a finished wheel, which needs no compiler.
     may_build = request.wheelhouse is None or environment.kind is EnvironmentKind.CONDA
-    toolchain = RunningProbe(partial(observe_means, recipe, session.variables)) if may_build else None
+    toolchain = RunningProbe(partial(observe_recipe_toolchain, recipe, session.variables)) if may_build else None
     facts = replace(facts, runtime=use_pil(session, environment).result())
     facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
     releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
