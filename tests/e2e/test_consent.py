@@ -1,4 +1,4 @@
-"""If nobody can be asked, nothing is changed without --yes, and the message gives the command that would do it."""
+"""If nobody can be asked, nothing is changed without --yes; the message gives the command for the change."""
 
 import pytest
 from support.environments.interpreters import running
@@ -16,7 +16,7 @@ def venv(tmp_path_factory: pytest.TempPathFactory) -> Venv:
 )
 def test_a_verb_that_changes_something_needs_consent(sandbox: Sandbox, venv: Venv, words: tuple[str, ...]) -> None:
     guard = venv.site_packages / "fastinstall_guard.pth"
-    guard.touch()  # a guard must exist, or there is nothing to remove
+    guard.touch()  # without a guard, there would be nothing to remove
     before = tree_hash(venv.prefix)
     done = sandbox.cli(*words, "--prefix", venv.prefix)
     assert done.exit_code == 5

@@ -122,13 +122,14 @@ def test_the_wheel_carries_our_sbom_beside_upstreams(built: Wheelhouse) -> None:
     assert "pillow-simd" not in names
 
 
-@pytest.mark.usefixtures("built")  # that build has downloaded all inputs
+@pytest.mark.usefixtures("built")  # the fixture's build has downloaded everything that this test needs
 def test_a_build_input_missing_from_the_wheelhouse_is_named(sandbox: Sandbox, venv: Venv) -> None:
     before = tree_hash(venv.prefix)
     wheelhouse = sandbox.root / "sources"
     wheelhouse.mkdir()
     found = (file for file in (sandbox.cache / "downloads").glob("*/*/*") if file.name.endswith((".tar.gz", ".whl")))
-    fetched = [file for file in found if "+" not in file.name]  # a wheel of ours in the cache comes from a repair
+    # our own wheels, whose versions have a "+", come from a repair
+    fetched = [file for file in found if "+" not in file.name]
     official = [file for file in fetched if file.name.startswith("pillow-") and file.suffix == ".whl"]
     for file in set(fetched).difference(official):
         shutil.copy(file, wheelhouse)

@@ -1,4 +1,4 @@
-"""Bad input: the documented exit code, a message that names the wrong thing, a hint, and no change on disk."""
+"""Bad input: the documented exit code, a message that names the bad input, a hint, and no change on disk."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ USAGE = (
         arguments=(*SETUP, "--level", "x86-64-v9"),
         exit_code=2,
         says=("--level x86-64-v9", "known: auto"),
-        variables=UNREACHABLE,  # refused before anything is looked up
+        variables=UNREACHABLE,  # must be refused before any index is asked
     ),
     Case(
         name="levels",
@@ -348,7 +348,7 @@ REFUSED = (
     ),
     Case(
         name="no compiler",
-        arguments=(*SETUP, "--recipe", "no-header"),  # the cache has no wheel of this recipe
+        arguments=(*SETUP, "--recipe", "no-header"),  # a recipe whose wheel is not in the cache
         exit_code=5,
         says=("missing: compiler", "fastinstall build -o DIR"),
         variables={
@@ -368,7 +368,7 @@ REFUSED = (
     Case(
         name="header missing, and no apt",
         arguments=(*SETUP, "--recipe", "no-header"),
-        exit_code=6,  # the headers that fastinstall downloads do not have it either
+        exit_code=6,  # the headers that fastinstall downloads lack the missing file, too
         says=("C headers are missing: jpeglib-that-is-not-there.h (jpeg)", "fastinstall build -o DIR"),
         variables={
             "FASTINSTALL_RECIPES": "{recipes}",
@@ -392,7 +392,7 @@ FAILED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The places that the cases name, all in one sandbox."""
+    """The environments, files and ports that the cases' command lines name, in one sandbox."""
 
     sandbox: Sandbox
     places: Mapping[str, Path]
@@ -524,7 +524,7 @@ def _write_documents(directory: Path) -> None:
 
 
 def _link_tools(directory: Path) -> None:
-    """Link the compiler and its programs into a directory that serves as PATH."""
+    """Link the compiler, and the programs that it runs, into a directory that serves as PATH."""
     for name in ("cc", "gcc", "as", "ld"):
         found = shutil.which(name)
         if found is not None:

@@ -18,7 +18,7 @@ QUICK = ("bench", "--quick", "--only", "loading")
 
 @pytest.fixture(scope="module")
 def scene(new_sandbox: NewSandbox) -> Iterator[tuple[Sandbox, Venv]]:
-    """Yield an environment with the Pillow of the tests, and images of every kind in `images`."""
+    """Yield an environment with the tests' Pillow; the sandbox's `images` has usable and unusable images."""
     with new_sandbox() as sandbox:
         venv = sandbox.venv(running(), pip=False)
         own = Path(PIL.__file__).parents[1]

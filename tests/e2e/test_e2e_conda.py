@@ -1,7 +1,7 @@
-"""`fastinstall setup` in a conda environment, with both engines: built, kept by solvers, refused, and rolled back.
+"""`fastinstall setup` in conda environments, with both engines: the stack is built, kept by solvers, rolled back.
 
-Needs a package index and a C compiler. conda is a real one (24.7.1), and so are Python, Pillow and the image
-libraries of the local channel.
+Needs a package index and a C compiler. conda (24.7.1) is real, and so are Python, Pillow and the image libraries in the
+local channel.
 """
 
 import json
@@ -48,7 +48,7 @@ class Place:
         return self.sandbox.cli(verb, "--prefix", self.prefix, *words, env={**self.conda.variables, **network})
 
     def setup(self, *words: str) -> Result:
-        """Set the environment up with this engine."""
+        """Set the environment up with the engine under test."""
         return self.cli("setup", "--yes", "--engine", self.engine, *words)
 
     def conda_does(self, command: str, *words: str) -> Result:
@@ -66,7 +66,8 @@ NewPlace = Callable[..., Place]
 
 @pytest.fixture
 def new_place(conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, sandbox: Sandbox) -> NewPlace:
-    own = conda.at(sandbox.root / "conda", channel.url)  # a shared cache would hold packages of other tests
+    # A conda with its own package cache: the shared cache has packages of other tests.
+    own = conda.at(sandbox.root / "conda", channel.url)
 
     def make(engine: str, *specs: str) -> Place:
         prefix = conda_environment(sandbox.root / "env", *specs)
@@ -150,7 +151,7 @@ def test_what_conda_has_swapped_is_told_and_repaired(new_place: NewPlace, channe
 
 
 def _is_kept_where_it_was_forced(place: Place, channel: CondaChannel) -> None:
-    """The repair named by the hints is planned for the version that an installed package requires."""
+    """Assert that a repair is planned for the version that an installed package requires."""
     forcing = local_channel(place.sandbox.root / "forcing", tool("keeper", "1.0", "pillow 12.1.1"))
     place.conda.configured(forcing, channel.url)
     for words in (("remove", "--force", "fastinstall-guard"), ("install", "keeper")):

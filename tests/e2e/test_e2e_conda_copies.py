@@ -1,6 +1,6 @@
-"""A conda environment with the stack is cloned, renamed, packed, copied or moved, and then rolled back where it is.
+"""A conda environment with the stack is cloned, renamed, packed, copied or moved, and rolled back at its new path.
 
-Needs a package index and a C compiler. conda is a real one (24.7.1).
+Needs a package index and a C compiler. conda (24.7.1) is real.
 """
 
 import os
@@ -32,7 +32,7 @@ def cloned(scene: Scene, copy: Path) -> None:
 
 
 def renamed(scene: Scene, copy: Path) -> None:
-    """Rename a copy with conda, which clones it and removes the copy. Later tests need the scene itself."""
+    """Rename a copy with conda, which clones the copy and then removes it. Later tests need the original."""
     between = scene.conda.root / "envs/between"
     copied(scene, between)
     done = scene.conda.run("rename", "--prefix", between, copy, changes={"CONDA_ALWAYS_YES": "true"})

@@ -1,4 +1,4 @@
-"""Less common uses in a conda environment: a wheel, no guard, a pin, a saved plan, other initial states.
+"""Less common setups in a conda environment: from a wheel, without a guard, with a pin, from a saved plan.
 
 Needs a package index and a C compiler.
 """
@@ -25,7 +25,8 @@ NewScene = Callable[..., Scene]
 
 @pytest.fixture
 def new_scene(conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, sandbox: Sandbox) -> NewScene:
-    own = conda.at(sandbox.root / "conda", channel.url)  # a shared cache would hold packages of other tests
+    # A conda with its own package cache: the shared cache has packages of other tests.
+    own = conda.at(sandbox.root / "conda", channel.url)
 
     def make(*specs: str, name: str = "env") -> Scene:
         return Scene(sandbox=sandbox, conda=own, prefix=conda_environment(sandbox.root / name, *specs))
@@ -48,7 +49,7 @@ def test_a_wheel_is_called_weak_and_restored_after_condas_swap(new_scene: NewSce
     assert updated.exit_code == 0, updated.text
     swapped = scene.errors()["swapped"]
     assert f"was replaced by conda's pillow {channel.newer_pillow}" in swapped["message"]
-    assert " ".join(map(str, update)) in swapped["message"]  # the command as conda's history has it
+    assert " ".join(map(str, update)) in swapped["message"]  # the command, as conda's history records it
     before = tree_hash(scene.prefix)
     repaired = scene.done("doctor", "--fix", "--yes")
     assert re.search(rf"pillow {NEWEST}\+simd\.v2\.v3 in {re.escape(str(scene.prefix))}\n", repaired.stdout)

@@ -1,6 +1,6 @@
-"""Bad input in a conda environment: the documented exit code, the subject, a hint, and no change on disk.
+"""Bad input in a conda environment: the documented exit code, a message that names it, and no change on disk.
 
-Needs a package index and a C compiler, but only for conda's channel; nothing is built.
+Needs a package index and a C compiler, but only for the local conda channel: the tests build no wheel.
 """
 
 import os
@@ -45,7 +45,7 @@ class Damage:
     Attributes:
         name: id of the test.
         path: the file to write, relative to the prefix; it may exist already.
-        text: makes the new content from the old one, which is empty for a new file.
+        text: a function from the old content ("" for a new file) to the new content.
         says: expected parts of the message, with {prefix} and {path}.
         engine: the engine to request; "auto" if the refusal precedes the choice of an engine.
     """
@@ -125,7 +125,7 @@ def test_a_directory_in_place_of_a_conda_record_is_refused(scene: Scene) -> None
 
 
 def test_no_permission_to_write_the_records_is_refused(scene: Scene) -> None:
-    """Permissions do not bind the superuser unless its capabilities are dropped (capabilities(7))."""
+    """The command runs without capabilities, which exempt the superuser from permissions (capabilities(7))."""
     bound = () if os.geteuid() else ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
     require_system(bound == () or shutil.which("setpriv"), "util-linux")
     records = scene.prefix / "conda-meta"
@@ -188,7 +188,7 @@ def without_conda(sandbox: Sandbox) -> dict[str, str | None]:
 
 @pytest.fixture
 def without_rattler(sandbox: Sandbox) -> dict[str, str]:
-    """Return variables with which Python cannot import py-rattler: None in sys.modules makes an import fail."""
+    """Return variables with which Python cannot import py-rattler, because sys.modules has None for it."""
     (sandbox.root / "sitecustomize.py").write_text("import sys\nsys.modules['rattler'] = None\n")
     return {"PYTHONPATH": str(sandbox.root)}
 

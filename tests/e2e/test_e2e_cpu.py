@@ -1,4 +1,4 @@
-"""The build on other CPUs, emulated by qemu-user: a clear message where it cannot run, correct pixels where it can."""
+"""A build on other CPUs, emulated by qemu-user: a clear message if it cannot run, otherwise correct pixels."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ REFUSAL = "CPU ISA level is lower than required"
 
 @dataclass(frozen=True, kw_only=True)
 class Everywhere:
-    """An environment with the usual wheel, to be run on several CPUs."""
+    """An environment with the wheel for this machine, which the tests run on several CPUs."""
 
     sandbox: Sandbox
     venv: Venv
@@ -33,7 +33,7 @@ class Everywhere:
         return observe_runtime(_python_on(cpu, self), pixels=pixels, environment=os.environ)
 
     def here(self, pixels: Path, *, hiding: bool = False) -> Runtime:
-        """Use PIL on this CPU, with its higher level hidden on request."""
+        """Use PIL on this CPU; if `hiding`, hide the CPU features of the build's higher level."""
         return observe_runtime(
             self.venv.python, pixels=pixels, environment={**os.environ, **(HIDING if hiding else {})}
         )

@@ -133,7 +133,7 @@ def test_a_read_only_environment_is_refused(sandbox: Sandbox) -> None:
 
 
 def _fill_the_cache(sandbox: Sandbox) -> None:
-    """Build the wheel into the cache, so that a setup then writes only to the environment's disk."""
+    """Build the wheel, so that it is in the cache and a setup writes only to the environment's disk."""
     result = sandbox.cli("build", "-o", sandbox.root / "wheels", "--python", running().executable)
     assert result.exit_code == 0, result.text
 

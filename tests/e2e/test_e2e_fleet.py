@@ -1,4 +1,4 @@
-"""A fleet on the command line: from real facts files to a wheelhouse and collected reports."""
+"""A fleet, handled on the command line: from real facts files to a wheelhouse and collected reports."""
 
 import json
 import os
@@ -26,19 +26,19 @@ DAY = 86400
 
 @dataclass(frozen=True, kw_only=True)
 class Captured:
-    """Real documents of `inspect --json`, one per version of Python."""
+    """A directory with real documents of `inspect --json`, one per version of Python."""
 
     directory: Path
 
     def document(self, version: str = str(running())) -> dict[str, Any]:
-        """Return the document of a Python version."""
+        """Return the document of the environment with this Python version."""
         told: dict[str, Any] = json.loads((self.directory / f"python{version}.json").read_bytes())
         return told
 
 
 @pytest.fixture(scope="module")
 def captured(new_sandbox: NewSandbox) -> Iterator[Captured]:
-    """Yield the facts of environments with the oldest available Python and with the Python of the tests."""
+    """Yield the facts of two environments: with the oldest available Python, and with the Python of the tests."""
     with new_sandbox() as sandbox:
         directory = sandbox.root / "facts"
         directory.mkdir()

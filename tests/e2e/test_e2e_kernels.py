@@ -1,4 +1,4 @@
-"""Kernels that fail: a kernel that does not compile is left out and named, or nothing is changed at all."""
+"""Kernels that do not compile: the kernel is left out and named; if that does not help, nothing is changed."""
 
 import json
 import re
@@ -85,10 +85,10 @@ def test_falling_back_to_an_older_version_needs_advisory_consent(sandbox: Sandbo
 
 
 def _without_way_out(sandbox: Sandbox, *, from_version: str) -> dict[str, str]:
-    """Create a recipe without the kernel for Resample.c, and a compiler that rejects that file.
+    """Create a recipe without the kernel for Resample.c, and a compiler that still rejects that file.
 
     Returns:
-        Variables that select both.
+        Environment variables that select the recipe and the compiler.
     """
     text = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
     resize = text[text.index("[[kernels]]") : text.index('[[kernels]]\nname = "reduce"')]

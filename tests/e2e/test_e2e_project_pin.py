@@ -1,4 +1,4 @@
-"""A project's pin on the command line: a diff that git applies, and that the project's own sync obeys."""
+"""A project's pin, made on the command line: git applies the printed diff, and `uv sync` then keeps the stack."""
 
 from pathlib import Path
 from typing import Any

@@ -64,7 +64,7 @@ def _forms(secret: str) -> set[bytes]:
 
 
 def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
-    """Serve the real index's pages, with files that are served only to requests with the token in their address."""
+    """Offer the real index's files, at addresses with a secret token, without which the server has no files."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=60.0)
     real = PackageIndex(settings=settings)
     found = ask_indexes(settings, PROJECTS, _is_of_these)
@@ -84,7 +84,7 @@ def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
 
 
 class Scene:
-    """A sandbox with secrets in all usual places, and the output of fastinstall in it."""
+    """A sandbox with secrets in all usual places, and the outputs of the commands that ran in it."""
 
     def __init__(self, sandbox: Sandbox, urls: Mapping[str, str]) -> None:
         self.sandbox = sandbox
@@ -119,7 +119,7 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
-    """Run every command once; the tests only look at the output and the files."""
+    """Run every command once; the tests only examine the commands' outputs and files."""
     with ExitStack() as stack:
         sandbox = stack.enter_context(new_sandbox())
         (sandbox.root / "home").mkdir(exist_ok=True)
@@ -157,7 +157,7 @@ def _act(scene: Scene, urls: Mapping[str, str]) -> None:
 
 
 def _without_static(sandbox: Sandbox) -> dict[str, str]:
-    """Write a recipe that needs no library compiled before Pillow itself."""
+    """Write a recipe without static libraries, so that Pillow itself is the first to be compiled."""
     text = (recipes_directory() / "pillow.toml").read_text(encoding="utf-8")
     static = text[text.index("[libraries.zlib.static]") : text.index("[libraries.tiff]")]
     return sandbox.recipe("plain", (static, ""), of="pillow")
@@ -222,7 +222,7 @@ def test_shareable_output_names_no_home_user_or_machine(scene: Scene) -> None:
 
 
 def test_a_compiler_gets_no_secret(scene: Scene) -> None:
-    """The compiler printed its environment variables, so the build's log contains them."""
+    """The scene's compiler prints its environment variables, so the build's log shows what it got."""
     logs = [path.read_text("utf-8") for path in _written(scene.sandbox.root / "cache" / "logs")]
     assert any(re.search(r"^\s*PATH=", text, re.MULTILINE) for text in logs)
     for name in (*BY_VARIABLE, "PIP_INDEX_URL"):

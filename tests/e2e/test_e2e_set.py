@@ -1,4 +1,4 @@
-"""A wheelhouse for two Pythons: fastinstall builds it, and machines without fastinstall install or lock from it."""
+"""A wheelhouse for two Pythons, built by fastinstall; other tools then install from it or lock its wheels."""
 
 import os
 import time
@@ -72,14 +72,14 @@ exclude_packages = ["pillow"]
 
 @dataclass(frozen=True, kw_only=True)
 class Set:
-    """A wheelhouse that was built and is served.
+    """A wheelhouse that was built, and is now served over HTTP.
 
     Attributes:
-        directory: contains the wheels and pages.
+        directory: contains the wheels and the index's pages.
         told: the JSON document printed by the build.
-        url: address of the index.
-        pythons: the Pythons that it has wheels for.
-        path: a PATH on which only those Pythons are found.
+        url: address of the wheelhouse's index.
+        pythons: the Pythons for which it has wheels.
+        path: a PATH on which only these Pythons are found.
     """
 
     directory: Path
@@ -96,12 +96,12 @@ class Set:
 
 @pytest.fixture(scope="module")
 def built(new_sandbox: NewSandbox) -> Iterator[Set]:
-    """Yield a wheelhouse for the Python of the tests and the newest available Python, with wheels from the cache."""
+    """Yield a wheelhouse for two Pythons, the tests' own and the newest available; its wheels are built beforehand."""
     newest = [each for each in at_hand() if each.version >= (3, 11)][-1]
     pythons = tuple({each.version: each for each in (running(), newest)}.values())
     with new_sandbox() as sandbox:
         directory = sandbox.root / "served" / "stack"
-        for python in pythons:  # one after the other, so that each build has a whole command's time limit
+        for python in pythons:  # in a command of its own, so that each build has the time limit of a whole command
             alone = sandbox.cli("build", "-o", sandbox.root / "alone", "--python", python.executable)
             assert alone.exit_code == 0, alone.text
         path = os.pathsep.join(str(python.executable.parent) for python in pythons)

@@ -1,4 +1,4 @@
-"""setup, doctor and pip's output afterwards, on typical environments."""
+"""`fastinstall setup` on typical environments, and what doctor and pip report afterwards."""
 
 import re
 from collections.abc import Iterator
@@ -53,9 +53,10 @@ class Fast:
 
 
 def _made_by() -> list[tuple[Python, str]]:
-    """List Pythons that the newest Pillow supports, with venv; and the newest of them with uv, which installs no pip.
+    """List the Pythons and tools that create the environments of the tests.
 
-    By default only the Python of the tests is used, as each Python needs a build; with --every-row all are.
+    Every Python that the newest Pillow supports is used with venv, and the newest of these also with uv, which installs
+    no pip. By default, only the Python of the tests is used, because each Python needs a build of its own.
     """
     pythons = [python for python in at_hand() if python.version >= NEWEST_NEEDS] if ALL else [running()]
     return [*((python, "venv") for python in pythons), *((python, "uv") for python in pythons[-1:])]
@@ -66,7 +67,8 @@ def fast(request: pytest.FixtureRequest, new_sandbox: NewSandbox) -> Iterator[Fa
     python, tool = request.param
     with new_sandbox() as sandbox:
         venv = sandbox.venv(python, tool=tool)
-        words = () if python == running() else ONE_LEVEL  # the levels do not depend on the Python version
+        # one level is enough: levels do not depend on the Python version
+        words = () if python == running() else ONE_LEVEL
         setup = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *words)
         yield Fast(sandbox=sandbox, venv=venv, python=python, tool=tool, words=words, setup=setup)
 
@@ -128,7 +130,8 @@ def test_memory_of_one_image_serves_the_next(fast: Fast, pipeline: str, where: t
     assert run([fast.venv.python, "-c", PICTURE], variables, directory=directory).exit_code == 0
     program: list[str | Path] = [fast.venv.python, "-c", DECODED % PIPELINES[pipeline], *where]
     assert int(run(program, variables, directory=directory).stdout) < 10
-    if not where and pipeline != "bytes":  # after a large block was freed, glibc itself keeps the next
+    # not in these cases: once a large block was freed, glibc by itself keeps the next one
+    if not where and pipeline != "bytes":
         untouched = run(program, {**variables, "FASTINSTALL_KEEP_MB": "0"}, directory=directory)
         assert int(untouched.stdout) > 1000
 
@@ -201,7 +204,8 @@ def test_a_later_pillow_is_replaced_only_with_each_risk_allowed(sandbox: Sandbox
         assert f"accept the risk: --allow {missing}" in refused.stderr
         assert "CVE-" in refused.stderr
         assert tree_hash(venv.prefix) == before
-    risks = ("--recipe", "pillow-simd", "--allow", "downgrade,vulnerable")  # the wizard's tests use the same wheel
+    # the same wheel as in the wizard's tests, so it is built once
+    risks = ("--recipe", "pillow-simd", "--allow", "downgrade,vulnerable")
     done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, *risks)
     assert done.exit_code == 0, done.text
     doctor = sandbox.cli("doctor", "--prefix", venv.prefix)
@@ -251,7 +255,7 @@ def test_a_new_environment_is_made_for_it(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("python", [python for python in outdated() if python.version >= (3, 8)][-1:], ids=str)
 def test_a_python_too_old_for_our_pip_builds_with_its_own_pip(sandbox: Sandbox, python: Python) -> None:
     venv = sandbox.venv(python)
-    words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # no kernel supports a Pillow that runs on this Python
+    words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # our kernels need a later Pillow than this Python can run
     built = sandbox.cli("build", "-o", sandbox.root / "wheels", "--prefix", venv.prefix, "--json", *words)
     assert built.exit_code == 0, built.text
     assert f"-cp{python.version[0]}{python.version[1]}-" in built.document["wheel"]

@@ -21,13 +21,13 @@ SWAPS: dict[str, Callable[[Venv], Result]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Ours:
-    """An environment that was set up once, and is restored for each test.
+    """An environment that was set up once, and is restored to that state for each test.
 
     Attributes:
-        sandbox: the sandbox that contains it.
+        sandbox: the sandbox that contains the environment.
         venv: the environment.
-        before: hashes of its files before the setup.
-        pristine: a copy of it after the setup.
+        before: hashes of the environment's files before the setup.
+        pristine: a copy of the environment after the setup.
     """
 
     sandbox: Sandbox

@@ -196,7 +196,10 @@ def test_a_tool_whose_files_were_altered_is_not_brought_on(brought: Brought, unp
 
 
 def _set_up(brought: Brought, python: Python, unpacked: Path, sandbox: Sandbox) -> None:
-    """Set an environment up and check it, by an interpreter without fastinstall; the wheel is for the tests' own."""
+    """Set an environment up and check it, through an interpreter without fastinstall.
+
+    The environment is one of the tests' own Python, which the wheel in the wheelhouse is for.
+    """
     environment = sandbox.venv(running(), pip=False, name=f"env-{python}").prefix
     words = ("--offline", "--wheelhouse", brought.directory, "--prefix", environment, *STOCK)
 
@@ -213,7 +216,7 @@ def _build(sandbox: Sandbox, directory: Path, *words: str) -> Result:
 
 
 def _unpacked(brought: Brought, python: Python, directory: Path) -> Path:
-    """Unpack the matching wheels into one directory, as on a machine without an index."""
+    """Unpack the tool's wheels for this Python into one directory, as a machine without an index would."""
     own = f"cp{python.version[0]}{python.version[1]}"
     for wheel in brought.tool.glob("*.whl"):
         if wheel.name.split("-")[-2] in ("none", "abi3", own):
@@ -227,12 +230,12 @@ def _extract(wheel: Path, directory: Path) -> None:
 
 
 def _bare(sandbox: Sandbox, python: Python, unpacked: Path, *words: str | Path) -> Result:
-    """Run the unpacked fastinstall with an isolated interpreter, without index or cache."""
+    """Run the unpacked fastinstall with an isolated interpreter, without an index and with an empty cache."""
     cut_off = {**UNREACHABLE, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache"), "PATH": "/usr/bin:/bin"}
     return run((python.executable, "-I", "-c", _RUN, unpacked, *words), sandbox.variables(cut_off))
 
 
 def _contents(wheel: Path) -> dict[str, bytes]:
-    """Return all members except RECORD, whose lines may be in another order."""
+    """Return all files of a wheel except RECORD, whose lines may be in any order."""
     with zipfile.ZipFile(wheel) as archive:
         return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}

@@ -1,4 +1,4 @@
-"""setup on a machine without a compiler, linker, archiver, apt, or headers of C, Python and the libraries."""
+"""setup on a machine without compiler, linker, archiver, apt, and the headers of C, Python and the libraries."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ ODD = "a b'ü"
 
 @pytest.fixture
 def namespace() -> tuple[str, ...]:
-    """Return the first words of a command that runs in a mount namespace of its own, or skip the test."""
+    """Return words that run the command after them in its own mount namespace; skip the test if that is impossible."""
     user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     words = ("unshare", "--mount", *user)
     allowed = subprocess.run((*words, "true"), capture_output=True, check=False).returncode == 0

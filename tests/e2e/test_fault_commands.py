@@ -1,4 +1,4 @@
-"""Disk errors during whole commands: exit code and message are correct, and no error counts as a bug."""
+"""Disk errors during whole commands: exit code and message are correct, and no error is reported as a bug."""
 
 import logging
 from collections import Counter
@@ -69,7 +69,7 @@ def _true_outcome(ended: Ended, case: Case) -> str:
 
 
 def _recover(scene: Scene) -> None:
-    """Recover the environment, as every command does first."""
+    """Recover the environment, as every command does before its own work."""
     session = open_session(scene.variables)
     recover_environment(session, find_environment(session, NamedTarget(prefix=scene.prefix)))
 

@@ -1,4 +1,4 @@
-"""Interruptions during whole commands: exit code 130 and no change, or the true result if the work was already done."""
+"""Interruptions during whole commands: exit code 130 and no change, or the usual result if all was done already."""
 
 import contextlib
 import logging
@@ -68,7 +68,7 @@ def _outcome(case: Case, number: int, way: Sequence[signal.Signals]) -> str:
 
 
 def _all_ended(scene: Scene) -> bool:
-    """Wait until all child programs have ended, as a killed one takes a moment; return False after 10 s."""
+    """Wait until all child programs have ended, which takes a moment after a kill; return False after 10 s."""
     deadline = time.monotonic() + 10
     while any(_children(scene)):
         if time.monotonic() > deadline:
@@ -78,7 +78,7 @@ def _all_ended(scene: Scene) -> bool:
 
 
 def _children(scene: Scene) -> Iterator[str]:
-    """Yield the ids of processes that still work on a scene."""
+    """Yield the IDs of processes whose command line names the scene's directory."""
     for words in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if os.fsencode(scene.live) in words.read_bytes():

@@ -60,7 +60,7 @@ def test_an_environment_in_a_lower_layer_is_set_up_and_restored(space: Path, giv
 
 
 def _lay_over(scene: Scene) -> None:
-    """Mount an overlay filesystem on the environment, as in a container whose image contains it."""
+    """Mount an overlay filesystem on the environment, as in a container whose image contains the environment."""
     layers = scene.space / "layers"
     layers.mkdir()
     mount("tmpfs", layers)

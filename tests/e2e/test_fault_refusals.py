@@ -1,4 +1,4 @@
-"""Every call that changes a disk fails once: exit code and message are correct, and the hint's command helps."""
+"""Each call that changes a disk is made to fail: exit code and message are correct, and the hint's command helps."""
 
 import logging
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Streams that are closed, full, or without a reader; a terminal that hangs up; a home that cannot be written."""
+"""Standard streams that are closed or full, terminals that hang up, homes that cannot be written to."""
 
 import errno
 import os
@@ -80,6 +80,7 @@ def test_a_run_that_is_stopped_for_a_while_goes_on(sandbox: Sandbox) -> None:
 
 
 def test_a_run_under_nohup_goes_on_when_the_terminal_goes(sandbox: Sandbox) -> None:
-    started = f"trap '' HUP; {PROGRAM} doctor --list & child=$!"  # the child ignores SIGHUP from its start
+    # the child inherits the trap: it ignores SIGHUP, as under nohup
+    started = f"trap '' HUP; {PROGRAM} doctor --list & child=$!"
     done = shell(f"{started}; sleep 0.05; kill -HUP $child; wait $child", sandbox.variables())
     assert done.returncode == ExitCode.OK, done.stderr

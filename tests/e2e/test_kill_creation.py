@@ -1,4 +1,4 @@
-"""`setup --new-env` is killed: the next one starts over, but never removes files that it did not create."""
+"""`setup --new-env` is killed: the next setup starts over, but never removes files that no setup created."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ TESTS = Path(__file__).resolve().parent.parent
 
 
 def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
-    """Run a setup that creates an environment and is killed at the first such boundary (`faults.hooks.dies_where`)."""
+    """Run a setup that creates an environment and dies at the boundary `where` (see `faults.hooks.dies_where`)."""
     asked = json.dumps({"hook": "dies_where", "arguments": where})
     words = (sys.executable, "-m", "faults.program", asked, "setup", "--yes", "--new-env", prefix, *STOCK)
     variables = sandbox.variables({"PYTHONPATH": str(TESTS)})
@@ -25,7 +25,7 @@ def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
 
 
 def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
-    """Run and kill another setup, after one that was killed while it created the environment."""
+    """Run and kill a setup again; assert that it first removes the leftovers of the setup killed before."""
     again = killed(sandbox, prefix, *where)
     assert "creating the environment" in again.text, again.text
     assert "its leftovers are removed" in again.text

@@ -1,7 +1,7 @@
 """SIGKILL at boundaries of commands that change an environment, and at random times; the next command recovers.
 
-Only fastinstall itself is killed, as by `kill -9` or by the kernel when memory runs out; its children die with it.
-By default it is killed at some boundaries of each kind; with --every-row at all of them.
+Only fastinstall itself is killed, as by `kill -9` or by the kernel when memory runs out; its children die with it. By
+default, some boundaries of each kind are tried; with --every-row, all of them.
 """
 
 import random
@@ -77,14 +77,15 @@ def _assert_none_lost(deaths: list[Death]) -> None:
     assert [death for death in deaths if death.verdict is Verdict.LOST] == []
     assert [death for death in deaths if not death.worked] == [], "PIL works before anybody recovers"
     for death in deaths:
-        # 5: nothing to undo; 6: no index can be reached; 7: the same, after the end of the interrupted command
+        # 5: there is nothing to undo; 6: no index can be reached; 7: as 5 or 6, but the interrupted command was undone
+        # or completed first
         assert death.ended.code in (0, 5, 6) or (death.ended.code, INTERRUPTED in death.ended.text) == (7, True), death
         if death.phase in ("staging", "swapping", "verifying"):
             assert INTERRUPTED in death.ended.text, death
 
 
 def _mostly_cheap(stage: Stage) -> Iterator[str]:
-    """Yield setup and doctor once each, if they have something to recover; then the cheap command, forever."""
+    """Yield the next commands: in one scene first setup and doctor, which are slow; then only cheap ones, forever."""
     yield from ("setup", "doctor") if stage.scene.name == "published" else ()
     yield from cycle(CHEAP)
 

@@ -1,6 +1,6 @@
 """`kill -9` at every boundary of every verb that changes an environment: every state left on disk is recovered.
 
-Each verb runs once while its directory is copied before each change (`faults.film`). Every copied state is then
+Each verb runs once, and before each change its directory is copied (`faults.film`). Then every copied state is
 restored and recovered. By default, only one verb is copied while it unpacks files into the staging directory.
 """
 

@@ -1,4 +1,4 @@
-"""Setups by root, checked as other users: with umask 077, in a shared environment, in another user's environment."""
+"""Setups by root, checked by other users: with umask 077, in a shared and in another user's environment."""
 
 import os
 import shlex

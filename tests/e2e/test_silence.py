@@ -1,7 +1,7 @@
 """A guard with nothing to report: ordinary commands on an intact environment print and write nothing of ours.
 
-The commands are written as a person types them in an activated environment. Each may change the files that it is for,
-and nothing else below the prefix: no bytecode, stamp, event or state.
+The commands are written as a person types them in an activated environment. A command may change the files of packages
+that it installs or removes. The guard must add nothing below the prefix: no bytecode, stamp, event or state.
 """
 
 import os
@@ -140,7 +140,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
 
 @pytest.fixture(scope="module")
 def untouched(scene: Scene) -> Iterator[Mapping[str, object]]:
-    """Yield every file's size and time before the commands; after the last test, compare contents byte by byte."""
+    """Yield every file's size and time before the commands; after the last test, assert that contents are unchanged."""
     before = tree_hash(scene.venv.prefix)
     yield _touched(scene.venv.prefix)
     assert _changed(before, tree_hash(scene.venv.prefix)) == set()

@@ -1,4 +1,4 @@
-"""A wheel that a person supplies for one run is used in that run only, and is never stored as one of ours."""
+"""A wheel that a person supplies for one run is used only in that run, and never cached as one of our builds."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ OFFLINE = (*STOCK, "--offline", "--yes", "--json")
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """A sandbox with a cache of its own, another person's wheelhouse, and two environments."""
+    """A sandbox with its own cache, a wheelhouse with another person's wheel, and two environments."""
 
     sandbox: Sandbox
     cache: Path
@@ -32,7 +32,7 @@ class Scene:
         return Outcome(exit_code=done.exit_code, text=done.text, payload=_is_hit(at))
 
     def list_files(self) -> set[str]:
-        """List the wheels, sdists and working directories in the cache."""
+        """List the wheels and temporary directories in the cache."""
         found = (
             path for path in self.cache.rglob("*") if path.suffix == ".whl" or path.name.startswith("fastinstall-")
         )
@@ -72,7 +72,7 @@ def scene(sandbox: Sandbox, built: Path) -> Scene:
 
 
 def tamper(wheel: Path, target: Path, added: dict[str, bytes]) -> None:
-    """Write a wheel with text appended to some of its members, and a RECORD that matches."""
+    """Write a copy of the wheel with text appended to some files, and a RECORD that matches them."""
     with zipfile.ZipFile(wheel) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     for name, more in added.items():
@@ -105,7 +105,8 @@ def test_a_wheel_named_for_one_run_is_offered_to_no_other_run(scene: Scene) -> N
 def test_what_we_built_goes_before_what_others_gave(scene: Scene) -> None:
     for name in ("downloads", "wheels", "proofs", "unpacked", "speed"):
         if (scene.sandbox.cache / name).is_dir():
-            temporary = shutil.ignore_patterns("fastinstall-*", ".*")  # other tests are writing these
+            # temporary files of other tests that use the shared cache
+            temporary = shutil.ignore_patterns("fastinstall-*", ".*")
             shutil.copytree(scene.sandbox.cache / name, scene.cache / name, ignore=temporary)
     taken = scene.cli("setup", *OFFLINE, "--wheelhouse", scene.wheelhouse, at=scene.one)
     assert (taken.exit_code, taken.payload) == (0, True), taken.text

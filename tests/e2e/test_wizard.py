@@ -1,4 +1,4 @@
-"""The wizard in a terminal of 80 columns; a run takes seconds, so each test checks several things."""
+"""The wizard in a terminal of 80 columns. A run takes seconds, so each test checks several things."""
 
 import re
 from contextlib import AbstractContextManager
@@ -217,8 +217,8 @@ def test_with_two_active_environments_the_wizard_asks_which(sandbox: Sandbox, em
 
 
 def test_in_ci_nothing_is_asked_and_the_command_is_shown(sandbox: Sandbox, empty: Venv) -> None:
-    # Imports are printed, to show that the library for questions is not even loaded.
-    # The terminal is wide, or it might break the printed command.
+    # Python prints its imports, which shows that the library for questions is not loaded. The terminal is so wide that
+    # it cannot break the printed command.
     variables = sandbox.variables({"CI": "true", "PYTHONPROFILEIMPORTTIME": "1"})
     command = ("setup", "--prefix", empty.prefix)
     with terminal(*command, variables=variables, directory=sandbox.root, columns=400) as shown:
@@ -238,7 +238,7 @@ def _setup(
 
 
 def _consenting(shown: Terminal) -> Person:
-    """Accept the plan and its risks."""
+    """Accept the plan and its risks; return the person who did."""
     person = Person(shown=shown)
     person.chooses(MENU, "Proceed")
     for risk in ("downgrade", "vulnerable"):

@@ -56,7 +56,7 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
 
 
 def _choose_engine(person: Person, engine: str, *, guards: str, meaning: str = "") -> None:
-    """Choose the engine under "Customize", check the menu's words about it, and check the guards that it offers."""
+    """Choose an engine under "Customize"; check the menu's words about the engine, and the guards offered for it."""
     person.chooses(MENU, "Customize")
     person.chooses(TOPICS, "Installed by")
     person.shown.expect(meaning, after=person.after)

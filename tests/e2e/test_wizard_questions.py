@@ -1,4 +1,4 @@
-"""A question is printed once; its answer is typed on the same line, or on the next if the terminal is too narrow."""
+"""A question is printed once; its answer follows on the same line, in narrow terminals on the next one."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The wizard's screens from first to last question, as golden files: usual, plain lines, narrow, and ASCII."""
+"""The wizard's screens as golden files, in a usual, a narrow and an ASCII terminal, and in plain lines."""
 
 import re
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_menus_stand_on_a_screen_with_what_each_answer_means(sandbox: Sandbox, p
 
 
 def answer(person: Person) -> None:
-    """Visit several menus, then cancel."""
+    """Visit several menus as this person, then cancel."""
     person.chooses(WHERE, "./.venv")
     person.chooses(MENU, "Customize")
     person.chooses(TOPICS, "CPU level")

@@ -1,4 +1,4 @@
-"""Scenes with their states before and after the command; built once for all tests of a file."""
+"""Scenes with their states before and after the command; the environments are built once per test file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ Picture = Mapping[str, tuple[object, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A scene with a known result.
+    """A scene, and the files that its command leads to.
 
     Attributes:
-        scene: the environment before its command.
-        before: the environment's files at that time.
-        after: its files after the command, without contents that differ between runs.
-        stops: one boundary of each kind.
+        scene: the environment, restored to its state before the command, and the command.
+        before: the environment's files before the command.
+        after: the environment's files after the command, without contents that differ between runs.
+        stops: one boundary of each kind that the command passes.
     """
 
     scene: Scene
@@ -38,7 +38,7 @@ class Case:
 
 
 class Cases:
-    """Makes cases on request, from environments that are built once.
+    """Makes cases on request, and builds each environment only once.
 
     Args:
         space: an empty directory, on a filesystem in memory if possible.

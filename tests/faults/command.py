@@ -1,4 +1,4 @@
-"""Runs fastinstall's command line in a fork under a hook, so that modules are imported once and not in each run."""
+"""Runs fastinstall's command line in forks of this process, with a hook; modules are imported only once."""
 
 import contextlib
 import importlib
@@ -23,7 +23,7 @@ class Ended:
         code: its exit code; negative if a signal ended it.
         stdout: its standard output.
         stderr: its standard error.
-        reached: the boundary at which the hook first struck; empty if the run did not get that far.
+        reached: the boundary at which the hook first interfered; empty if the run did not get that far.
     """
 
     code: int
@@ -36,8 +36,8 @@ def command(scene: Scene, make_hook: Callable[[Callable[[Boundary], None]], Hook
     """Run the command of a scene.
 
     Args:
-        scene: its directory `live` is the only one that a run may change, and the only one that is watched.
-        make_hook: makes the hook, given a function that the hook calls when it first strikes.
+        scene: the scene. The run may change only its directory `live`, and only that is watched.
+        make_hook: makes the hook. Its argument is a function that the hook calls when it first interferes.
     """
     streams = {name: scene.space / f"run.{name}" for name in ("stdout", "stderr", "reached")}
     for path in streams.values():
@@ -51,7 +51,7 @@ def command(scene: Scene, make_hook: Callable[[Callable[[Boundary], None]], Hook
 
 
 def stops_of(scene: Scene) -> tuple[Boundary, ...]:
-    """Run the command, import the modules that it imports, and return every boundary.
+    """Run the scene's command and return every boundary; import its modules here, which makes later forks faster.
 
     Raises:
         AssertionError: the command fails.
@@ -72,8 +72,8 @@ def distinct(stops: Iterable[Boundary], scene: Scene, *, whole: bool) -> tuple[B
     Args:
         stops: all boundaries.
         scene: the scene of the run.
-        whole: a kind is a system call and the chain of fastinstall functions that made it; otherwise a call, the last
-            of those functions, and the top-level directory that it touches.
+        whole: if True, boundaries are of the same kind if system call and chain of fastinstall functions are the same.
+            If False, the call, the last function and the top-level directory that the call touches are enough.
     """
     found: dict[object, Boundary] = {}
     for stop in stops:
@@ -83,13 +83,13 @@ def distinct(stops: Iterable[Boundary], scene: Scene, *, whole: bool) -> tuple[B
 
 
 def essence(scene: Scene) -> dict[str, tuple[object, ...]]:
-    """Return the files of an environment without our records; contents with times or digests count only by presence."""
+    """Return an environment's files without our records; files with times or digests in them have no content."""
     found = ((path, look) for path, look in picture(scene.prefix).items() if not path.startswith("share"))
     return {path: () if _is_of_the_moment(path) else look[:2] for path, look in found}
 
 
 def but_journals_times(looks: Mapping[str, tuple[object, ...]]) -> dict[str, tuple[object, ...]]:
-    """Leave out the times of journals: a line that was appended and removed again changes only a journal's time."""
+    """Leave out the times of journals, because a line that is appended and removed again changes a journal's time."""
     return {path: look[:2] if path.endswith("journal.jsonl") else look for path, look in looks.items()}
 
 
@@ -138,7 +138,7 @@ def _run(scene: Scene, make_hook: Callable[[Callable[[Boundary], None]], Hook], 
 
 
 def _become(scene: Scene, streams: dict[str, Path]) -> None:
-    """Give this process the variables, directory, streams and signals that a shell would."""
+    """Give this process the variables, directory, streams and signals with which a shell would start it."""
     os.environ.clear()
     os.environ.update(scene.variables)
     os.chdir(scene.space)

@@ -1,4 +1,4 @@
-"""Kills a process by SIGKILL, at a boundary or after a time, and records how the next command recovers."""
+"""Kills a command by SIGKILL, at a boundary or after a time, and records how the next command recovers."""
 
 import json
 import os
@@ -36,10 +36,10 @@ class Death:
         phase: how far its transaction had come: "nothing begun", "staging", "swapping", "verifying", "committing",
             "held", "undoing".
         worked: whether PIL worked before any recovery.
-        children: number of child processes that outlived it.
-        next: the command that ran after the kill.
-        ended: the result of that command.
-        verdict: the verdict on the environment after that command.
+        children: number of child processes that outlived the killed process.
+        next: the command that ran after the kill, one of `TURNS`.
+        ended: the result of the next command.
+        verdict: the verdict on the environment after the next command.
         unlike: paths that differ from both the state before and the state after the killed command.
         debris: files left in the directory for temporary files.
     """
@@ -61,8 +61,8 @@ class Stage:
 
     Attributes:
         scene: the environment and its command.
-        film: the record of a run that was not killed.
-        pool: the pool of the film.
+        film: the states before and after a run that was not killed.
+        pool: the contents of the film's files.
         seconds: duration of a run.
     """
 
@@ -97,7 +97,7 @@ def die_after(stage: Stage, seconds: float, turn: str, *, aimed: bool = False) -
 
     Args:
         stage: the scene to run.
-        seconds: the time to wait.
+        seconds: the time to wait before the kill.
         turn: the next command, one of `TURNS`.
         aimed: whether the time counts from the announcement of moves (or of a rollback).
     """
@@ -115,15 +115,15 @@ def die_after(stage: Stage, seconds: float, turn: str, *, aimed: bool = False) -
 
 
 def list_turns(scene: Scene) -> tuple[str, ...]:
-    """Return the next commands that lead to one of the scene's two final states.
+    """Return those of `TURNS` that lead from any kill to one of the scene's two states, before or after its command.
 
-    After `guard-accept`, setup and doctor rightly install our build again, which is neither state.
+    After `guard-accept`, setup and doctor rightly install our build again, so they lead to neither state.
     """
     return ("rollback",) if scene.name == "guard-accept" else TURNS
 
 
 def moments(random_numbers: random.Random, count: int, lasting: float, window: float) -> Iterator[tuple[float, bool]]:
-    """Yield times in seconds: half of them spread over a run, half of them near its moves; True marks the latter.
+    """Yield times in seconds, each with a flag: False for times after the start, True for times after its moves begin.
 
     Args:
         random_numbers: a seeded source.
@@ -137,9 +137,9 @@ def moments(random_numbers: random.Random, count: int, lasting: float, window: f
 
 
 def acts(stage: Stage) -> list[Boundary]:
-    """Return the boundaries inside the environment, numbered as in `die_at`, from the first move on.
+    """Run the command; return its boundaries inside the environment from the first move on, numbered as for `die_at`.
 
-    Calls that only force data to disk are left out, as other processes cannot see them.
+    Calls that only force data to disk are left out: they make no difference to other processes.
     """
     _renew(stage)
     scene, notes, kept = stage.scene, Notes(), stage.scene.space / "notes"
@@ -202,7 +202,7 @@ _PHASES = {"committed": "held", "committing": "committing", "moved": "verifying"
 
 
 def _words(scene: Scene, turn: str) -> tuple[str, ...]:
-    """Return the next command; a rollback that would undo more than the scene's command is replaced by `--list`."""
+    """Return the words of the next command; instead of a rollback that would undo an earlier setup, only list."""
     here = ("--yes", "--prefix", str(scene.prefix))
     rollback = ("rollback", *here)
     if scene.is_over_ours and JournalStore(scene.prefix).unfinished() is None:
@@ -211,7 +211,7 @@ def _words(scene: Scene, turn: str) -> tuple[str, ...]:
 
 
 def _unlike(stage: Stage) -> dict[Verdict, list[str]]:
-    """Compare what Python sees with the states before and after, ignoring times."""
+    """Return the paths that Python would see differently than before and than after the command, ignoring times."""
     found = _without_times(python_sees(stage.pool.read(stage.scene.live)))
     ends = {Verdict.BEFORE: stage.film.before, Verdict.AFTER: stage.film.after}
     meant = {verdict: _without_times(python_sees(tree)) for verdict, tree in ends.items()}
@@ -222,7 +222,7 @@ def _unlike(stage: Stage) -> dict[Verdict, list[str]]:
 
 
 def _without_times(tree: dict[str, tuple[int, int, str]]) -> dict[str, tuple[int, str]]:
-    """Return the tree without times, and without bytecode and the guard's state, which contain times."""
+    """Return the tree without times, bytecode and the guard's state; the latter two contain times."""
     dated = (".pyc", "_fastinstall_guard/state")
     return {path: (mode, content) for path, (mode, _, content) in tree.items() if not path.endswith(dated)}
 
@@ -249,7 +249,7 @@ def _has_moves(journal: Path, start: int) -> bool:
 
 
 def _outliving(scene: Scene) -> list[int]:
-    """List processes whose command line or directory contains the scene's path."""
+    """List other processes whose command line contains the scene's path."""
     return [number for number in _processes() if str(scene.live) in _about(number)]
 
 

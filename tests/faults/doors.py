@@ -1,9 +1,9 @@
 """Intercepts every call by which a Python process changes a disk or starts a program.
 
-Inside `watched(hook)` each such call is a boundary. The hook is called before and after it, in order. The hook may
-record the call, end the process, send a signal, or raise an error of the kernel. The calls themselves are real. Files
-opened for writing by `open` write through `os.write`, as in `_pyio`, so that buffered writes are seen; pipes and
-terminals keep their own streams. Not seen: `mmap`, and calls of the programs that are started.
+Inside `watched(hook)`, each such call is a boundary; the hook is called before and after every boundary. The hook may
+record the call, end the process, send a signal, or raise an error of the kernel. The calls themselves are real. `open`
+opens files for writing with `_pyio`, so that buffered writes pass through `os.write`, too; pipes and terminals are
+excepted. Writes through `mmap`, and calls of started programs, are not seen.
 """
 
 import _pyio  # type: ignore[import-not-found]  # typeshed has no stub of it
@@ -28,7 +28,7 @@ from fastinstall.core import files
 
 
 class Side(StrEnum):
-    """Before or after a call."""
+    """Whether the hook is called before or after the call."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -39,10 +39,10 @@ class Boundary:
     """A call that changes the disk, forces data to it, or starts a program.
 
     Attributes:
-        number: index of the call; 0 is the first that is watched.
+        number: number of the call; the first watched call has number 0.
         call: the system call ("rename", "exchange", "write", "fsync", "start" ...).
-        paths: the absolute paths that the call names; for "start", the argv.
-        size: bytes of a write.
+        paths: the absolute paths that the call names; for "start", the program's argv.
+        size: number of bytes to write; 0 for other calls.
         site: the functions of fastinstall on the call stack, innermost last ("journal.creation_note.finish").
     """
 
@@ -53,7 +53,7 @@ class Boundary:
     site: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return number, call, last path and innermost function."""
+        """Return number, call, last path and innermost function as text."""
         path, function = (self.paths or ("",))[-1], (self.site or ("?",))[-1]
         return f"{self.number} {self.call} {path} in {function}"
 
@@ -83,8 +83,7 @@ def watched(hook: Hook, *, within: Sequence[Path] = ()) -> Iterator[None]:
 
     Args:
         hook: the hook.
-        within: restricts the boundaries to calls on paths in these directories; empty for all. Starts of programs
-            always count.
+        within: directories; only calls on paths in these are boundaries, and starts of programs. Empty: all calls are.
     """
     door = _Door(hook, tuple(os.path.realpath(path) for path in within))
     with pytest.MonkeyPatch.context() as patch:
@@ -171,7 +170,7 @@ class _Door:
     def _pass_alone(
         self, call: str, paths: tuple[str, ...], real: Callable[..., Any], arguments: tuple[Any, ...], keywords: Any
     ) -> Any:
-        """Run one boundary at a time, so that each has its own number; threads wait for their turn."""
+        """Run a call as a boundary, with a number; calls that the hook itself makes are not counted."""
         if self._busy:
             return real(*arguments, **keywords)
         size = len(arguments[1]) if call in ("write", "pwrite") else 0
@@ -183,7 +182,7 @@ class _Door:
         return result
 
     def _tell(self, boundary: Boundary, side: Side, arguments: tuple[Any, ...]) -> None:
-        """Call the hook; its own calls are no boundaries."""
+        """Call the hook; calls that the hook makes are no boundaries."""
         self._busy = True
         try:
             self._hook(boundary, side, arguments)
@@ -202,7 +201,7 @@ def _two_paths(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[st
 
 
 def _absolute(path: Any, directory: int | None = None) -> str:
-    """Return the absolute path, with links resolved in the directory but not in the last part."""
+    """Return the absolute path; resolve links in its directory, but not the last part."""
     if isinstance(path, int):
         return _path_of(path)
     above = Path(_path_of(directory)) if directory is not None else Path.cwd()
@@ -220,7 +219,7 @@ def _is_file(descriptor: int) -> bool:
 
 
 def _site() -> tuple[str, ...]:
-    """List the functions of fastinstall on the call stack, outermost first, each once."""
+    """List the functions of fastinstall on the call stack, outermost first; a function appears only once."""
     names: list[str] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

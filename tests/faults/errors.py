@@ -1,7 +1,7 @@
-"""Injects disk errors into a function that runs in a process of its own, and records how the function ended.
+"""Injects disk errors into a function that runs in a forked process, and records how the function ends.
 
-A function that fails makes a claim: nothing was changed (exit codes 5, 6 and 130), or the environment is damaged (7).
-The callers compare the claim with the disk.
+A function that fails makes a claim: that nothing was changed (exit codes 5, 6 and 130), or that the environment is
+damaged (7). Tests compare this claim with the disk.
 """
 
 import errno
@@ -35,9 +35,10 @@ class Fault:
     """An error, and the boundary at which it begins.
 
     Attributes:
-        number: number of the boundary.
+        number: number of the first boundary that fails.
         error: the errno, such as `errno.ENOSPC`.
-        lasting: whether later calls fail, too: on a full disk those that need space, else all that change something.
+        lasting: whether later calls fail, too. For errors of a full disk, only calls that need space fail; otherwise
+            all that change something do.
     """
 
     number: int
@@ -52,10 +53,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """How a function ended, by its own report.
+    """How a function ended, according to itself.
 
     Attributes:
-        kind: "done", "as before", "damaged", "interrupted", or "bug" for an unexpected exception.
+        kind: "done", "as before", "damaged", "interrupted", "killed", or "bug" for an unexpected exception.
         message: the message of its error.
         hint: the hint of its error.
         trace: the traceback of an unexpected exception.
@@ -70,7 +71,7 @@ class Told:
 
 
 def breaking(fault: Fault, struck: Callable[[Boundary], None] = lambda _boundary: None) -> Hook:
-    """Make a hook that raises the fault's error; a write that fails for lack of space first writes half of its bytes.
+    """Make a hook that raises the fault's error; if space is lacking, a write first writes half of its bytes.
 
     Args:
         fault: the error to raise.
@@ -91,7 +92,7 @@ def breaking(fault: Fault, struck: Callable[[Boundary], None] = lambda _boundary
 
 
 def calling(number: int, by: Sequence[signal.Signals], struck: Callable[[Boundary], None]) -> Hook:
-    """Make a hook that signals its own process: first after boundary `number`, then after each following boundary."""
+    """Make a hook that sends its own process these signals: one after boundary `number`, one after each later one."""
 
     due, left = number, list(by)
 
@@ -99,7 +100,7 @@ def calling(number: int, by: Sequence[signal.Signals], struck: Callable[[Boundar
         nonlocal due
         passed = boundary.number > due or (
             boundary.number == due and side is Side.AFTER
-        )  # a call that fails never gets to its side AFTER
+        )  # for a call that fails, the hook is not called after it
         if left and passed:
             struck(boundary)
             due = boundary.number + 1
@@ -113,7 +114,7 @@ def told_by(work: Callable[[], object], make_hook: Callable[[Callable[[Boundary]
 
     Args:
         work: the function.
-        make_hook: makes the hook, given a function that the hook calls when it first strikes.
+        make_hook: makes the hook. Its argument is a function that the hook calls when it first interferes.
         within: the only directory that is watched.
     """
     reading, writing = os.pipe()
@@ -139,7 +140,7 @@ def boundaries_of(work: Callable[[], object], within: Path) -> Sequence[Boundary
 
 
 def spread_over(numbers: Sequence[int], *, whole: bool) -> Iterator[Fault]:
-    """Yield a fault per boundary, half of them ENOSPC, half of them lasting; if `whole`, every error in both ways."""
+    """Yield a fault per boundary, varying in kind; if `whole`, every error at every boundary, lasting and not."""
     others = [each for each in ERRORS if each != errno.ENOSPC]
     for place, number in enumerate(numbers):
         if whole:
@@ -151,12 +152,12 @@ def spread_over(numbers: Sequence[int], *, whole: bool) -> Iterator[Fault]:
 
 
 def _named(boundary: Boundary) -> tuple[str, ...]:
-    """Return the path for the error; errors on open files name none."""
+    """Return the path that the error names, as a tuple; empty for calls on open files."""
     return () if boundary.call in DESCRIPTOR else boundary.paths[-1:]
 
 
 def _goes_on(boundary: Boundary, fault: Fault) -> bool:
-    """Return True if a lasting fault also fails this call; starts of programs never fail."""
+    """Return True if this call, at or after the fault, fails because the fault lasts; starts of programs never fail."""
     if not fault.lasting or boundary.number < fault.number or boundary.call == "start":
         return False
     return fault.error not in _FULL or boundary.call in _TAKE_SPACE

@@ -1,7 +1,7 @@
 """Records every state that a kill would leave on disk, by reading a directory before each change in one run.
 
-SIGKILL leaves the filesystem exactly as it is at that moment. So one recorded run shows what a thousand runs would
-leave that are each killed one boundary later. Other effects of a kill are tested by `deaths`.
+SIGKILL leaves the filesystem as it is at that moment. So one recorded run shows the states that a thousand runs would
+leave, each killed one boundary later than the run before. Other effects of a kill are tested with `deaths`.
 """
 
 import fcntl
@@ -24,7 +24,7 @@ class Frame:
 
     Attributes:
         boundary: the boundary at which the process would be killed; None for the end of the run.
-        tree: all files that a run may change (`Scene.live`).
+        tree: the files that a run may change (all below `Scene.live`).
         numbers: inode numbers of entries that may be moved, by path.
         torn: whether the kill would interrupt a write.
     """
@@ -37,8 +37,8 @@ class Frame:
     def lay(self, pool: Pool, live: Path) -> None:
         """Restore this state on disk.
 
-        Restored files have other inode numbers than before. An unfinished journal lists inode numbers, so its numbers
-        are replaced by the current ones.
+        Restored files get new inode numbers. Unfinished journals list inode numbers; these are replaced by the new
+        ones.
         """
         pool.lay(self.tree, live)
         for journal in live.glob("env/**/*.jsonl"):
@@ -75,12 +75,12 @@ class Film:
 
     @property
     def before(self) -> Tree:
-        """The state before the first change."""
+        """The files before the first change."""
         return self.frames[0].tree
 
     @property
     def after(self) -> Tree:
-        """The state after the run."""
+        """The files after the run."""
         return self.frames[-1].tree
 
 
@@ -90,7 +90,7 @@ def everything(_boundary: Boundary) -> bool:
 
 
 def beside_the_stage(boundary: Boundary) -> bool:
-    """Select all boundaries except unpacking in the staging directory, whose files are not used until announced."""
+    """Select all boundaries except writing in the staging directory: its files are unused until a move is announced."""
     return not any("/stage/" in path for path in boundary.paths) or boundary.call in _MOVES
 
 
@@ -104,7 +104,7 @@ def film(
 
     Args:
         work: the function; it returns its exit code.
-        live: all that the function may change.
+        live: the directory with all files that the function may change.
         pool: directory for the contents of files.
         looked_at: selects the boundaries before which the state is recorded.
     """
@@ -165,7 +165,7 @@ class _Camera:
             self._look_torn(boundary, arguments)
 
     def look(self, boundary: Boundary | None) -> None:
-        """Record the current state."""
+        """Record the current state; `boundary` is the next change, None at the end of the run."""
         tree = self._pool.read(self._live, self._touched)
         self._touched = boundary.paths if boundary is not None else ()
         numbers = self._pool.numbers.items()
@@ -173,7 +173,7 @@ class _Camera:
         self._keep(tree, boundary, always=boundary is None)
 
     def _look_torn(self, boundary: Boundary, arguments: tuple[Any, ...]) -> None:
-        """Record the state after a kill during a write: half of the bytes, at the write's offset."""
+        """Record the state after a kill during a write: only the first half of the bytes is written."""
         path = os.path.relpath(boundary.paths[0], self._live)
         tree = dict(self.frames[-1].tree)
         descriptor, content = arguments[0], bytes(arguments[1])
@@ -188,7 +188,7 @@ class _Camera:
         self._keep(tree, boundary, torn=True)
 
     def _keep(self, tree: Tree, boundary: Boundary | None, *, torn: bool = False, always: bool = False) -> None:
-        """Keep a state if it is new. Equal entries are shared, as thousands of trees contain them."""
+        """Keep a state if it is new, or `always`. Thousands of trees share their equal entries, which saves memory."""
         shared = {path: self._entries.setdefault(entry, entry) for path, entry in tree.items()}
         digest = hash(frozenset(shared.items()))
         if digest not in self._shown or always:
@@ -201,7 +201,7 @@ def _appends(descriptor: int) -> bool:
 
 
 def distinct(frames: tuple[Frame, ...], of: Callable[[Tree], Tree]) -> Iterator[tuple[Frame, Tree]]:
-    """Yield the first frame for each different part of the tree, with that part."""
+    """Yield each frame in which the part `of` the tree is one that no earlier frame had, with that part."""
     shown: set[frozenset[tuple[str, Entry]]] = set()
     for frame in frames:
         part = of(frame.tree)

@@ -31,7 +31,7 @@ class Ended:
 
 
 def forked(work: Callable[[], int]) -> Ended:
-    """Run a function in a fork, in a session of its own, and wait for its end."""
+    """Run a function in a forked process with its own session, and wait until the process ends."""
     with tempfile.TemporaryFile() as said:
         child = start(work, said.fileno())
         _, status = os.waitpid(child, 0)
@@ -41,7 +41,7 @@ def forked(work: Callable[[], int]) -> Ended:
 
 
 def start(work: Callable[[], int], output: int) -> int:
-    """Start a function in a fork, and return the id of that process, which leads a session and a process group."""
+    """Start a function in a forked process, which leads a session and a process group; return the process ID."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -58,7 +58,7 @@ def command(
     hook: Hook | None = None,
     within: Sequence[Path] = (),
 ) -> Callable[[], int]:
-    """Return a function that runs fastinstall's command line, for `forked`.
+    """Return a function that runs fastinstall's command line, as an argument of `forked` or `start`.
 
     Args:
         words: the words after `fastinstall`.

@@ -1,6 +1,6 @@
-"""A process that stops before its first change, and then continues in a fork for each request.
+"""A process that stops before its first change, and continues once for each request, in a new fork.
 
-Everything that a command does before its first change then happens once, rather than in each run.
+So the work that a command does before its first change is done once, not in each run.
 """
 
 import fcntl
@@ -23,8 +23,9 @@ def hold_before_change(within: Sequence[str], after: str, serve: Callable[[], No
     """Call `serve` once, before the first change in these directories; it returns in each fork that continues.
 
     Args:
-        within: the directories. Relative paths cannot be resolved here, so every relative path counts as inside.
-        after: a word of a program that must have been started before; empty for none.
+        within: the directories. Every relative path counts as inside them, because an audit hook cannot resolve it.
+        after: wait for the change until a program with this word in its command line was started; empty for no such
+            condition.
         serve: forks this process, and returns in each fork.
     """
     is_held, is_due = False, not after
@@ -56,12 +57,12 @@ def _writes(flags: object) -> bool:
 
 
 def serve_copies(run: Callable[[], int | None], pipes: tuple[int, int]) -> None:
-    """Fork this process for each byte read, and write the fork's exit code; exit at the end of input.
+    """Fork this process for each byte that is read, and write the fork's exit code; exit at the end of input.
 
-    The locks of this process are held while a fork runs, and are free between forks.
+    This process holds its locks while a fork runs, and releases them between forks.
 
     Args:
-        run: forks and waits; returns None in the fork, and its exit code in the parent.
+        run: forks and waits; returns None in the fork, and the fork's exit code in the parent.
         pipes: descriptors to read from and to write to.
     """
     asking, answering = pipes
@@ -79,7 +80,7 @@ def serve_copies(run: Callable[[], int | None], pipes: tuple[int, int]) -> None:
 
 
 def _list_locked() -> list[int]:
-    """List descriptors that hold a flock(2); see proc_pid_fdinfo(5)."""
+    """List this process's descriptors that hold a flock(2); see proc_pid_fdinfo(5)."""
     notes = Path("/proc/self/fdinfo")
     numbers = [int(path.name) for path in notes.iterdir()]
     return [

@@ -27,7 +27,7 @@ class Notes:
 
 
 def dies_at(number: int, side: Side = Side.BEFORE) -> Hook:
-    """Make a hook that kills the process with SIGKILL at a boundary; an interrupted write leaves half of its bytes."""
+    """Make a hook that kills its process by SIGKILL at a boundary; a write is cut off after half of its bytes."""
 
     def hook(boundary: Boundary, now: Side, arguments: tuple[Any, ...]) -> None:
         if boundary.number == number and now is side:
@@ -39,12 +39,12 @@ def dies_at(number: int, side: Side = Side.BEFORE) -> Hook:
 
 
 def dies_where(call: str, part: str, side: Side = Side.BEFORE, function: str = "") -> Hook:
-    """Make a hook that kills the process with SIGKILL at the first matching call.
+    """Make a hook that kills its process by SIGKILL at the first matching call.
 
     Args:
         call: the system call.
-        part: the end of the path, or of a word of the started program.
-        side: before or after the call.
+        part: the end of a path of the call; for "start", the end of a word of the program's command line.
+        side: whether to kill before or after the call.
         function: a function of fastinstall that must be on the call stack ("journal.creation_note.finish"); empty for
             any.
     """
@@ -58,7 +58,7 @@ def dies_where(call: str, part: str, side: Side = Side.BEFORE, function: str = "
 
 
 def fails_at(number: int, error: int, *, lasting: bool = False) -> Hook:
-    """Make a hook that raises an OSError instead of a call; a write that fails with ENOSPC first writes half.
+    """Make a hook that raises an OSError instead of a call; with ENOSPC, a write first writes half of its bytes.
 
     Args:
         number: number of the boundary.

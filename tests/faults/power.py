@@ -1,13 +1,13 @@
 """Computes the states that a power failure may leave on disk, from the calls and fsyncs of a process.
 
-Two rules. Under the *ordered* rule, changes of entries, modes and times reach the disk in order, as a prefix, and an
-fsync of any file forces all changes before it: so do ext4 and XFS. Under the *strict* rule, which is all that POSIX
-promises, an fsync forces only the changes of that very inode (of a directory: its entries). The other changes reach the
-disk in any order, or not at all; only changes of the same name keep their order. Under both rules, data that was not
-forced may be complete, missing, cut off, or zeros, because of delayed allocation and reordered blocks.
+Two rules. Under the *ordered* rule, changes of entries, modes and times reach the disk in order, and an fsync of any
+file forces all changes before it. ext4 and XFS do so. Under the *strict* rule, which is all that POSIX promises, an
+fsync forces only the changes of its own inode (for a directory: of its entries). The other changes reach the disk in
+any order, or not at all; only changes of the same name keep their order. Under both rules, unforced data may be
+complete, missing, cut off or zeros, because of delayed allocation and reordered blocks.
 
-A failure between two fsyncs leaves a state that a failure just before the second may leave, too, with more pending
-operations missing. So the moments before each fsync, and the end, represent all. A rename is one step.
+Any state that a failure between two fsyncs may leave is also possible just before the second fsync, with more pending
+operations missing. So it is enough to try the moments before each fsync, and the end. A rename is one step.
 
 Sources: fsync(2), ext4(5) (data=ordered, delalloc, noauto_da_alloc); Pillai et al., "All File Systems Are Not Created
 Equal", OSDI 2014 (ALICE); Mohan et al., "Finding Crash-Consistency Bugs with Bounded Black-Box Crash Testing",
@@ -25,7 +25,7 @@ from faults.power_record import Recording
 
 
 class Rule(StrEnum):
-    """The assumption about which operations are durable."""
+    """The assumption about the operations that an fsync makes durable."""
 
     ORDERED = "ordered"
     STRICT = "strict"
@@ -50,7 +50,7 @@ class Failure:
         rule: the rule under which this result is possible.
         missing: numbers of the operations on entries, modes and times that did not reach the disk.
         data: the state of unforced data, for all files except those in `but`.
-        but: inodes whose unforced data is missing.
+        but: inodes whose unforced data is entirely missing.
     """
 
     point: int
@@ -61,10 +61,10 @@ class Failure:
 
 
 class Log:
-    """A recording, with queries of which operations were durable when.
+    """A recording that tells which operations were durable at a given moment.
 
     Args:
-        recording: the operations.
+        recording: the recorded operations.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -78,7 +78,7 @@ class Log:
         return tuple(dict.fromkeys((*syncs, len(self.operations))))
 
     def pending(self, point: int, rule: Rule) -> tuple[int, ...]:
-        """List operations on entries, modes and times that may not have reached the disk."""
+        """List operations on entries, modes and times that may be missing on the disk after a failure at this point."""
         done = range(point)
         forced = self._forced(point) if rule is Rule.STRICT else frozenset()
         if rule is Rule.ORDERED:
@@ -87,7 +87,7 @@ class Log:
         return tuple(n for n in done if _is_metadata(self.operations[n]) and n not in forced)
 
     def unforced(self, point: int) -> dict[int, tuple[int, ...]]:
-        """Return the operations on unforced data, by inode."""
+        """Return the operations on data that no fsync has forced before this point, by inode."""
         found: dict[int, list[int]] = {}
         for number, each in enumerate(self.operations[:point]):
             if isinstance(each, Write | Resize):
@@ -111,7 +111,7 @@ class Log:
         return disk
 
     def _forced(self, point: int) -> frozenset[int]:
-        """Return the operations that an fsync has forced, and earlier operations on the same names."""
+        """Return the operations that fsyncs forced before this point, and earlier operations on the same names."""
         synced, touched, found = set[int](), set[Place](), set[int]()
         for number in reversed(range(point)):
             each = self.operations[number]
@@ -128,7 +128,7 @@ class Log:
 def failures(log: Log, point: int, *, samples: int = 0, seed: int = 0) -> Iterator[Failure]:
     """Yield possible failures at one point.
 
-    Under the ordered rule: all. Under the strict rule: the extremes, and `samples` random ones.
+    Under the ordered rule, yield all failures; under the strict rule, the extreme ones and `samples` random ones.
     """
     unforced = frozenset(log.unforced(point))
     for missing in _prefixes(log.pending(point, Rule.ORDERED)):
@@ -159,14 +159,14 @@ def _prefixes(pending: Sequence[int]) -> Iterator[frozenset[int]]:
 
 
 def _single(operations: Sequence[Operation], pending: Sequence[int]) -> Iterator[frozenset[int]]:
-    """Yield sets of lost operations: one or all but one are lost, always with the operations that depend on them."""
+    """Yield sets of lost operations: each operation with its dependants, and all but each with its conditions."""
     for each in pending:
         yield _with_dependants(operations, pending, (each,))
         yield frozenset(pending) - _with_conditions(operations, pending, each)
 
 
 def _with_dependants(operations: Sequence[Operation], pending: Sequence[int], lost: Iterable[int]) -> frozenset[int]:
-    """Return the lost operations and those that depend on them: later ones on the same names."""
+    """Return the lost operations and their dependants: later operations on the same names are lost, too."""
     missing, touched = set(lost), set[Place]()
     for number in pending:
         there = places(operations[number])
@@ -177,7 +177,7 @@ def _with_dependants(operations: Sequence[Operation], pending: Sequence[int], lo
 
 
 def _with_conditions(operations: Sequence[Operation], pending: Sequence[int], arrived: int) -> frozenset[int]:
-    """Return the operations that must have arrived with one: earlier ones on the same names, and itself."""
+    """Return the operation `arrived` and its conditions: earlier operations on the same names have arrived, too."""
     found, touched = {arrived}, set(places(operations[arrived]))
     for number in reversed(tuple(each for each in pending if each < arrived)):
         there = places(operations[number])
@@ -192,7 +192,7 @@ def _is_metadata(operation: Operation) -> bool:
 
 
 def _arrived(operation: Operation, data: Data, *, is_last: bool) -> Iterator[Operation]:
-    """Yield the parts of an unforced operation on data that are on the disk."""
+    """Yield the parts of an unforced operation on data that reached the disk."""
     match operation, data:
         case _, Data.WHOLE:
             yield operation

@@ -1,7 +1,7 @@
 """The content of a disk as inodes, and the operations that change it.
 
-Names are entries of directories and point to inodes, as in a file system. So unforced data moves with its inode when it
-is renamed, and an inode has as many names as links.
+Names are entries of directories and point to inodes, as in a file system. So unforced data stays with its inode through
+a rename, and an inode has a name for each hard link.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inode:
-    """A file, directory or symbolic link without its name.
+    """The content and metadata of a file, directory or symbolic link, without its name.
 
     Attributes:
         kind: file, directory or link.
@@ -44,7 +44,7 @@ class Inode:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Add an entry, for a new inode or as a further link to an existing one."""
+    """Add an entry: for a new inode, or as another link to an existing inode if `made` is None."""
 
     at: Place
     node: int
@@ -60,7 +60,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Move an entry, replacing the target, in one step, as every journalling file system does."""
+    """Move an entry and replace the target in one step, as every journalling file system does."""
 
     source: Place
     target: Place
@@ -69,7 +69,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Exchange two entries in one step; `nodes` are their inodes before."""
+    """Exchange two entries in one step; `nodes` are the inodes of the two before the exchange."""
 
     one: Place
     other: Place
@@ -127,7 +127,7 @@ def places(operation: Operation) -> tuple[Place, ...]:
 
 
 def owner(operation: Operation) -> int | None:
-    """Return the inode that an operation changes; None for operations on entries."""
+    """Return the inode that an operation changes; None for operations on entries, and for fsyncs."""
     return operation.node if isinstance(operation, Change | Write | Resize) else None
 
 
@@ -136,8 +136,8 @@ class Disk:
     """Inodes, and the names that point to them.
 
     Attributes:
-        inodes: inodes by our own numbers; those without a name are lost.
-        entries: names and inodes, by directory.
+        inodes: inodes by numbers of our own; an inode that no entry names is lost.
+        entries: each directory's names and the inodes that they point to.
     """
 
     inodes: dict[int, Inode] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Disk:
         return Disk(dict(self.inodes), {node: dict(names) for node, names in self.entries.items()})
 
     def find(self, parts: Iterable[str]) -> int | None:
-        """Return the inode of a path from the top; None if there is none."""
+        """Return the number of the inode at a path below the top; None if there is no such path."""
         node: int | None = TOP
         for part in parts:
             node = self.entries.get(node, {}).get(part) if node is not None else None

@@ -1,7 +1,7 @@
-"""Records the calls of a process in a directory as operations on inodes, from a hook of `doors`.
+"""Records a process's changes of a directory as operations on inodes, by a hook for `doors`.
 
 Changes by other programs (such as a compiler of bytecode) are not intercepted. They are detected when the process
-forces or renames the file, and recorded just before that.
+forces or renames the changed file, and recorded as if they had just happened.
 """
 
 import fcntl
@@ -39,7 +39,7 @@ class Recording:
     """The recorded operations.
 
     Attributes:
-        before: the disk at the start, entirely durable.
+        before: the disk at the start, when everything on it is durable.
         operations: the operations, in order.
         sites: the function of fastinstall that caused each operation.
     """
@@ -53,7 +53,7 @@ class Recorder:
     """A hook for `faults.doors.watched` that records what every call did.
 
     Args:
-        top: the directory that is recorded, before any change.
+        top: the directory to record, not yet changed.
     """
 
     def __init__(self, top: Path) -> None:
@@ -158,7 +158,7 @@ class Recorder:
         self._on(path, lambda node: Write(node, start, data, modified))
 
     def _reconcile(self, path: Path, *, deep: bool = True) -> None:
-        """Record changes by other programs at a path, and below it if `deep`."""
+        """Find and record changes by other programs at a path, and below it if `deep`."""
         node, place = self._node(path), self._place(path)
         if node is None:
             if place is not None and os.path.lexists(path):

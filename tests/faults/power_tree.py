@@ -1,4 +1,4 @@
-"""Writes a modelled disk to a real directory in memory, so that the real recovery can run on it."""
+"""Writes a modelled disk to a real directory, so that the real recovery can run on it."""
 
 import hashlib
 import os
@@ -13,12 +13,12 @@ _INODES = re.compile(rb'"inodes":\[([0-9, ]+)\]')
 
 
 def materialise(disk: Disk, top: Path) -> None:
-    """Write the content of a disk.
+    """Write the files of a modelled disk to a real directory.
 
-    Journals list inode numbers of the kernel; these are replaced by the numbers of the files written here.
+    Journals list the kernel's inode numbers, which are replaced by the inode numbers of the files written here.
 
     Args:
-        disk: the content.
+        disk: the modelled disk.
         top: a directory that does not exist yet.
     """
     made: dict[int, Path] = {TOP: top}
@@ -67,6 +67,6 @@ def _translate(disk: Disk, made: Mapping[int, Path]) -> None:
 
 
 def _renumbered(listed: bytes, here: Mapping[int, int]) -> bytes:
-    """Replace inode numbers; those of lost inodes become numbers that no file here has."""
+    """Replace inode numbers in a journal; numbers of lost inodes become numbers that no file here has."""
     numbers = (int(each) for each in listed.split(b","))
     return b'"inodes":[%s]' % b",".join(b"%d" % (here.get(each, each << 40) if each else 0) for each in numbers)

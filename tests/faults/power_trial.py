@@ -1,4 +1,4 @@
-"""Tests a verb against power failures: it is recorded once, and every possible resulting disk is really recovered."""
+"""Tests a verb against power failures: the verb is recorded once, and recovery runs on every disk that may result."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,13 +18,13 @@ Judge = Callable[[Path], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The size of a sample.
+    """The power failures to try, out of all possible ones.
 
     Attributes:
-        every: only every n-th point is tried, and always the end.
+        every: only every n-th point is tried; the end is always tried.
         first: index of the first point.
-        random: number of random disks per point, in addition to the extremes.
-        limit: most disks per point, evenly chosen; 0 for all.
+        random: number of random disks per point under the strict rule, in addition to the extreme ones.
+        limit: the most disks to try per point, evenly chosen; 0 for all.
     """
 
     every: int = 1
@@ -35,13 +35,13 @@ class Sample:
 
 @dataclass(slots=True, kw_only=True)
 class Outcomes:
-    """The results for all disks.
+    """The results of recovery on all disks that were tried.
 
     Attributes:
-        found: number of distinct disks, by the state after recovery.
-        ended: the same, only for failures after the verb had reported success.
+        found: number of distinct disks, by the state in which recovery left them.
+        ended: the same counts, but only for failures after the verb's end.
         lost: descriptions of failures after which something was lost.
-        disks: number of possible disks, including equal ones.
+        disks: number of all disks, including equal ones, of which only one is tried.
     """
 
     found: Counter[str] = field(default_factory=Counter)
@@ -82,7 +82,7 @@ def try_all(recording: Recording, scenery: Path, judge: Judge, sample: Sample) -
     Args:
         recording: the operations of the verb.
         scenery: a directory in memory, for the disks.
-        judge: recovers and judges a directory that represents the recorded one.
+        judge: recovers a directory that a failure would leave, and judges it.
         sample: the failures to try.
     """
     log, outcomes = Log(recording), Outcomes()
@@ -101,7 +101,7 @@ def try_all(recording: Recording, scenery: Path, judge: Judge, sample: Sample) -
 
 
 def difference(recording: Recording, top: Path) -> set[str]:
-    """Return paths on which the directory and the model, after all operations, differ."""
+    """Return paths that differ between the real directory and the modelled disk after all operations."""
     disk = Log(recording).disk(Failure(point=len(recording.operations)))
     modelled = {path: _content(disk, node) for path, node in paths_of(disk)}
     found = (path.relative_to(top).as_posix() for path in top.rglob("*"))

@@ -1,8 +1,8 @@
 """fastinstall's command line with a hook: `python -m faults.program SPECIFICATION WORD...`.
 
 The specification is JSON: {"hook": "dies_at" | "dies_where" | "fails_at" | "signalled_at" | "notes",
-"arguments": [...], "within": [DIRECTORY...], "notes": FILE}. With "notes" every boundary is written to that file, one
-JSON document per line.
+"arguments": [...], "within": [DIRECTORY...], "notes": FILE}. With the key "notes", every boundary is written to FILE,
+one JSON document per line.
 """
 
 import json

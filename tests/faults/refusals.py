@@ -1,9 +1,11 @@
-"""Table of runs in which one call fails: `python -m faults.refusals [--half N] [--seconds N] [--jobs N] [SCENE...]`.
+"""Prints a table of runs with a failing call: `python -m faults.refusals [--half N] [--seconds N] [SCENE...]`.
 
-Each call fails with each error, once and permanently. With --half 1 or 2, only one of these ways is tried,
-alternately; both halves together cover everything. With --seconds, each kind of call is tried with each error in turn,
-in a fixed random order, until the time per scene is over. Needs tests/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE.
-Prints Markdown, one row per error after each scene; exits with 1 if anything was lost, incomplete or wrongly reported.
+Each call fails with each error in two ways: only once, or permanently. With --half 1 or 2, a call fails with an error
+in one of these ways only; both halves together cover everything. With --seconds, runs are tried in a fixed random
+order, in which each kind of call soon meets each error, until the time per scene is over. With --jobs, that many scenes
+are tried at once. Needs tests/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE.
+
+Prints Markdown, with a row per scene and error. Exits with 1 if anything was lost, incomplete or wrongly reported.
 """
 
 import argparse
@@ -35,8 +37,9 @@ STAGE = "/stage/"
 
 
 def refusals_of(calls: Mapping[Kind, int], *, every: int) -> Iterator[Refusal]:
-    """Yield each call with each error, once and permanently; or every n-th of these, evenly spread."""
-    every |= 1  # eight combinations per call: an even step would never try some of them
+    """Yield every n-th combination of a call, an error and a way to fail (once or permanently), evenly spread."""
+    # odd: each call has eight combinations of error and way, and an even step would skip some of them for all calls
+    every |= 1
     for kind, count in calls.items():
         each = product(range(count), ERRORS, (False, True))
         for place, (number, error, lasting) in enumerate(each):
@@ -45,7 +48,7 @@ def refusals_of(calls: Mapping[Kind, int], *, every: int) -> Iterator[Refusal]:
 
 
 def halve(refusals: Iterable[Refusal], half: int) -> Iterator[Refusal]:
-    """Yield each call with each error either once or permanently, alternately; half 2 has what half 1 leaves out."""
+    """Yield each call with each error in one way only, once or permanently; the other half has the other way."""
     for refusal in refusals:
         if refusal.lasting == bool((refusal.number + ERRORS.index(refusal.error) + half - 1) % 2):
             yield refusal
@@ -56,8 +59,8 @@ class Found:
     """The results of a scene's runs.
 
     Attributes:
-        possible: number of possible runs, by error: each call, once and permanently.
-        reached: number of runs that reached the failing call, by error.
+        possible: number of possible runs, by error: two for each call, which fails once or permanently.
+        reached: number of runs that reached the call to fail, by error.
         outcomes: number of runs, by error and outcome.
     """
 
@@ -67,12 +70,12 @@ class Found:
 
 
 def count_outcomes(name: str, given: Materials, asked: argparse.Namespace) -> Found:
-    """Count the outcomes of a scene, and write failures to stderr.
+    """Try a scene's command with failing calls, count the outcomes, and write bad outcomes to stderr.
 
     Args:
         name: name of the scene.
         given: the wheels and interpreters that environments are made from.
-        asked: the command line.
+        asked: the parsed arguments of this program.
     """
     with tempfile.TemporaryDirectory(prefix="fastinstall-refusals-", dir="/dev/shm") as space:
         for place in ("disk", "scene"):
@@ -102,7 +105,7 @@ def _count(trial: Trial, asked: argparse.Namespace) -> Found:
 
 
 def _mix(refusals: Iterable[Refusal]) -> Sequence[Refusal]:
-    """Shuffle, but so that every kind of call comes with every error, once and permanently, before any is repeated."""
+    """Shuffle, but let every combination of kind of call, error and way to fail come once before one comes again."""
     mixed = list(refusals)
     random.Random(31).shuffle(mixed)  # noqa: S311 (no secret)
     had: Counter[tuple[Kind, int, bool]] = Counter()

@@ -1,7 +1,7 @@
 """A disk that fails the n-th call of a kind, for fastinstall and for every program that it starts.
 
-`refuse.c` is preloaded into a process that has imported fastinstall; each run is a fork of that process. Unlike the
-hooks of `doors`, this also covers C code and started programs.
+`refuse.c` is preloaded into a process that has imported fastinstall, and each run is a fork of that process. Unlike the
+hooks of `doors`, this also covers calls by C code and by started programs.
 """
 
 import contextlib
@@ -63,7 +63,7 @@ class Refusal:
         kind: kind of the call.
         number: index of the call among those of its kind, from 0.
         error: the errno, such as `errno.ENOSPC`.
-        lasting: whether all later calls that such a disk cannot perform fail, too.
+        lasting: whether later calls fail, too, if a disk with this error could not perform them.
     """
 
     kind: Kind
@@ -79,10 +79,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """Where calls are counted and may fail.
+    """The paths on which calls are counted and may fail.
 
     Attributes:
-        within: directories, four at most.
+        within: directories that contain the paths, four at most.
         without: a part of a path; calls on paths that contain it do not count. Empty for none.
     """
 
@@ -92,27 +92,27 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Ended):
-    """A command that ended on a disk with a failing call; `reached` is that call with its path.
+    """A command that ended on a disk with a failing call; `reached` is that call and its path, "" if not reached.
 
     Attributes:
-        calls: number of calls, by kind.
+        calls: number of calls of the whole command, by kind.
     """
 
     calls: Mapping[Kind, int]
 
     @property
     def text(self) -> str:
-        """All results as text."""
+        """The failing call, the exit code and the output, as text."""
         return f"{self.reached}\nexit code {self.code}\n{self.stdout}{self.stderr}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A command that is stopped midway.
+    """A command that is stopped midway, and can continue from there many times.
 
     Attributes:
         passed: number of calls before the stop, by kind.
-        go_on: continues it to its end, with a failure of a later call.
+        go_on: continues a copy of the command to its end; the argument is a later call that fails, None for no failure.
     """
 
     passed: Mapping[Kind, int]
@@ -135,7 +135,7 @@ class Disk:
     """Runs fastinstall on a disk that fails calls.
 
     Args:
-        space: a directory for the library, the orders to it, and the output of runs.
+        space: a directory for the preloaded library, the file that controls it, and the output of runs.
     """
 
     def __init__(self, space: Path) -> None:
@@ -160,7 +160,7 @@ class Disk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the process that is forked for runs."""
+        """End the process of which runs are forks."""
         self._server.communicate()
 
     def run(
@@ -175,8 +175,8 @@ class Disk:
         Args:
             words: the words after `fastinstall`.
             variables: all environment variables.
-            area: only calls here are counted and may fail.
-            refusal: the call that fails; None to count only.
+            area: only calls on paths in this area are counted and may fail.
+            refusal: the call that fails; None to let every call succeed and only count.
         """
         self._order(area, refusal)
         return self._end(self._ask(words, variables))
@@ -191,10 +191,11 @@ class Disk:
             words: see `run`.
             variables: see `run`.
             area: see `run`.
-            after: a word of a program that must have been started before the stop; empty for none.
+            after: stop only after a program with this word in its command line was started; empty for no such
+                condition.
 
         Yields:
-            The stopped command. Before each continuation, all files must be as they were at the stop.
+            The stopped command. The caller must restore all files to their state at the stop before each continuation.
         """
         for name in _PIPES:
             os.mkfifo(self._space / name)
@@ -217,7 +218,7 @@ class Disk:
             yield Held(passed={kind: passed[kind] for kind in Kind}, go_on=go_on)
 
     def _ask(self, words: Sequence[str], variables: Mapping[str, str], **held: object) -> int:
-        """Send the command line to the process, and return its exit code."""
+        """Send the command line to the process that runs it in a fork; return the fork's exit code."""
         asked = {"words": list(words), "variables": {**variables, **self._own}, "directory": str(self._space)}
         assert self._server.stdin is not None
         assert self._server.stdout is not None
@@ -286,7 +287,7 @@ def _work(asked: Mapping[str, Any], space: Path, streams: Sequence[int]) -> int:
 
 
 def _hold(streams: Sequence[int], pipes: tuple[int, int]) -> None:
-    """Serve forks that continue this process; the output of each starts with what this process has printed."""
+    """Serve forks that continue this process; the output of each fork starts with the text printed so far."""
     for printing in (sys.stdout, sys.stderr):
         printing.flush()
     sizes = [os.fstat(stream).st_size for stream in streams]
@@ -305,7 +306,7 @@ def _hold(streams: Sequence[int], pipes: tuple[int, int]) -> None:
 
 
 def _list_modules(space: Path) -> Iterator[str]:
-    """Yield the modules that a run has imported, once, so that later forks already have them."""
+    """Yield the names of modules that a run has imported, to import them before later forks; then forget them."""
     file = space / "modules"
     if file.exists():
         yield from file.read_text(encoding="utf-8").split()

@@ -1,6 +1,6 @@
-"""Real environments in their state before a command; each is built once, and restored for each run.
+"""Real environments in their state before a command. Each is built once, and restored before each run.
 
-An environment contains its own path, so its state is always copied to the same place. Everything is installed from
+An environment contains its own path, so its state is always restored at the same path. Everything is installed from
 wheels in a directory: our merged build, an earlier build of ours, and Pillow's official wheel. Once the materials
 exist, no network is used.
 """
@@ -42,19 +42,19 @@ class Materials:
     """The wheels and interpreters that environments are made from.
 
     Attributes:
-        directory: contains all of them.
+        directory: the directory with all of them.
     """
 
     directory: Path
 
     @property
     def cache(self) -> Path:
-        """fastinstall's cache of the tests, with the inputs of the wheels."""
+        """The cache that tests share, with all downloads that the wheels are built from."""
         return self.directory.parents[1]
 
     @property
     def base(self) -> Path:
-        """An empty environment."""
+        """A virtual environment without packages."""
         return self.directory / "base"
 
     @property
@@ -64,17 +64,17 @@ class Materials:
 
     @property
     def ours(self) -> Path:
-        """Directory of our merged build for two levels."""
+        """Directory with the wheel of our build, which has cores for two levels."""
         return self.directory / "ours"
 
     @property
     def earlier(self) -> Path:
-        """Directory of another build of ours, for one level, without the kernels."""
+        """Directory with the wheel of another build of ours, for one level and without kernels."""
         return self.directory / "earlier"
 
     @property
     def published(self) -> Path:
-        """Directory of Pillow's official wheel."""
+        """Directory with Pillow's official wheel."""
         return self.directory / "published"
 
 
@@ -84,9 +84,9 @@ class Scene:
 
     Attributes:
         name: name of the scene.
-        space: its directory; a run may change only `live` in it.
+        space: the scene's directory; a run may change only `live` in it.
         argv: the words after `fastinstall`.
-        setup: the words of a plain setup of the environment.
+        setup: the words after `fastinstall` of a plain setup of the environment.
         variables: all environment variables of the command.
     """
 
@@ -108,12 +108,12 @@ class Scene:
 
     @property
     def cache(self) -> Path:
-        """fastinstall's cache."""
+        """The cache that fastinstall uses in this scene."""
         return self.live / "cache"
 
     @property
     def is_over_ours(self) -> bool:
-        """Whether the environment was set up before the command runs."""
+        """Whether the environment has a setup by fastinstall before the command runs."""
         return self.name in ("ours", "fix") or self.name.startswith("guard-")
 
     @property
@@ -127,7 +127,7 @@ class Scene:
         copy_tree(self.before, self.live)
 
     def cli(self, *words: str) -> Result:
-        """Run fastinstall with the scene's variables."""
+        """Run fastinstall with these arguments and the scene's environment variables."""
         return run((sys.executable, *AS_INSTALLED, "-m", "fastinstall", *words), self.variables, directory=self.space)
 
     def enact(self) -> Result:
@@ -166,7 +166,7 @@ def make_scene(name: str, space: Path, given: Materials) -> Scene:
 
 
 def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]]:
-    """Return every entry's mode, content or link target, and modification time (except that of the prefix itself).
+    """Return each entry's mode, digest or link target, and modification time (not that of the prefix itself), by path.
 
     Args:
         prefix: the environment; the result is empty if it does not exist.
@@ -183,7 +183,7 @@ def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy modes, times, links and hard links; blocks are shared if the filesystem supports it."""
+    """Copy a tree with its modes, times, links and hard links; share blocks if the filesystem can."""
     subprocess.run(("cp", "-a", "--reflink=auto", source, target), check=True)
 
 
@@ -215,7 +215,7 @@ def _gather(given: Materials, cache: Path) -> None:
 
 
 def _note(scene: Scene, given: Materials) -> None:
-    """Measure every replacement that scenes need, and keep the results as notes."""
+    """Perform the setups and rollbacks that scenes need; keep the scans and measurements that fastinstall caches."""
     copy_tree(given.base, scene.prefix)
     _earlier(scene, given)
     _briefly(scene, *_words(_SETUP, scene.space, given))
@@ -245,11 +245,11 @@ def _words(words: tuple[str, ...], space: Path, given: Materials) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """The command and the preparation of a scene.
+    """The command of a scene, and the preparation of its environment.
 
     Attributes:
-        words: words of the command, with places in braces.
-        prepare: prepares the environment; None if the command creates it.
+        words: the words after `fastinstall`; names in braces stand for paths, such as {prefix}.
+        prepare: prepares the environment; None if the command itself creates the environment.
     """
 
     words: tuple[str, ...]
@@ -303,7 +303,7 @@ def _cut_setup(scene: Scene, given: Materials) -> None:
 
 
 def _cut_rollback(scene: Scene, given: Materials) -> None:
-    """Kill a rollback when it only has to remove its directories; an earlier setup remains."""
+    """Kill a rollback that has only its directories left to remove; an earlier setup remains in the journal."""
     _twice(scene, given)
     _die(scene, ("unlink", "plan.json"), "rollback", *_words(_HERE, scene.space, given))
 

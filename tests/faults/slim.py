@@ -1,7 +1,7 @@
 """Reduces wheels of Pillow to the few files that the checks of a setup need.
 
-Kept are the core with the libraries that it loads, and the modules by which PIL imports, computes, and writes and reads
-JPEG, PNG and TIFF. A fault at each call of a setup then takes only some hundreds of runs.
+These are the core with its libraries, and the modules that PIL needs to be imported, to compute, and to write and read
+JPEG, PNG and TIFF. With so few files, only some hundreds of runs are needed to try a fault at each call of a setup.
 """
 
 import shutil
@@ -25,11 +25,11 @@ _LIBRARIES = ("_imaging_core", "jpeg", "tiff", "openjp2", "xcb", "Xau", "lzma", 
 
 
 def repack(wheel: Path, directory: Path) -> Path:
-    """Pack a wheel again with only the files that are needed.
+    """Pack a wheel again with only the needed files; return the new wheel.
 
     Args:
         wheel: a wheel of Pillow.
-        directory: receives the wheel, under the same name; created if missing.
+        directory: the directory for the new wheel, which keeps its name; created if missing.
     """
     directory.mkdir(parents=True, exist_ok=True)
     tree = directory / "tree"

@@ -1,8 +1,8 @@
-"""Compares a command's own report, on a disk that failed calls, with the real state of the disk.
+"""Compares what a command reports, after calls on its disk have failed, with the real state of the disk.
 
-Exit codes are a contract: after 0 all is done; after 5, 6 and 130 nothing is changed. After 7 the environment is
-neither as before nor complete, and the hint names a command that only recovers. That command is run twice: the second
-run must find nothing to do.
+Exit codes are a contract: 0 means that all is done; 4, 5, 6 and 130 that nothing is changed; 7 that the environment is
+neither as before nor complete, and that the hint names a command that only recovers. The tests run that command twice:
+the second run must find nothing to do.
 """
 
 import re
@@ -40,7 +40,7 @@ _OF_THE_MOMENT = (".pyc", "RECORD", "pip.conf", "_fastinstall_guard", "SHA256SUM
 
 
 class Outcome(StrEnum):
-    """The result of a command."""
+    """The result of a command, as judged from its report and the disk."""
 
     DONE = "done"
     AS_BEFORE = "as before"
@@ -62,7 +62,7 @@ class Judgement:
 
     Attributes:
         outcome: outcome of the run.
-        why: the reason, in words; empty if the outcome is good.
+        why: the reason for a bad outcome, in words; empty if the outcome is good.
     """
 
     outcome: Outcome
@@ -71,11 +71,11 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """A point at which a command is stopped.
+    """A point at which a command is stopped, to be continued from there many times.
 
     Attributes:
         held: the stopped command.
-        there: all files of the scene at that point.
+        there: all files of the scene at the stop.
     """
 
     held: Held
@@ -88,15 +88,15 @@ class Trial:
 
     Attributes:
         scene: the scene before the command.
-        pool: contents of the scene's files, and digests of others.
+        pool: stores the contents of the scene's files, and digests of other files.
         start: all files of the scene before the command.
-        stops: points at which the command is stopped, if any.
+        stops: the points at which the command is stopped, if any.
         disk: the disk that fails calls.
         variables: environment variables of the command.
-        area: where calls are counted.
+        area: the directories in which calls are counted and may fail.
         before: the environment before the command.
         after: the environment after the command, without contents that differ between runs.
-        calls: number of calls of the command, by kind.
+        calls: number of calls of a run without failures, by kind.
     """
 
     scene: Scene
@@ -124,23 +124,23 @@ class Trial:
 
 @contextmanager
 def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: str = "") -> Iterator[Trial]:
-    """Create a scene, and run its command without any failing call.
+    """Create a scene, and run its command without failing calls; yield the trial for runs with failing calls.
 
     Args:
         name: name of the scene.
         space: an empty directory.
-        disk: the disk to run on.
+        disk: the disk to run the command on.
         given: the wheels and interpreters that environments are made from.
         without: a part of a path; calls on paths that contain it do not count.
 
     Raises:
-        AssertionError: the command fails, or the scene itself was changed.
+        AssertionError: the command fails without failing calls, or a run has changed the stored files of the scene.
     """
     scene = make_scene(name, space, given)
     own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name in BUILDS else {}
     variables = {**scene.variables, **own}
     area = Area(within=(scene.prefix, scene.live / "out"), without=without)
-    disk.run(scene.argv, variables, area)  # this run only collects the imported modules
+    disk.run(scene.argv, variables, area)  # this run only serves to import modules, which later forks then have
     pool = Pool(space / "pool")
     start = _lay_links(scene, pool)
     before = _look(scene, pool)
@@ -164,7 +164,7 @@ def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: s
 
 
 def _hold(trial: Trial, after: str, holding: ExitStack) -> Stop:
-    """Stop the command, and check twice that it continues from the stop as it runs from its start."""
+    """Stop the command; assert twice that, continued from the stop, it ends as it does when run from its start."""
     trial.pool.lay(trial.start, trial.scene.live)
     held = holding.enter_context(trial.disk.held(trial.scene.argv, trial.variables, trial.area, after))
     stop = Stop(held=held, there=trial.pool.read(trial.scene.live))
@@ -202,7 +202,7 @@ def _judge(run: Run, trial: Trial) -> Judgement:
 
 
 def _judge_changed(run: Run, trial: Trial) -> Judgement:
-    """Check that the hint's command recovers the state before or after, and that its second run changes nothing."""
+    """Judge a run that reports a change: run the hint's command twice, and check the environment after each run."""
     if but_journals_times(_look(trial.scene, trial.pool)) == but_journals_times(trial.before) and _is_finished(trial):
         return _worse(run, trial, "it is as it was before")
     commands = _list_commands(run) if trial.scene.name not in BUILDS else (trial.scene.argv,)
@@ -218,7 +218,7 @@ def _judge_changed(run: Run, trial: Trial) -> Judgement:
 
 
 def _list_commands(run: Run) -> Sequence[Sequence[str]]:
-    """Return the command in the hint, with --yes."""
+    """Return the command that the hint names, with --yes; empty if the hint names none."""
     hint = run.stderr.partition("hint:")[2]
     found = _COMMAND.search(hint)
     if found is None:
@@ -228,7 +228,7 @@ def _list_commands(run: Run) -> Sequence[Sequence[str]]:
 
 
 def _worse(run: Run, trial: Trial, why: str) -> Judgement:
-    """Return WRONG if the environment itself is intact, HALF if a recovery makes it so, else LOST."""
+    """Return WRONG if the environment is intact, HALF if a recovery makes it intact, otherwise LOST."""
     told = f"{why}\n{run.text}"
     if _is_well(trial):
         return Judgement(outcome=Outcome.WRONG, why=told)
@@ -260,7 +260,7 @@ def _list_differences(trial: Trial) -> Iterator[str]:
 
 
 def _look(scene: Scene, pool: Pool) -> Picture:
-    """Read the environment and the output of `build`: modes, contents and times, except times of these directories."""
+    """Read modes, contents and times in the environment and in `build`'s output, except these directories' times."""
     return {
         f"{beside}{path}": (mode, content, 0 if path == "." else mtime_ns)
         for beside, directory in (("", scene.prefix), ("out/", scene.live / "out"))
@@ -273,8 +273,9 @@ def _timeless(looks: Picture) -> Picture:
 
 
 def _essence(scene: Scene, pool: Pool) -> Picture:
-    """Read what `_look` reads, without our records and contents that differ between runs; add the number of setups."""
-    ours = ("share", "out/.")  # "out/." is half a file that could not even be removed
+    """Read as `_look` does, but leave out our records and what differs between runs; add the number of setups."""
+    # "out/." begins the names of unfinished files, which a failing disk may not let us remove
+    ours = ("share", "out/.")
     looks = {path: look for path, look in _look(scene, pool).items() if not path.startswith(ours)}
     kept = len(read_environment_history(scene.prefix, sized=False).setups)
     return {**{path: () if _is_of_the_moment(path) else look[:2] for path, look in looks.items()}, "setups": (kept,)}

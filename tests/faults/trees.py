@@ -1,7 +1,7 @@
-"""Directories as values: read again and again at little cost, and restored as they were.
+"""Directory trees as values, which can be read and restored many times at little cost.
 
-Contents are stored once, in a pool of files. A tree is restored by hard links into the pool, which is fast, and exposes
-programs that write into an existing file (`Pool.written_through`). Journals grow in place, so they are copied.
+Contents are stored once, in a pool of files. A tree is restored by hard links into the pool. This is fast, and exposes
+programs that write into existing files (`Pool.written_through`). Journals, which are meant to grow, are copied instead.
 """
 
 import hashlib
@@ -29,13 +29,13 @@ class _Seen:
 
 
 class Pool:
-    """Stores contents of files.
+    """Stores the contents of files, each content once for each mode and time.
 
     Args:
-        directory: where they are stored, on the filesystem of the restored trees.
+        directory: where the contents are stored, on the same filesystem as the restored trees.
 
     Attributes:
-        numbers: inode numbers by path, as last read; the only property that is not restored.
+        numbers: inode numbers by path, from the last `read`; restoring a tree does not restore these.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -45,11 +45,11 @@ class Pool:
         self._seen: dict[str, _Seen] = {}
 
     def read(self, root: Path, changed: tuple[str, ...] = (), *, keep: bool = True) -> dict[str, Entry]:
-        """Read a directory; empty if it does not exist.
+        """Return the entries of a directory tree, by path; empty if the directory does not exist.
 
         Args:
             root: the directory.
-            changed: absolute paths that are read even if their times are unchanged.
+            changed: absolute paths of files that are read again even if their times are unchanged.
             keep: whether to store the contents, so that the tree can be restored.
         """
         for path in changed:
@@ -66,7 +66,7 @@ class Pool:
         return tree
 
     def lay(self, tree: Tree, root: Path) -> None:
-        """Restore a directory to a tree, leaving equal entries alone."""
+        """Restore a directory to the state of a tree; leave entries that are equal already alone."""
         there = self.read(root, keep=False)
         for path in sorted(there.keys() - tree.keys(), reverse=True):
             _remove(root / path, there[path])
@@ -82,11 +82,11 @@ class Pool:
                 os.utime(root / path, ns=(mtime_ns, mtime_ns))
 
     def content(self, entry: Entry) -> bytes:
-        """Return the content of a file."""
+        """Return the stored content of a file's entry."""
         return self._place(entry).read_bytes()
 
     def keep(self, content: bytes, like: Entry) -> Entry:
-        """Store a content, and return an entry like the given one with that content."""
+        """Store a content; return an entry with that content, and with mode and time of `like`."""
         mode, mtime_ns, _ = like
         entry = (mode, mtime_ns, hashlib.sha256(content).hexdigest())
         place = self._place(entry)

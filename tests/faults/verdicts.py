@@ -34,13 +34,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A kill, and the result of the recovery.
+    """A state that a kill left, and the result of the recovery.
 
     Attributes:
         frame: the state that the kill left.
         verdict: the verdict on the environment after recovery.
-        recovered: whether recovery found an interrupted transaction and ended it.
-        unlike: paths that are neither as before nor as after, or the error of the recovery.
+        recovered: whether the recovery found an interrupted transaction, and undid or completed it.
+        unlike: paths that differ from the nearer of the states before and after the command, or the error of the
+            recovery.
     """
 
     frame: Frame
@@ -50,7 +51,7 @@ class Judged:
 
 
 def judged(scene: Scene, film: Film, pool: Pool) -> Iterator[Judged]:
-    """Restore each state of a film, recover it, and compare contents, modes, links and times with both ends."""
+    """Restore and recover each state of a film; compare the environment with those before and after the command."""
     before, after = environment(film.before), environment(film.after)
     for frame in film.frames:
         frame.lay(pool, scene.live)
@@ -67,20 +68,20 @@ def judged(scene: Scene, film: Film, pool: Pool) -> Iterator[Judged]:
 
 
 def unlike_paths(found: Tree, meant: Tree, pool: Pool) -> tuple[str, ...]:
-    """Return paths on which two environments differ; a truncated last line of a journal counts as absent."""
+    """Return paths that differ between two environments; a journal's truncated last line counts as absent."""
     paths = (path for path in sorted({*found, *meant}) if found.get(path) != meant.get(path))
     odd = [path for path in paths if not _only_torn(path, found, meant, pool)]
     return () if len(odd) == 1 and _only_time(odd[0], found, meant) else tuple(odd)
 
 
 def environment(tree: Tree) -> dict[str, tuple[int, int, str]]:
-    """Return the environment's part of a tree, without our log and cache."""
+    """Return the environment's part of a tree, without log and cache, which are outside the environment."""
     own = {path.removeprefix("env/"): entry for path, entry in tree.items() if path.startswith("env/")}
     return {".": tree["env"], **own} if "env" in tree else own
 
 
 def python_sees(tree: Tree) -> dict[str, tuple[int, int, str]]:
-    """Return the part of a tree that Python sees: site-packages without our own directories."""
+    """Return the part of a tree that Python sees: site-packages without fastinstall's working directories."""
     return {
         path: entry
         for path, entry in environment(tree).items()

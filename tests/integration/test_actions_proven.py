@@ -1,6 +1,6 @@
 """Kernels that fail the proof are left out and the wheel is built again, or nothing is installed.
 
-The proof is real: it runs on the official wheel and on a damaged copy. Only compilation is replaced: the function that
+The proof is real: it runs on the official wheel and on a damaged copy. Only compilation is faked: the function that
 builds a step's wheel returns one of these two wheels.
 """
 
@@ -47,7 +47,7 @@ class Scene:
     made: list[tuple[str, ...]] = field(default_factory=list)
 
     def maker(self, wheel_for: Callable[[Build], Path]) -> Callable[[Build], BuildResult]:
-        """Return a build function that records the kernels left out and returns the wheel that `wheel_for` chooses."""
+        """Return a build function that records the kernels left out, and returns the wheel chosen by `wheel_for`."""
 
         def make(step: Build) -> BuildResult:
             self.made.append(step.left_out)

@@ -67,7 +67,7 @@ STORY = {
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What the tasks of `STORY` returned and wrote.
+    """The results and files of the tasks of `STORY`.
 
     Attributes:
         results: module results by task name.
@@ -112,7 +112,7 @@ def play(sandbox: Sandbox, variables: Mapping[str, object]) -> dict[str, Any]:
     (sandbox.root / "play.yml").write_text(PLAY % "\n".join(tasks), encoding="utf-8")
     (sandbox.root / "variables.json").write_text(json.dumps(variables, default=str), encoding="utf-8")
     record = sandbox.root / "record.jsonl"
-    own_cache = {"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")}  # empty, as on a host
+    own_cache = {"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")}  # an empty cache, as on a fresh host
     settings = {**collections_in(sandbox), **own_cache, "FASTINSTALL_TEST_RECORD": str(record)}
     words = ("-i", "localhost,", "-c", "local", "-e", f"@{sandbox.root / 'variables.json'}", sandbox.root / "play.yml")
     done = run((BIN / "ansible-playbook", *words), sandbox.variables(settings))

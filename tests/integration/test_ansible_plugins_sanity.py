@@ -1,6 +1,7 @@
 """`ansible-test sanity` on the collection: all of its tests, each in the environment that ansible-test creates.
 
-Modules must run on every Python that Ansible supports on hosts: the oldest and the newest on this machine are used.
+Modules must run on every Python that Ansible supports on hosts. The tests use the oldest and the newest Python of
+this machine.
 """
 
 import ensurepip
@@ -65,7 +66,7 @@ def _tester() -> Path:
 
 
 def _hosts() -> list[Python]:
-    """Return the oldest and the newest Python here that Ansible supports on hosts."""
+    """Return the oldest and the newest Python on this machine that Ansible supports on hosts."""
     known = runpy.run_path(str(_tester() / "_util" / "target" / "common" / "constants.py"))
     versions = (*known["REMOTE_ONLY_PYTHON_VERSIONS"], *known["CONTROLLER_PYTHON_VERSIONS"])
     here = [python for python in map(of_version, versions) if python is not None]
@@ -73,7 +74,7 @@ def _hosts() -> list[Python]:
 
 
 def _pip_of(tester: Path) -> str:
-    """Return the pip version that ansible-test requires, as in its script's name: with underscores for dots."""
+    """Return the pip version that ansible-test requires, with underscores for dots, as in the name of pip's script."""
     text = (tester / "_internal" / "python_requirements.py").read_text(encoding="utf-8")
     found = re.search(r"^ +pip='([\d.]+)'", text, re.MULTILINE)
     assert found is not None

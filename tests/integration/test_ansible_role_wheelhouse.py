@@ -83,7 +83,10 @@ def test_a_wheelhouse_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 class CutOff(shipping.ActionModule):  # type: ignore[misc]
-    """An action whose connection breaks while it sends the module; `python -c pass` there has this exit code."""
+    """An action whose connection breaks while it sends the module.
+
+    On the host, `python -c pass` exits with `exit_code`.
+    """
 
     def __init__(self, exit_code: int) -> None:
         self._exit_code = exit_code

@@ -1,4 +1,4 @@
-"""Real wheels, sdists and Debian packages are read; damaged ones, and ones that would write elsewhere, are refused."""
+"""Real wheels, sdists and Debian packages are read; damaged archives and those that write elsewhere are refused."""
 
 import hashlib
 import io
@@ -160,7 +160,7 @@ def test_real_wheels_and_sdists_are_read(shared_cache: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("mask", [0o022, 0o002, 0o027, 0o077])
 def test_staged_files_have_the_modes_that_pip_gives(mask: int, tmp_path: Path) -> None:
-    """Source: pip's `unpacking.py`: files 0666 less the umask; executable ones 0777 less the umask, or'ed with 0111."""
+    """pip's `unpacking.py` gives files the mode 0666 without the umask's bits; executables also get 0111."""
     stage = tmp_path / "stage"
     wheel = write_wheel(tmp_path, {"PIL/a.so": b"x"})
     with umask(mask):

@@ -1,4 +1,4 @@
-"""fastinstall on aarch64 under qemu: it describes the machine correctly, and sets up a wheel from elsewhere."""
+"""fastinstall on aarch64 under qemu: it describes the machine correctly, and sets up a wheel built on x86-64."""
 
 import json
 import re
@@ -90,7 +90,7 @@ def wheelhouse(new_sandbox: NewSandbox) -> Iterator[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """A user of an Arm machine who has an environment with pip alone, and a directory with a fastinstall wheel."""
+    """A user of an Arm machine, with an environment that has only pip, and a wheelhouse."""
 
     machine: ArmPython
     environment: Path

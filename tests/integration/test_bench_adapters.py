@@ -1,4 +1,4 @@
-"""Decoders whose packages real pip has installed or downloaded: their pictures, and the code printed for them."""
+"""Image decoders from real packages: whether their pictures match Pillow's, and the code printed for each."""
 
 import os
 import sys
@@ -54,7 +54,7 @@ ENDINGS = {"JPEG": ".jpg", "PNG": ".png", "WEBP": ".webp"}
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """Return images: grey, rotated by Exif, large, with a palette, with an alpha channel; all of uneven sizes."""
+    """Return images that differ in kind (grey, rotated by Exif, large, palette, alpha) and have uneven sizes."""
     directory = tmp_path_factory.mktemp("images")
     coarse = Image.frombytes("RGB", (21, 16), bytes(each * 89 % 256 for each in range(21 * 16 * 3)))
     photo = coarse.resize((1403, 1051), Image.Resampling.BICUBIC)

@@ -1,4 +1,4 @@
-"""A baseline and candidates in processes of their own: what is compared, and how deaths and hangs are reported."""
+"""A baseline and its candidates, each in its own process: what is compared, and how crashes and hangs are reported."""
 
 import os
 import sys
@@ -108,7 +108,8 @@ def test_a_candidate_may_crash_hang_or_fail(job: Job, tmp_path: Path) -> None:
     with comparing(job) as comparison:
         comparison.choose_images()
         crashed = comparison.measure_candidate(pil_that(tmp_path / "crashes", "os.abort()"))
-        with pytest.MonkeyPatch.context() as patch:  # patience also limits how long a process takes to start
+        # short only here: patience also limits the time in which a process must start
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(comparison, "patience", 1.5)
             hung = comparison.measure_candidate(pil_that(tmp_path / "hangs", "time.sleep(60)"))
         failed = comparison.measure_candidate(pil_that(tmp_path / "fails", "raise ValueError('a bad day')"))
@@ -130,7 +131,7 @@ def test_a_candidate_may_crash_hang_or_fail(job: Job, tmp_path: Path) -> None:
     ],
 )
 def test_a_candidate_with_wrong_pictures_has_failed(job: Job, tmp_path: Path, gives: str, reason: str) -> None:
-    """A stand-in plays a decoder that gives wrong pictures without an error: real ones are fixed or refuse."""
+    """A stand-in decoder returns wrong pictures without an error, which no real decoder does any more."""
     (tmp_path / "simplejpeg.py").write_text(
         "import io\nimport numpy\nfrom PIL import Image\n\n\ndef decode_jpeg(data):\n"
         f"    picture = numpy.array(Image.open(io.BytesIO(data)).convert('RGB'))\n    return {gives}\n"

@@ -1,4 +1,4 @@
-"""A process of the target that loads images: its measurements and pictures, and how its end is reported."""
+"""A process that loads images with the target's Python: its measurements and pictures, and reports of its death."""
 
 import base64
 import mmap

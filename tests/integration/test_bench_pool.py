@@ -1,4 +1,4 @@
-"""Worker processes and threads with a loader that needs no package: rates, deaths, silence, orphans."""
+"""Pools of worker processes or threads: measured rates, dead and silent workers, and no orphans at the end."""
 
 import os
 import signal
@@ -98,7 +98,7 @@ def test_threads_load_together_in_one_process(tmp_path: Path, version: str) -> N
 
 @pytest.fixture(scope="module")
 def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, LoadingProcess]]:
-    """Yield a loading process whose images, by index, are good, kill it, never finish, or are corrupt."""
+    """Yield a loading process whose images are good, kill their worker, never finish loading, or are corrupt."""
     place = tmp_path_factory.mktemp("trouble")
     with _loading(place, "good", "deadly", "endless", "corrupt") as process:
         yield place, process

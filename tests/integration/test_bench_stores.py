@@ -1,4 +1,4 @@
-"""Stores of images, built and read by a real Pillow in other processes: contents, sizes and leftovers."""
+"""Stores of images, which real Pillow builds and reads in other processes: contents, sizes and leftover files."""
 
 import io
 import json
@@ -57,14 +57,14 @@ def images(photos: Path) -> tuple[Path, ...]:
 def making(
     kind: str, images: Sequence[Path], space: Path, python: Path = PYTHON, emit: Emit = ignore
 ) -> AbstractContextManager[tuple[Job, list[int], int]]:
-    """Return a context that builds a store as a comparison does."""
+    """Return a context manager that builds a store as a comparison does, and removes it at the end."""
     variables = {"PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
     job = Job(python=python, images=tuple(images), pipeline=PIPELINE, tensor=False, variables=variables)
     return temporary_store(kind, kind, job, space, emit)
 
 
 def contents(job: Job, indexes: Sequence[int]) -> list[bytes]:
-    """Return the files that a store holds at these indexes."""
+    """Return the content of the files at these indexes of the job's store."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import _loading\n"
         "store = _loading.import_beside('_storage').Store(*sys.argv[2:4])\n"
@@ -78,7 +78,7 @@ def contents(job: Job, indexes: Sequence[int]) -> list[bytes]:
 
 
 def prepare(place: Path, kind: str, photos: Path, out: Path, python: Path = PYTHON) -> subprocess.CompletedProcess[str]:
-    """Run the printed script that builds a store, as a person does."""
+    """Save and run the script that fastinstall prints for building a store, as a person would."""
     script = place / f"prepare_{kind}.py"
     script.write_text(render_code(kind, PIPELINE))
     return subprocess.run((python, script, photos, out), capture_output=True, text=True, check=False)
@@ -86,7 +86,7 @@ def prepare(place: Path, kind: str, photos: Path, out: Path, python: Path = PYTH
 
 @pytest.fixture(scope="module")
 def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the printed scripts; return a directory that has them and, named after their kinds, their stores."""
+    """Run the script of each kind of store; return the directory of the scripts and of their stores, named by kind."""
     place = tmp_path_factory.mktemp("prepared")
     for kind in (each.name for each in STORES if each.name != "lmdb"):
         done = prepare(place, kind, photos, place / kind)
@@ -154,7 +154,7 @@ def test_copies_keep_format_and_orientation(photos: Path, prepared: Path) -> Non
 
 @pytest.mark.parametrize("orientation", [1, 3, 6, 8])
 def test_copies_are_turned_like_their_originals(tmp_path: Path, orientation: int) -> None:
-    """TIFF is included because Pillow rotates it when opening it; it must not be rotated a second time."""
+    """TIFF is included because Pillow already rotates a TIFF image on opening: the copy must not be rotated twice."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     photo = Image.linear_gradient("L").resize((160, 256)).convert("RGB")

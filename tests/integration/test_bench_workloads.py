@@ -1,4 +1,4 @@
-"""Which images may be measured: damaged ones of every kind, written by a real Pillow and judged in another process."""
+"""Which images may be measured: images with all kinds of damage, written by real Pillow, judged in another process."""
 
 import io
 import os
@@ -61,14 +61,14 @@ def several(image: Image.Image, form: str) -> bytes:
 
 
 def flipped(content: bytes, place: int) -> bytes:
-    """Return the content with four bytes inverted."""
+    """Return the content with the four bytes at `place` inverted."""
     damaged = bytearray(content)
     damaged[place : place + 4] = bytes(each ^ 0xFF for each in damaged[place : place + 4])
     return bytes(damaged)
 
 
 def png(width: int, height: int, depth: int, content: bytes) -> bytes:
-    """Return an RGB PNG file; its header may contradict the content, or have a depth that Pillow does not write."""
+    """Return an RGB PNG file; unlike Pillow, allow any bit depth, and a header that contradicts the content."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -85,7 +85,7 @@ def widened(jpeg: bytes) -> bytes:
 
 
 def pictures() -> dict[str, bytes]:
-    """Return files by name."""
+    """Return good and damaged image files, by name."""
     noise = Image.frombytes("RGB", SIZE, bytes(range(256)) * 36)
     jpeg, lossless, progressive = (
         encoded(noise, "JPEG"),
@@ -216,7 +216,7 @@ def test_a_broken_pillow_is_no_verdict_on_an_image(
 
 
 def fake_pil(site: Path, text: str) -> Path:
-    """Write a package PIL whose `Image` module has this text; return its directory for the front of `sys.path`."""
+    """Write a package PIL whose `Image` module has this text; return the directory to put first on `sys.path`."""
     (site / "PIL").mkdir(parents=True)
     (site / "PIL/__init__.py").touch()
     (site / "PIL/Image.py").write_text(text)

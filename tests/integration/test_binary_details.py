@@ -1,4 +1,4 @@
-"""What is read from real ELF files about how they were built."""
+"""Details about their build that are read from real ELF files."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The simulated loader against the real one: both find the same libraries, or both refuse."""
+"""The simulated loader compared with the real loader: both find the same libraries, or both refuse."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ Link = Callable[[str], tuple[str, ...]]
 
 
 def compare(path: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Assert that simulation and loader agree; return the test's own files that both found, in simulated order."""
+    """Assert that simulation and loader agree; return the libraries of the test's directory, in simulated order."""
     library_path = tuple(map(Path, (environment or {}).get("LD_LIBRARY_PATH", "").split(":")))
     libraries = resolve_libraries(
         path,
@@ -99,8 +99,8 @@ def test_system_libraries_are_found_through_the_loaders_cache(tree: Path) -> Non
 
 
 def test_a_library_linked_nodefaultlib_finds_no_system_library(tree: Path) -> None:
-    # No Python is linked to this library of glibc. A library that the program has loaded would be found whatever the
-    # flag of `core` says.
+    # The core needs libresolv because no Python is linked to it: a library that Python itself has loaded would be found
+    # in spite of -z nodefaultlib.
     core = compile_library(tree / "core.so", flags=("-l:libresolv.so.2", "-Wl,-z,nodefaultlib"))
     (library,) = resolve_libraries(core, main=Path(sys.executable))
     assert (library.soname, library.path) == ("libresolv.so.2", None)

@@ -85,7 +85,7 @@ def test_copied_data_is_a_definition_and_a_plt_address_is_not(program: Path) -> 
 
 
 def test_a_program_that_exports_nothing_has_references(tmp_path: Path) -> None:
-    """The hash table of such a program is empty, and does not say how many symbols there are."""
+    """The number of symbols cannot be taken from the hash table, which is empty in such a program."""
     path = tmp_path / "program"
     source = '#include <stdio.h>\nint main(void) { return puts(""); }'
     subprocess.run(["gcc", "-x", "c", "-", "-o", path], input=source, text=True, check=True)
@@ -93,7 +93,7 @@ def test_a_program_that_exports_nothing_has_references(tmp_path: Path) -> None:
 
 
 def test_the_real_loader_binds_as_foreseen(library: Path, plain: Path, tmp_path: Path) -> None:
-    """A user linked to the library without versions gets the oldest definition; one linked to this one, the default."""
+    """A user linked to the unversioned library gets the oldest definition; a user linked to `library`, the default."""
     users = [
         compile_library(tmp_path / "libold.so", CALL, needs=(plain,)),
         compile_library(tmp_path / "libnew.so", CALL, needs=(library,)),

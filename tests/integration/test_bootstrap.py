@@ -1,4 +1,4 @@
-"""bootstrap.sh, unmodified, with a checkout that requires one small wheel and is installed without a download."""
+"""The real bootstrap.sh, in a checkout that requires only one small wheel from a local directory."""
 
 import json
 import os
@@ -99,7 +99,7 @@ $3"
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """A checkout, and the home of its private environments."""
+    """A checkout, and what its bootstrap.sh needs: wheels, a PATH and a sandbox."""
 
     root: Path
     wheels: Path
@@ -107,7 +107,7 @@ class Checkout:
     sandbox: Sandbox
 
     def variables(self, *first: Path, offline: bool = False) -> dict[str, str]:
-        """Return a shell's environment variables; the directories in `first` come first on PATH."""
+        """Return a shell's variables: directories in `first` lead PATH; with `offline`, pip finds no wheels."""
         settings = {
             "PATH": os.pathsep.join((*map(str, first), self.path)),
             "PIP_NO_INDEX": "1",
@@ -134,7 +134,7 @@ class Checkout:
 
 @pytest.fixture(scope="module")
 def checkout(new_sandbox: NewSandbox) -> Iterator[Checkout]:
-    """Yield a checkout whose tool was used before, with a conda Python first on PATH."""
+    """Yield a checkout whose bootstrap.sh has run before, with a conda Python first on PATH."""
     with new_sandbox() as sandbox:
         root = sandbox.root / "it's a checkout"
         wheel = write_wheel(sandbox.root / "wheels", "needed", "1")
@@ -315,7 +315,7 @@ def _give(path: Path) -> None:
 
 @pytest.fixture
 def open_place() -> Iterator[Path]:
-    """Yield a safe directory that other users may enter; they cannot enter pytest's own directories."""
+    """Yield a safe directory that other users may enter, unlike pytest's own directories."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         place.chmod(0o755)

@@ -1,4 +1,4 @@
-"""clang from the package index: it is unpacked, takes other compilers' options, and its output runs."""
+"""clang from the package index: it is unpacked, accepts other compilers' options, and builds programs that run."""
 
 import os
 import subprocess
@@ -36,12 +36,12 @@ OLDEST_GLIBC = (2, 27)
 
 @dataclass(frozen=True, slots=True)
 class Clang:
-    """clang in a cache."""
+    """A clang that was unpacked in a cache."""
 
     program: Path
 
     def run(self, *words: str | Path) -> str:
-        """Run it without environment variables or PATH; return its output."""
+        """Run clang without environment variables, even without PATH; return its output."""
         argv = (self.program, *words)
         return subprocess.run(argv, env=EMPTY, check=True, capture_output=True, text=True).stdout
 

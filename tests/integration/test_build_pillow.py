@@ -1,8 +1,8 @@
-"""One real build: the SIMD core of pillow-simd in the official Pillow wheel, installed and used.
+"""A real build: the core of pillow-simd in the official Pillow wheel, which is then installed and used.
 
-Built twice: with clang of the index, and with the compiler of the system. Needs a package index, a C compiler and the
-headers of libjpeg-turbo and zlib. FASTINSTALL_TEST_CACHE names a directory that keeps downloads and the wheel from run
-to run.
+The wheel is built twice: with clang from the package index, and with the system's compiler. Needs a package index, a C
+compiler and the headers of libjpeg-turbo and zlib. FASTINSTALL_TEST_CACHE names a directory that keeps the downloads
+and the wheels for later runs.
 """
 
 import json

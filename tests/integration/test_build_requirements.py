@@ -76,7 +76,7 @@ def test_they_come_from_the_wheelhouse(tmp_path: Path, source: Path) -> None:
 
 
 def call_on(source: Path, tmp_path: Path, request: BuildRequest) -> None:
-    """Have the backend build a wheel of the source."""
+    """Install the build requirements, and let the backend build a wheel of the source."""
     installed = tmp_path / "installed"
     install_requirements(fetch_requirements(request, source), request.interpreter, installed)
 

@@ -42,7 +42,7 @@ def core_of(result: BuildResult, directory: Path) -> DynamicFile:
 
 
 def jpeg_request(directory: Path, include: Path) -> BuildRequest:
-    """Return a request that takes jpeglib.h from a directory of the test."""
+    """Return a request whose include path has the directory with the test's jpeglib.h."""
     request = tiny_request(directory, tiny_sdist(directory), libraries=("jpeg",), include_directories=(include,))
     jpeg = NativeRequirement(header="jpeglib.h", link="jpeg", feature="JPEG", option="jpeg")
     return replace(request, recipe=replace(request.recipe, libraries={"jpeg": jpeg}))
@@ -56,7 +56,7 @@ def left_behind(cache: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Build once, linked to the system's libraries, with CFLAGS that the user set."""
+    """Build once, linked to the system's libraries, with the user's own CFLAGS."""
     directory = tmp_path_factory.mktemp("built")
     events: list[Event] = []
     request = tiny_request(directory, tiny_sdist(directory), link=LinkMode.SYSTEM, emit=events.append)
@@ -177,7 +177,7 @@ def test_before_compiling_a_missing_header_and_package_are_named(tmp_path: Path)
 
 
 def test_a_build_that_dies_says_why_and_where_its_log_is(tmp_path: Path) -> None:
-    """The backend only prints what Pillow's setup.py prints when a library is missing."""
+    """The fake backend fails with the text that Pillow's setup.py prints for a missing library."""
     message = "The headers or library files could not be found for zlib,\na required dependency when compiling Pillow"
     with pytest.raises(FailedError, match="library of zlib") as caught:
         build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path, override="die", message=message)))
@@ -228,7 +228,7 @@ def test_the_precompiled_header_is_used_and_changes_no_byte(tmp_path: Path) -> N
 
 
 def test_copied_headers_of_another_jpeg_abi_get_the_right_number(tmp_path: Path) -> None:
-    """Ubuntu's headers say 80; the library of the official wheels has 62."""
+    """JPEG_LIB_VERSION is 80 in Ubuntu's headers, but 62 in the library of the official wheels."""
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "jpeglib.h").write_text('#include "jconfig.h"\n#define JPEG_HEADER 1\n')
@@ -248,7 +248,7 @@ def test_copied_headers_of_another_jpeg_abi_get_the_right_number(tmp_path: Path)
 
 
 def test_copied_libjpeg_turbo_headers_state_the_librarys_version(tmp_path: Path) -> None:
-    """Pillow reports the version in the header, and the official wheel's library is newer than Debian's headers."""
+    """Pillow reports the header's version, and Debian's headers are older than the official wheel's library."""
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "jpeglib.h").write_text('#include "jconfig.h"\n')

@@ -1,4 +1,4 @@
-"""Static libraries built from an sdist: how they are built, cached and linked; and zlib-ng itself."""
+"""Static libraries: how they are built from an sdist, cached and linked; and a real build of zlib-ng."""
 
 import os
 import shutil
@@ -153,7 +153,7 @@ def test_a_configure_that_hangs_fails_with_the_timeout_as_reason(
 
 
 def test_a_configure_still_busy_past_the_limit_is_not_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under an emulator, configure takes twenty times as long."""
+    """Under an emulator, configure takes twenty times as long and would exceed any fixed limit."""
     monkeypatch.setattr(static_libraries, "_SECONDS", 0.5)
     busy = "i=0\nwhile [ $i -lt 1500000 ]; do i=$((i + 1)); done\n"
     request = library_request(tmp_path, library_sdist(tmp_path, configure=CONFIGURE.replace("\n", f"\n{busy}", 1)))
@@ -179,7 +179,7 @@ def test_an_sdist_that_is_laid_out_otherwise_is_an_error(tmp_path: Path, field: 
 
 @pytest.fixture(scope="session")
 def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> StaticLibrary:
-    """Return zlib-ng, built as the recipe pillow-fast requires it, for the lowest CPU level."""
+    """Return zlib-ng, built for the lowest CPU level as the recipe pillow-fast requests it."""
     recipe = load_recipe("pillow-fast", (recipes_directory(),))
     source = recipe.libraries["zlib"].static
     compiler = observe_compiler(list_probed_flags(recipe, os.uname().machine), os.environ)

@@ -1,4 +1,4 @@
-"""A cache that other users could fill is refused, for root and for users, before anything is created or run there."""
+"""A cache that other users can write to is refused before fastinstall creates or runs a file in it."""
 
 import json
 import os
@@ -164,7 +164,7 @@ def test_anothers_cache_is_refused_before_any_download_or_run(shared: Path) -> N
 
 @pytest.fixture
 def clang(shared: Path) -> Path:
-    """Return a wheel with a fake Zig."""
+    """Return a wheel with a fake Zig, which fastinstall would unpack and run as clang."""
     wheel = shared / "ziglang-0.17.1-py3-none-manylinux_2_12_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("ziglang/zig", "#!/bin/sh\necho clang\n")

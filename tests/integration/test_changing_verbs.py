@@ -1,4 +1,4 @@
-"""Which changes verbs report, and which running programs they name: a real stack, and real processes that use it."""
+"""Verbs that change a real stack: the changes that they report, and the running programs of it that they name."""
 
 import mmap
 import shlex
@@ -31,7 +31,7 @@ IMPORT = "import PIL._imaging; print('ready', flush=True); input()"
 
 @contextmanager
 def holding(file: Path) -> Iterator[int]:
-    """Start a process that has a file mapped; yield its number."""
+    """Start a process that has a file mapped; yield its process ID."""
     words = (sys.executable, "-c", HOLD, str(file))
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -71,7 +71,7 @@ def test_a_file_of_another_package_is_nobodys_reason_to_restart(tmp_path: Path) 
 
 @contextmanager
 def importing(venv: Venv) -> Iterator[int]:
-    """Start a program of the environment that has imported PIL; yield its number."""
+    """Start a program of the environment that has imported PIL; yield its process ID."""
     with subprocess.Popen(
         (venv.python, "-c", IMPORT), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

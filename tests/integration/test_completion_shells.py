@@ -35,7 +35,10 @@ class Shell:
     terminal: Terminal
 
     def completes(self, typed: str, becomes: str) -> None:
-        """Type a text, press TAB, expect the line to become `becomes`, and turn the line into a comment."""
+        """Type a text, press TAB, and expect the line to become `becomes`.
+
+        Afterwards, make the line a comment, so that it never runs.
+        """
         start = len(self.terminal.words)
         self.terminal.press(typed, TAB)
         end = self.terminal.expect(becomes, after=start)
@@ -45,7 +48,7 @@ class Shell:
     def offers(self, typed: str, *words: str) -> None:
         """Press TAB twice, and expect these words in this order.
 
-        The listing is not cleaned up: call nothing after this.
+        The listing stays on the screen and confuses later calls: call this method last.
         """
         start = len(self.terminal.words)
         self.terminal.press(typed, TAB, TAB)
@@ -59,9 +62,9 @@ def shell(name: str, script: Path, variables: Mapping[str, str], directory: Path
 
     Args:
         name: "bash", "zsh" or "fish".
-        script: the completion script, which it reads first.
-        variables: its environment.
-        directory: its working directory.
+        script: the completion script, which the shell reads first.
+        variables: the shell's environment variables.
+        directory: the shell's working directory.
     """
     require_system(shutil.which(name), f"the shell {name}")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

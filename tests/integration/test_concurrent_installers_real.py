@@ -1,4 +1,4 @@
-"""Real pip and uv at work in an environment with our stack: they are noticed, and nothing of theirs is undone."""
+"""Real pip and uv run while fastinstall changes their environment: they are noticed, and their work is kept."""
 
 import importlib.util
 import os
@@ -35,7 +35,7 @@ _SECONDS = 60.0
 
 
 def pip_words(venv: Venv) -> tuple[str | Path, ...]:
-    """Return the command with which `pip --python` has the environment's interpreter run the tests' own pip."""
+    """Return the command that `pip --python` starts: the environment's Python runs the tests' own pip."""
     found = importlib.util.find_spec("pip")
     assert found is not None
     assert found.origin is not None
@@ -55,12 +55,12 @@ TOOLS = {"pip": pip_words, "uv": uv_words}
 def stopped(
     words: tuple[str | Path, ...], variables: Mapping[str, str], *, stops_itself: bool = False
 ) -> Iterator[int]:
-    """Start a process and stop it halfway; yield its number. It is not our child, like one from another terminal.
+    """Start a process, stop it halfway, and yield its ID. Like a process of another terminal, it is not our child.
 
     Args:
-        words: its command line.
-        variables: its environment.
-        stops_itself: wait until it stops itself; otherwise it is stopped as soon as it runs.
+        words: the process's command line.
+        variables: the process's environment variables.
+        stops_itself: if True, wait until the process stops itself; if False, stop it as soon as it runs.
     """
     starter = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:], stdout=2).pid, flush=True)"
     argv = (sys.executable, "-c", starter, *words)
@@ -78,7 +78,7 @@ def stopped(
 
 
 def fix(sandbox: Sandbox, venv: Venv, listen: Emit = ignore) -> None:
-    """Repair the environment in this process, as `doctor --fix --yes` does."""
+    """Repair the environment as `doctor --fix --yes` does, but in this process."""
     session = open_session(sandbox.variables(UNREACHABLE)).listening(listen)
     planned = plan_repair(session, find_environment(session, NamedTarget(prefix=venv.prefix)), Request())
     repair(session, planned, Request(), lambda plan: plan)
@@ -226,7 +226,7 @@ def test_a_process_holding_old_files_survives_swap_and_rollback(environments: En
 
 
 def _at(monkeypatch: pytest.MonkeyPatch, owner: object, step: str, installer: Callable[[], object]) -> None:
-    """Run `installer` right after a step of the transaction."""
+    """Patch `owner` so that `installer` runs right after `step`, a function of the transaction."""
     real = getattr(owner, step)
 
     def then(*arguments: object) -> object:
@@ -250,7 +250,7 @@ sys.addaudithook(hear)
 
 @contextmanager
 def _overrunning(monkeypatch: pytest.MonkeyPatch, venv: Venv, directory: Path) -> Iterator[None]:
-    """Start pip after the swap, and stop it once it has moved our PIL aside."""
+    """Start pip right after the transaction's swap, and stop pip when it has moved our PIL aside."""
     (directory / "sitecustomize.py").write_text(_HALFWAY)
     variables = {**venv.variables, "PYTHONPATH": str(directory)}
     with ExitStack() as stack:
@@ -275,7 +275,7 @@ def _stack(venv: Venv) -> dict[str, str]:
 
 
 def _runs(number: int, program: str | Path) -> bool:
-    """Return True if the process runs this program, and is no longer a copy of its starter."""
+    """Return True if the process already runs this program; a new process is at first a copy of its parent."""
     return Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")[0] == os.fsencode(program)
 
 

@@ -1,4 +1,4 @@
-"""The activate.d scripts in real shells: silent for a healthy stack, one warning for a changed one, never a failure."""
+"""The activate.d scripts in real shells: silent for a healthy stack, one warning if it changed, never a failure."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ STRICT = {"posix": 'set -eu; . "$1"; echo activated; set', "fish": "source $argv
 
 @dataclass(frozen=True, kw_only=True)
 class Prefix:
-    """A conda environment reduced to the files that the script reads; it has no Python."""
+    """A conda environment that has only the files that the activate.d script reads, and no Python."""
 
     directory: Path
 
@@ -49,7 +49,7 @@ class Prefix:
         (self.site / "PIL/_version.py").write_text(f'# Master version\n\n__version__ = "{version}"\n')
 
     def half_swap(self, version: str) -> None:
-        """Write a PIL without its core."""
+        """Write a PIL without its core, as an installer leaves it in the middle of its work."""
         self.put_pil(version, b"")
         (self.site / CORE).unlink()
 
@@ -65,7 +65,7 @@ class Prefix:
         (self.site / GUARD_STATE).write_text(render_state(self.site, core, STACK, program))
 
     def activate(self, shell: str, script: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
-        """Source the script in a shell with strict settings, as activation does, then print all variables."""
+        """Source the activate.d script in a shell with strict settings, run `script`, and print all variables."""
         kind = "fish" if shell == "fish" else "posix"
         hook = hooks_directory() / "conda" / ("fastinstall.fish" if kind == "fish" else "fastinstall.sh")
         argv = [shell, *NAMES[shell], "-c", script or STRICT[kind]]

@@ -1,4 +1,4 @@
-"""Real conda engines change a live environment in our transaction as planned, and it is undone to the byte."""
+"""Real conda engines change a live environment in our transaction as planned; undo restores it to the byte."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ TURBO, JPEG, LATER_TURBO = ("libjpeg-turbo", "2.1.5.1"), ("jpeg", ""), ("libjpeg
 
 @pytest.fixture
 def clobbered(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
-    """Return an environment with jpeg installed over libjpeg-turbo: libjpeg is IJG's, and libtiff needs it."""
+    """Return an environment with jpeg installed over libjpeg-turbo, so that libtiff loads IJG's libjpeg."""
     prefix = conda_environment(sandbox.root / "env", "libjpeg-turbo=2.1.5.1")
     return conda_environment(prefix, "libjpeg-turbo=2.1.5.1", "jpeg", "libtiff=4.5.1")
 

@@ -1,6 +1,6 @@
 """Channel names in conda's configuration: the URLs that conda derives, and the requests that py-rattler sends.
 
-Requests for other hosts than the loopback go to a proxy that records their names and answers none.
+Requests to other hosts than this machine go to a proxy, which records the hosts' names and refuses the requests.
 """
 
 import json
@@ -193,7 +193,8 @@ def test_a_private_servers_toolchain_is_not_reused_for_another(sandbox: Sandbox)
             step.fetch(_workshop(sandbox, variables))
         variables = _variables(sandbox, proxy, f"channel_alias: {server.url}/none\n")
         with pytest.raises(FastinstallError):
-            step.fetch(_workshop(sandbox, variables))  # the cached toolchain comes from another channel
+            # must not use the cached toolchain, which comes from another channel
+            step.fetch(_workshop(sandbox, variables))
     assert afar == []
     assert len(list((sandbox.root / "cache/toolchains").glob("*/conda-meta"))) == 1
 

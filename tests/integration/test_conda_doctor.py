@@ -1,4 +1,4 @@
-"""Doctor in real conda environments: silent on healthy ones, and it names what the classic recipe broke.
+"""Doctor in real conda environments: no findings in healthy ones, and the damage that the classic recipe causes.
 
 Needs a package index and a C compiler for the local channel. Downloads and built packages are kept in
 FASTINSTALL_TEST_CACHE if it is set.
@@ -42,7 +42,7 @@ class Examined:
 def classic(
     conda_environment: NewEnvironment, conda: RealConda, channel: CondaChannel, new_sandbox: NewSandbox
 ) -> Iterator[Examined]:
-    """Yield an old environment after the classic recipe."""
+    """Yield an old environment in which the classic recipe was followed, and doctor's findings on it."""
     with new_sandbox() as sandbox:
         prefix = conda_environment(sandbox.root / "old", *OLD)
         classic_recipe(conda, prefix, simd_wheel(channel.wheel, sandbox.root))
@@ -50,7 +50,7 @@ def classic(
 
 
 def beside_conda(prefix: Path, sandbox: Sandbox) -> Venv:
-    """Return the environment as pip and uv see it."""
+    """Return the conda environment as a virtual environment, which it is for pip and uv."""
     return Venv(prefix=prefix, variables=sandbox.variables())
 
 

@@ -31,7 +31,7 @@ STACK = "simd_v2v3_py311_0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ours:
-    """The packages of a setup: a stack of one module, and its guard.
+    """The packages that a setup installs: a stack of one module, and its guard.
 
     Attributes:
         stack: provides PIL.
@@ -43,12 +43,12 @@ class Ours:
 
     @property
     def both(self) -> tuple[CondaPackage, ...]:
-        """Return both packages, in the form that engines take."""
+        """Return both packages as a tuple, as engines take them."""
         return (self.stack, self.guard)
 
 
 def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> CondaEngine:
-    """Return an engine with the variables of a user of this conda, and with a cache of its own."""
+    """Return an engine with the environment variables of a user of this conda, and with its own package cache."""
     tool = CondaTool(
         command=(str(conda.executable),), version=conda.version, root=conda.root, solver="classic", found_by="CONDA_EXE"
     )
@@ -129,13 +129,13 @@ def usual(place: Sandbox, conda_environment: NewEnvironment) -> Path:
 
 @pytest.fixture(scope="module")
 def spare(place: Sandbox, conda_environment: NewEnvironment) -> Path:
-    """Return an environment in which a test may write one file, see `holding`."""
+    """Return an environment that a test may change only by writing one file with `holding`."""
     return conda_environment(place.root / "spare", *USUAL)
 
 
 @contextmanager
 def holding(file: Path, text: str) -> Iterator[None]:
-    """Give a file this text while the block lasts."""
+    """Give a file this text during the block, and restore it afterwards."""
     before = file.read_bytes() if file.exists() else None
     file.unlink(missing_ok=True)
     file.write_text(text)
@@ -155,7 +155,7 @@ def ours(place: Sandbox) -> Ours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked:
-    """Packages that an engine linked into a directory of its own, and the environment's hashes before and after."""
+    """Packages that an engine linked into a scratch directory, and the environment's hashes before and after that."""
 
     ours: Ours
     scratch: Path
@@ -341,7 +341,7 @@ def test_a_change_removes_without_dependants_and_installs_again(
     turbo = offered(channel.url, "libjpeg-turbo-3")
     header = prefix / "include/jpeglib.h"
     content = header.read_bytes()
-    header.unlink()  # unlinked before writing: it shares its content with the package caches
+    header.unlink()  # write a new file: this one is a hard link, and writing to it would change the package caches
     header.write_text("damaged")
     before = builds(prefix)
     gone = (present(prefix, "pillow"), turbo, ours.guard)
@@ -410,7 +410,7 @@ def test_conda_keeps_a_stack_that_was_linked_and_moved_in(
 
 
 def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnvironment, ours: Ours) -> Path:
-    """Return an environment after a setup: our packages were linked into a scratch directory and moved into it."""
+    """Return an environment as setup leaves it: our packages were linked elsewhere and moved into it."""
     from datetime import datetime
 
     from fastinstall.conda.history_file import append_revision
@@ -434,13 +434,13 @@ def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnviro
 
 
 def _listed(prefix: Path, conda: RealConda) -> bool:
-    """Return True if the user's list of environments contains this one."""
+    """Return True if conda's list of the user's environments contains this environment."""
     lists = Path(conda.variables["HOME"]).rglob("environments.txt")
     return any(str(prefix) in each.read_text() for each in lists)
 
 
 def _essence(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of a record that solvers and doctor use."""
+    """Return the entries of a conda record that solvers and doctor use."""
     names = ("name", "version", "build", "build_number", "subdir", "channel", "url", "fn", "sha256", "md5", "size")
     places = ("package_tarball_full_path", "extracted_package_dir", "link")
     lists = ("depends", "constrains", "files", "requested_specs")
@@ -450,6 +450,6 @@ def _essence(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _requests(prefix: Path) -> list[str]:
-    """Return the specs that the newest revisions say were requested."""
+    """Return the specs that the newest revisions of the environment's history record as requested."""
     after = (prefix / "conda-meta/history").read_text().partition("# update specs")[2]
     return [line for line in after.splitlines()[1:] if "specs:" in line]

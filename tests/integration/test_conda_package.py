@@ -194,7 +194,7 @@ def test_a_damaged_wheel_is_refused(small_wheel: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def small_wheel(stack: PackedStack, new_sandbox: NewSandbox) -> Iterator[Path]:
-    """Yield the wheel of the stack with a fraction of its modules."""
+    """Yield the stack's wheel, reduced to a few modules."""
     with new_sandbox() as sandbox:
 
         def shrink(tree: Path) -> None:

@@ -101,7 +101,7 @@ def _with_subdir(prefix: Path) -> None:
 
 
 def _transactions(prefix: Path) -> list[str]:
-    """List the IDs of the transactions that can be undone, the latest first."""
+    """List the IDs of the environment's transactions that can be undone, the latest first."""
     return [info.id for info in JournalStore(prefix).transactions()]
 
 

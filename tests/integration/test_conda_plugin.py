@@ -1,4 +1,4 @@
-"""The plugin inside a real conda: its messages, their occasions, and that conda works as before."""
+"""The plugin inside a real conda: it warns when it should, and conda works as without it."""
 
 import json
 import shutil
@@ -38,9 +38,9 @@ class Plugged:
     """A conda with the plugin, and a way to make environments with our stack.
 
     Attributes:
-        conda: the conda; `conda.run` leaves the plugin out.
+        conda: conda; its own method `run` does not load the plugin.
         variables: environment variables that make conda find the plugin.
-        make: makes an environment in a directory of the given name, with further specs.
+        make: a function that makes an environment, from a directory's name and additional specs.
     """
 
     conda: RealConda
@@ -58,7 +58,7 @@ class Plugged:
 
 @pytest.fixture(scope="module")
 def plugin(conda: RealConda, channel: CondaChannel, unpacked: Path, new_sandbox: NewSandbox) -> Iterator[Plugged]:
-    """Yield conda with the plugin, and two channels: one of tiny packages, then the usual one."""
+    """Yield conda with the plugin; its channels are one of tiny packages, and then the usual one."""
     with new_sandbox() as sandbox:
         urls = (swappable_channel(sandbox.root / "channel"), channel.url)
         there = conda.at(sandbox.root / "conda", *urls)
@@ -70,7 +70,7 @@ def plugin(conda: RealConda, channel: CondaChannel, unpacked: Path, new_sandbox:
 
 
 def _lines(result: Result) -> list[str]:
-    """List the lines on stderr that fastinstall printed."""
+    """List the lines on stderr that fastinstall's plugin printed."""
     return [line for line in result.stderr.splitlines() if line.startswith(("fastinstall: ", "hint: "))]
 
 

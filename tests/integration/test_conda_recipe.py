@@ -1,4 +1,4 @@
-"""The recipes for rattler-build: built and tested by it against the local channel, and installed.
+"""The recipes for rattler-build, which builds and tests them against the local channel; then they are installed.
 
 The wheel comes from a wheelhouse; other tests cover building it. A fake package stands in for conda-forge's
 `_x86_64-microarch-level`, with the same dependencies.
@@ -29,7 +29,7 @@ BUILD = f"simd_v2_py{MINOR.replace('.', '')}_0"
 
 @pytest.fixture(scope="module")
 def urls(new_sandbox: NewSandbox, channel: CondaChannel, unpacked: Path) -> Iterator[list[str]]:
-    """Yield URLs of channels: of the built recipes, and of the packages that they were built with."""
+    """Yield the URLs of two channels: of the packages built here, and of the packages that they were built with."""
     with new_sandbox() as sandbox:
         (sandbox.root / "rattler").mkdir()
         (sandbox.root / "rattler/pkgs").symlink_to(unpacked)

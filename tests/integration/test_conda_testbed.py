@@ -1,4 +1,4 @@
-"""The conda testbed is realistic: its channel, its conda, and the environments made from them.
+"""The conda testbed is realistic: its channel and its conda, and the environments made from these.
 
 Needs a package index and a C compiler. Downloads and built packages are kept in FASTINSTALL_TEST_CACHE if it is set.
 """
@@ -71,7 +71,7 @@ def python(prefix: Path, *words: str, sandbox: Sandbox) -> Result:
 
 
 def history(prefix: Path) -> set[str]:
-    """Return the packages that the history says were linked, and the specs that were last requested."""
+    """Return the packages that the history lists as linked, and the specs that were requested last."""
     *_, asked = lines = (prefix / "conda-meta/history").read_text().splitlines()
     return {*(line for line in lines if line.startswith("+")), *re.findall("'(.*?)'", asked)}
 
@@ -150,7 +150,8 @@ def test_classic_recipe_leaves_two_owners_and_another_libjpeg(
     assert [step.exit_code for step in others] == [0, 0, 0, 0], [step.text for step in others]
     assert builds(old)["pillow"].startswith(channel.old_pillow)
     assert list(old.glob(f"lib/python3*/site-packages/pillow_simd-{channel.pillow}.dist-info/METADATA"))
-    last = "libjpeg.so.9" if removal.exit_code == 0 else "libjpeg.so.62"  # not reinstalled if its removal failed
+    # a failed removal leaves libjpeg-turbo's library
+    last = "libjpeg.so.9" if removal.exit_code == 0 else "libjpeg.so.62"
     assert (old / "lib/libjpeg.so").readlink() == Path(last)
 
 

@@ -1,6 +1,6 @@
-"""A compiler and headers from conda packages in a private prefix: created once, used by builds, in no environment.
+"""A compiler and headers from conda packages: installed once in a private prefix for builds, in no environment.
 
-The channel's compiler package wraps this machine's compiler, as no other is available; the rest is real.
+The channel has no real compiler: its compiler package wraps this machine's. The rest is real.
 """
 
 import os

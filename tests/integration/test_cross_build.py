@@ -45,7 +45,7 @@ print(json.dumps([_imaging.__file__, Image.__version__, features.version("zlib")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """The wheel, and what the build printed."""
+    """The built wheel, and the output of the build."""
 
     wheel: Path
     result: Result
@@ -107,7 +107,7 @@ def stacks(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
 
 
 def outcomes(machine: ArmPython, tree: Path, model: str, step: int, scratch: Path) -> Outcomes:
-    """Return the results of every `step`-th proof case on the CPU `model`, with more time than on a real machine."""
+    """Return the results of every `step`-th proof case on the CPU `model`, with an emulator's time limits."""
     python = machine.write_starter(scratch / model, model=model)
     stack = ProofStack(label=model, python=python, tree=tree, variables=dict(os.environ), patience=EMULATORS_PATIENCE)
     return run_cases(fill_fresh_memory(stack), Work(cases=matrix_cases()[::step]))

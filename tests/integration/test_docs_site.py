@@ -35,9 +35,9 @@ class BuiltPage(HTMLParser):
 
     Attributes:
         file: the page's file.
-        anchors: names that links may lead to.
-        links: addresses in the text.
-        fetched: addresses that a browser fetches to show the page.
+        anchors: names that links may point to, after a "#".
+        links: the targets of the links in the page's text.
+        fetched: addresses of the scripts, styles and pictures that a browser fetches to show the page.
         headings: heading levels, in order.
         language: the language that the page declares.
         unnamed: pictures without alternative text.
@@ -85,7 +85,7 @@ def built_pages(site: Path) -> dict[str, BuiltPage]:
 
 
 def broken_links(site: Path, pages: dict[str, BuiltPage]) -> Iterator[str]:
-    """Yield links within the site that lead to no file, or to no anchor of a page."""
+    """Yield the links within the site whose target file, or anchor in a page, does not exist."""
     for path, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
@@ -137,7 +137,8 @@ def test_every_page_can_be_reached_from_the_start(pages: dict[str, BuiltPage]) -
 
 
 def test_links_lead_somewhere(site: Path, pages: dict[str, BuiltPage]) -> None:
-    without_home = {path: page for path, page in pages.items() if path != "404.html"}  # its links start at the root
+    # the links of 404.html start at the site's root
+    without_home = {path: page for path, page in pages.items() if path != "404.html"}
     assert list(broken_links(site, without_home)) == []
 
 

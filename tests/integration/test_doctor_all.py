@@ -1,4 +1,4 @@
-"""All known environments are examined in one run; one that cannot be observed is reported and stops no other."""
+"""All known environments are examined in one run; one that cannot be read is reported, the others are examined."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def test_every_environment_is_reported_even_with_no_interpreter(
     assert survey["without_pil"] == 1
     alone = sandbox.cli("doctor", "--quick", "--json", "--prefix", whole).document
     assert survey["reports"][1] == {key: item for key, item in alone.items() if key != "schema"}
-    # The core is no ELF file, which is an error.
+    # The status is an error because the fake core is no ELF file.
     assert (survey["status"], result.exit_code) == ("error", ExitCode.FINDINGS)
 
 
@@ -134,7 +134,7 @@ def test_root_runs_no_code_of_another_user(sandbox: Sandbox, given: str) -> None
 
 
 def _list_deep_places(sandbox: Sandbox, prefix: Path) -> dict[str, Path]:
-    """List files below the top of site-packages that the environment's Python may run."""
+    """List files in subdirectories of site-packages that the environment's Python may run, by label."""
     site = site_packages(prefix / "bin/python")
     below, beside = site / "PIL/deeper/still", sandbox.root / "beside/package"
     for directory in (below, beside, sandbox.root / "linked", sandbox.root / "editable/src"):

@@ -1,4 +1,4 @@
-"""doctor for scripts: one line with --quiet, for environments that exist."""
+"""doctor in scripts: one line with --quiet, for environments that exist."""
 
 from support.environments.interpreters import running
 from support.environments.site_packages import PIL_FILES, install
@@ -10,7 +10,8 @@ from fastinstall.core.errors import ExitCode
 def test_quiet_doctor_prints_a_line_per_broken_environment(sandbox: Sandbox) -> None:
     place = "home/.virtualenvs"
     broken = sandbox.venv(running(), tool="uv", name=f"{place}/broken", pip=False)
-    install(broken.site_packages, "pillow", "13.0.0", PIL_FILES)  # its core is no ELF file
+    # the fake Pillow's core is no ELF file, which is an error
+    install(broken.site_packages, "pillow", "13.0.0", PIL_FILES)
     gone = sandbox.venv(running(), tool="uv", name=f"{place}/gone", pip=False)
     install(gone.site_packages, "pillow", "13.0.0", PIL_FILES)
     gone.python.unlink()

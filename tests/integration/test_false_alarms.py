@@ -1,7 +1,7 @@
 """Healthy environments made by other tools: doctor reports no warning and no error, and describes them correctly.
 
-Environments with our stack, and environments linked to a libjpeg beside them, are in the catalogue of damages, as its
-undamaged cases.
+Environments with our stack, and environments linked to a separate libjpeg, are tested as the undamaged cases of the
+catalogue of damage.
 """
 
 import ctypes
@@ -70,7 +70,7 @@ def test_the_pillow_of_debians_python_is_no_alarm_and_untouched(environments: En
 
 
 def _zlib_version() -> str:
-    """Return the version of the system's zlib, which environments of this machine load."""
+    """Return the version of the system's zlib, which this machine's environments load."""
     zlib = ctypes.CDLL("libz.so.1")
     zlib.zlibVersion.restype = ctypes.c_char_p
     version: bytes = zlib.zlibVersion()
@@ -78,7 +78,7 @@ def _zlib_version() -> str:
 
 
 def _pillow_of_debian() -> Path:
-    """Return where Debian's python3-pil is."""
+    """Return the directory of Debian's package python3-pil."""
     if find_package_manager(os.environ) != "apt":
         pytest.skip("no system with apt")
     require_system(_has_pillow(), "python3-pil")

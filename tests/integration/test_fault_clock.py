@@ -1,4 +1,4 @@
-"""A clock that goes backwards, stands still or was far ahead: transactions are undone in order of number, not time."""
+"""A clock that goes back or stands still: transactions are undone in the order of their numbers, not their times."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -25,12 +25,12 @@ CLOCKS = {
 
 
 def _stamps(name: str) -> tuple[Stamp, ...]:
-    """Return transaction stamps whose random parts fall, so that with equal times the names sort in the wrong order."""
+    """Return stamps whose random parts descend, so that the names of equal times sort in the wrong order."""
     return tuple(stamp(moment, f"{9 - number:06x}") for number, moment in enumerate(CLOCKS[name]))
 
 
 def _thrice(store: JournalStore, name: str) -> list[dict[str, tuple[object, ...]]]:
-    """Perform three setups, each over the one before; return the environment's state before each."""
+    """Perform three setups, one over the other; return the environment's state before each setup."""
     looks = []
     for number, each in enumerate(_stamps(name)):
         looks.append(picture(store.prefix))
@@ -110,7 +110,7 @@ def test_a_clock_going_back_during_a_setup_changes_nothing(tmp_path: Path, monke
 
 
 def test_a_taken_name_changes_nothing_and_undo_still_works(tmp_path: Path) -> None:
-    """Both stamps have the same second and the same random digits."""
+    """The second setup gets the stamp of the first, as if second and random digits coincided."""
     store = make_environment(tmp_path / "env")
     before = picture(store.prefix)
     set_up(store, _stamps("standing still")[0])

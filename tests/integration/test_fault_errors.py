@@ -1,4 +1,4 @@
-"""The disk refuses a single change, at every position: the journal's verbs then describe the environment correctly."""
+"""The disk refuses one change, whichever it is: each verb of the journal then reports the environment's true state."""
 
 import errno
 import logging
@@ -51,7 +51,7 @@ def _outcome(verb: Verb, fault: Fault, after: Picture, place: Path) -> str:
 
 
 def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Picture) -> str:
-    """Assert that the verb's report is true, and that damage can be repaired later; return the outcome."""
+    """Assert that the verb's message is true, and that a recovery repairs damage; return the outcome."""
     where = f"{told.reached}: {told.message}\n{told.trace}"
     if told.kind == "done":
         assert timeless(picture(store.prefix)) == after, where
@@ -72,7 +72,7 @@ def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Pictu
 
 
 def test_a_kill_during_an_unannounced_undo_does_not_swap_twice(scenery: Path) -> None:
-    """The disk is full, so the journal takes no entry; then the process is also killed."""
+    """The full disk keeps the undo from being written into the journal; then the process is killed as well."""
     model = make_environment(scenery / "model/env")
     passed = boundaries_of(lambda: set_up(model), model.prefix)
     lines = [each.number for each in passed if each.call == "write" and each.paths[0].endswith("journal.jsonl")]

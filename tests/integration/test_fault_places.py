@@ -1,4 +1,4 @@
-"""Unusual places: read-only mounts, full disks, symbolic links, directories of another user."""
+"""Environments in unusual places: read-only mounts, full disks, symbolic links, directories of another user."""
 
 import array
 import ctypes
@@ -155,7 +155,7 @@ def test_an_environment_is_reached_through_a_link(tmp_path: Path, way: str) -> N
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_linked_package_makes_room_and_its_target_is_untouched(tmp_path: Path, *, inside: bool) -> None:
-    """Debian's packages and editable installs link their packages in this way."""
+    """PIL is a symbolic link to a directory elsewhere, as in Debian's packages and in editable installs."""
     store = make_environment(tmp_path / "env")
     package, checkout = store.prefix / SITE / "PIL", (store.prefix if inside else tmp_path) / "checkout"
     package.rename(checkout)
@@ -192,7 +192,8 @@ def test_files_linked_into_a_cache_are_never_written_through(tmp_path: Path, nam
     store = verb.scene(tmp_path / "env")
     cache = tmp_path / "cache"
     for path in (path for path in store.prefix.rglob("*") if path.is_file() and not path.is_symlink()):
-        if not path.is_relative_to(store.root) and path.name != "history":  # conda appends to its history in place
+        # conda itself appends to its history without replacing the file
+        if not path.is_relative_to(store.root) and path.name != "history":
             (cache / path.relative_to(store.prefix)).parent.mkdir(parents=True, exist_ok=True)
             os.link(path, cache / path.relative_to(store.prefix))
     before = picture(cache)
@@ -326,14 +327,14 @@ def _make_immutable(path: Path, *, immutable: bool) -> None:
 
 
 def _open_to_all(directory: Path) -> None:
-    """Let other users enter a directory; tests' directories are closed to them."""
+    """Let other users enter a directory, because pytest closes its directories to them."""
     for each in (directory, *directory.parents):
         if not each.stat().st_mode & stat.S_IXOTH:
             each.chmod(0o755)
 
 
 def _as_nobody(work: Callable[[], None], elsewhere: Path) -> None:
-    """Run `work` as a user who owns nothing and cannot read our modules, which are imported beforehand."""
+    """Run `work` as a user who owns nothing; a setup `elsewhere` imports our modules, which that user cannot read."""
     if os.geteuid() != 0:
         pytest.skip("to become another user needs root")
     set_up(make_environment(elsewhere))

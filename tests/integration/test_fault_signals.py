@@ -1,4 +1,4 @@
-"""An interruption at every single change: an unfinished change is undone, and an undo is completed."""
+"""An interruption at every change of the disk: an unfinished change is undone, an unfinished undo is completed."""
 
 import logging
 import signal

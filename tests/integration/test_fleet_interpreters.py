@@ -1,4 +1,4 @@
-"""The interpreters that build a fleet's wheels: only those that run, whatever else has such a name."""
+"""The interpreters that build a fleet's wheels: files that are only named like an interpreter are passed over."""
 
 import sysconfig
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pillow-SIMD that was installed without fastinstall is judged by its recipe: by its symbols and its known defects."""
+"""A Pillow-SIMD installed without fastinstall is judged by the recipe of the same name: symbols, known defects."""
 
 import importlib.machinery
 

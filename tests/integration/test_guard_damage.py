@@ -1,4 +1,4 @@
-"""Whatever is wrong with the guard or around it, Python starts, runs, and ends with the program's exit code."""
+"""Whatever is wrong with the guard or its environment, Python starts, and exits with the program's exit code."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""The hook in real virtual environments of every Python here: silent if all is well, one warning if not."""
+"""The hook in virtual environments of every Python on this machine: silent if PIL is ours, otherwise one warning."""
 
 import os
 import re
@@ -45,7 +45,7 @@ def own(tmp_path: Path) -> Guarded:
 
 @pytest.fixture
 def entered(tmp_path: Path) -> Guarded:
-    """Return an environment whose guard is started by its entry point alone; Python 3.15 supports these too."""
+    """Return an environment whose guard is started only by its entry point, which Python 3.15 supports."""
     python = python_at_hand("3.15")
     if python is None:
         pytest.skip("Python 3.15 is not on this machine")

@@ -1,4 +1,4 @@
-"""The trace: `read_events` reads what the hook writes, in environments that move, fill up or are read-only."""
+"""The trace that the hook writes for `read_events`, in environments that are moved, full or read-only."""
 
 import json
 import re

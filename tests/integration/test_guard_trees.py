@@ -1,4 +1,4 @@
-"""One warning per process tree: pools, pre-forked and restarted workers, servers started before the swap."""
+"""One warning for all processes of a tree: pools, pre-forked or restarted workers, servers from before the swap."""
 
 import json
 import os
@@ -81,7 +81,8 @@ def gunicorn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = Path(lasting) if lasting else tmp_path_factory.mktemp("tools")
     if not UV.exists():
         pytest.skip("uv is not installed beside the Python that runs the tests")
-    deep = directory / "made"  # below what fastinstall checks: uv makes a world-writable lock
+    # too deep for fastinstall's check of its cache: uv creates a lock that everybody can write to
+    deep = directory / "made"
     return made_once(deep / f"gunicorn-{key_of('1')}", _download_gunicorn)
 
 
@@ -189,7 +190,7 @@ def test_the_workers_of_pytest_tell_it_once(own: Guarded, tmp_path: Path) -> Non
 def test_gunicorns_workers_warn_once_despite_an_older_master(own: Guarded, gunicorn: Path) -> None:
     shutil.copytree(gunicorn, own.site, dirs_exist_ok=True)
     (own.temporary / "served.py").write_text(APPLICATION)
-    # A worker that starts while the master ends misses the signal, and is killed after the graceful timeout.
+    # The timeout is short because a worker that starts while the master ends misses the signal, and runs until then.
     options = ("-w", "2", "-b", "unix:gunicorn.sock", "--max-requests", "1", "--graceful-timeout", "2")
     argv = (own.python, "-m", "gunicorn", *options, "served")
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(own.temporary)}
@@ -200,7 +201,7 @@ def test_gunicorns_workers_warn_once_despite_an_older_master(own: Guarded, gunic
             socket = own.temporary / "gunicorn.sock"
             _wait_for(socket)
             own.swap()
-            for _ in range(6):  # each worker serves one request: the next one comes from a restarted worker
+            for _ in range(6):  # each worker serves one request, and is then replaced by a new worker
                 _request(own, socket)
         finally:
             master.terminate()

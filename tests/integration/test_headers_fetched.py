@@ -1,4 +1,4 @@
-"""C headers from Debian and Ubuntu packages: the packages exist, and match the libraries of official wheels."""
+"""C headers from packages of Debian and Ubuntu: the packages exist, and fit the libraries of official wheels."""
 
 import shutil
 import sys

@@ -24,7 +24,7 @@ pytest_plugins = ("support.journal.fixtures",)
 
 
 def _loosen(held: Place, stamp: Stamp, *, committed: bool) -> None:
-    """Leave the journal as if the run had died while creating its directories, or removing them."""
+    """Leave the journal as if the run had died while creating (or, if `committed`, removing) its directories."""
     store = JournalStore(held.prefix)
     directory = store.directory(stamp.id)
     text = (directory / "journal.jsonl").read_text()
@@ -84,7 +84,7 @@ def test_rerunning_a_rollback_killed_at_its_end_finishes_it(place: Place, to: tu
 
 
 def _is_cut(prefix: Path) -> bool:
-    """Return True if an undo has been announced but not finished."""
+    """Return True if the journal announces an undo that is not finished."""
     journals = [*prefix.glob("share/fastinstall/tx/*/journal.jsonl"), *prefix.glob("**/.fastinstall-*.jsonl")]
     return any("undoing" in journal.read_text() for journal in journals if os.path.lexists(journal))
 
@@ -146,7 +146,7 @@ def _write(directory: Path, files: dict[str, str]) -> None:
 
 
 def _swap(held: Place, stamp: Stamp, verb: str, core: str) -> None:
-    """Perform a setup or a repair: install another PIL with metadata of its own."""
+    """Perform a setup or a repair (`verb`): install another PIL with its own metadata directory."""
     plan = {"schema": "fastinstall.plan/1", "verb": verb}
     store, site = JournalStore(held.prefix), held.site_packages.relative_to(held.prefix).as_posix()
     old = next(held.site_packages.glob("pillow-*.dist-info"))

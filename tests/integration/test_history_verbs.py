@@ -1,6 +1,6 @@
-"""The history verbs: transactions are listed and given up, and dead runs and damaged or missing files are reported.
+"""The verbs of the history list transactions, give them up, and report dead runs and damaged or missing files.
 
-The whole program runs within the test process: a process for each call would take most of the time.
+The program runs within the test process, because a process for each call would take most of the time.
 """
 
 import os
@@ -224,7 +224,7 @@ def test_an_interruption_after_all_is_done_says_so_and_succeeds(place: Place, mo
     renames, rename = iter(range(1000)), files._call_renameat2
 
     def interrupted(source: Path, target: Path, flags: int) -> None:
-        """Rename with the kernel's call; before the first rename, send SIGINT."""
+        """Send SIGINT before the first rename; then rename with the kernel's call."""
         if next(renames) == 0:
             os.kill(os.getpid(), signal.SIGINT)
         rename(source, target, flags)
@@ -268,7 +268,7 @@ def test_without_an_interpreter_a_venv_is_listed_and_rolled_back(place: Place, g
     assert f"fastinstall rollback --yes --prefix {place.prefix}" in report.text
     undone = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
     assert undone.exit_code == ExitCode.OK, undone.text
-    if gone is not _of_another_machine:  # an interpreter of another machine is not run at all
+    if gone is not _of_another_machine:  # an interpreter for another CPU is never run, so no test of it can fail
         assert "could not be tested" in undone.stdout
     after = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
     assert after == before

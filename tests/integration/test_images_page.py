@@ -70,7 +70,7 @@ class Stage:
     """A build stage, from one FROM to the next.
 
     Attributes:
-        root: its filesystem.
+        root: the root directory of its filesystem.
         arguments: values of ARG.
         environment: values of ENV.
         user: the value of USER; root ("0") by default.
@@ -105,7 +105,7 @@ def build_image(
 
     Args:
         environment: variables of the base image, besides PATH.
-        writable: directories of this machine that the base image has, writable.
+        writable: directories of this machine that the image shares and may write to.
     """
     space, told = sandbox.root / "image", sandbox.root / "told"
     for directory in (space, told):
@@ -169,7 +169,7 @@ def sandbox(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
 
 
 def _wheelhouse(sandbox: Sandbox) -> Path:
-    """Return a wheelhouse as `build -o wheelhouse --with-tool` leaves it, with the tool for this Python only."""
+    """Return a wheelhouse like that of `build -o wheelhouse --with-tool`, but with the tool for this Python only."""
     own = make_tool_wheel(sandbox.cache, sandbox.variables())
 
     def make(directory: Path) -> None:
@@ -184,7 +184,7 @@ def _wheelhouse(sandbox: Sandbox) -> Path:
 
 
 def _write_page_file(sandbox: Sandbox, *changes: tuple[str, str]) -> Path:
-    """Write the page's Dockerfile, with changes that the page describes, and lint it."""
+    """Write the page's Dockerfile with `changes`, which the page describes, and lint it."""
     text = PAGE.read_text(encoding="utf-8").partition("```dockerfile\n")[2].partition("```")[0]
     for old, new in changes:
         assert old in text
@@ -199,7 +199,7 @@ def _write_page_file(sandbox: Sandbox, *changes: tuple[str, str]) -> Path:
 def test_the_dockerfile_uses_a_wheelhouse_and_asks_no_index(sandbox: Sandbox) -> None:
     _wheelhouse(sandbox)
     unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "XDG_CONFIG_DIRS": "/nonexistent"}
-    asked = {"FASTINSTALL_RECIPE": "pillow", "FASTINSTALL_LEVEL": "x86-64-v2"}  # the wheel that tests share
+    asked = {"FASTINSTALL_RECIPE": "pillow", "FASTINSTALL_LEVEL": "x86-64-v2"}  # selects the wheel that all tests share
     stage, said = build_image(sandbox, _write_page_file(sandbox), {**unreachable, **asked})
     _assert_right(stage, said)
     assert Path(stage.environment["UV_CONSTRAINT"]).name == "constraints.txt"
@@ -207,7 +207,7 @@ def test_the_dockerfile_uses_a_wheelhouse_and_asks_no_index(sandbox: Sandbox) ->
 
 @pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
 def test_a_dockerfile_build_from_a_clone_drops_the_compiler(new_sandbox: NewSandbox, sandbox: Sandbox) -> None:
-    del sandbox  # the fixture skips the test if overlays are not available
+    del sandbox  # only needed because the fixture skips the test if overlays are not available
     fragment = PAGE.read_text(encoding="utf-8").partition("```text\nCOPY fastinstall")[2].partition("```")[0]
     with new_sandbox() as own:
         file = _write_page_file(own, ("COPY wheelhouse /wheelhouse\n", f"COPY fastinstall{fragment}"))

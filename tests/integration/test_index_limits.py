@@ -42,7 +42,7 @@ def fetch(server: SimpleIndex, artefact: Artefact, cache: Path) -> Path:
 
 
 def endless(head: bytes, piece: bytes, pause: float = 0.0) -> Callable[[SimpleIndex], Answer]:
-    """Return an answer that goes on until the server stops."""
+    """Return an answer that sends `head`, and then `piece` again and again until the server stops."""
 
     def make(server: SimpleIndex) -> Answer:
         def answer(request: BaseHTTPRequestHandler) -> None:

@@ -1,4 +1,4 @@
-"""What pip and uv cache of a build: whether other settings or flags lead to a new build, as the pages say."""
+"""Wheels that pip and uv build and cache: as the pages say, some changes of settings and flags cause no new build."""
 
 import io
 import tarfile
@@ -54,7 +54,7 @@ def test_a_cache_looks_at_settings_for_uv_and_at_no_flags(tool: str, builds: tup
     with serving() as index:
         index.offer("tiny", {SDIST: source})
         kept = content_answer(source, "application/octet-stream", Cache_Control="max-age=31536000, immutable")
-        index.answers[f"/files/{SDIST}"] = kept  # as PyPI serves files
+        index.answers[f"/files/{SDIST}"] = kept  # with the headers with which PyPI serves files
         for level, flags in TRIES:
             variables = {**sandbox.variables({"CFLAGS": flags, "PIP_CONFIG_FILE": "/dev/null"}), **caches}
             words = (*target, "--index-url", index.url, "--config-settings", f"level={level}", "tiny")

@@ -36,7 +36,7 @@ from fastinstall.model.artefact import Releases
 INTERPRETER = healthy_facts().interpreter
 SDIST = "pillow_simd-12.1.1.post0.tar.gz"
 WHEEL = "pillow-12.1.1-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
-PATIENCE = 0.25  # seconds to wait for an answer that does not come
+PATIENCE = 0.25  # seconds; how long a client waits for an answer that never comes
 
 
 def sdist() -> bytes:
@@ -156,7 +156,7 @@ def test_a_silent_server_is_given_up_after_a_bounded_time(server: SimpleIndex) -
 
     assert time.monotonic() - began < 3 * PATIENCE + 20
     while server.asked.count("/simple/pillow-simd/") < 3 and time.monotonic() < began + 60:
-        time.sleep(0.01)  # the server may see a request after the client has given up
+        time.sleep(0.01)  # the server may record a request only after the client has given up
     assert server.asked.count("/simple/pillow-simd/") == 3
     assert "--offline --wheelhouse DIR" in (failed.value.hint or "")
     assert "tried up to 3 times" in failed.value.details[0]
@@ -544,7 +544,7 @@ def test_what_goes_in_is_looked_up_at_the_same_time(server: SimpleIndex) -> None
 
     def met(answer: Answer) -> Answer:
         def wait(request: BaseHTTPRequestHandler) -> None:
-            together.wait()  # breaks if a request is answered before both have arrived
+            together.wait()  # raises an error unless both requests arrive before either is answered
             answer(request)
 
         return wait

@@ -66,7 +66,7 @@ def test_a_configuration_pip_cannot_read_fails_in_pips_words(prefix: Path, tmp_p
 
 
 def told_by_pip(python: Path, given: dict[str, str]) -> dict[str, str]:
-    """Return the locations that a real pip searches, by kind ("indexes", "links")."""
+    """Return the locations that a real pip says it searches, by kind ("indexes", "links")."""
     words = ("install", "--dry-run", "--retries", "0", "--no-deps", "nothing-of-that-name")
     done = run((sys.executable, "-m", "pip", "--python", str(python), *words), environment=given, check=False)
     return dict(re.findall(r"^Looking in (\w+): (.*)$", done.stdout, re.MULTILINE))

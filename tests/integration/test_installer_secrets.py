@@ -1,4 +1,4 @@
-"""Credentials of an index: sent to their own host, and to no other host that an answer names."""
+"""Credentials of an index are sent to the index's host only, not to other hosts that its answers name."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -40,7 +40,7 @@ def test_a_failed_installation_shows_its_last_lines_and_command() -> None:
 
 
 def test_whoever_is_not_root_gets_the_command_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)  # the one condition that root cannot produce for real
+    monkeypatch.setattr("os.geteuid", lambda: 1000)  # faked, because root cannot be an ordinary user
 
     with pytest.raises(RefusedError, match="only root can install") as refused:
         install_packages("apt", INSTALL[-1:], os.environ, ignore)

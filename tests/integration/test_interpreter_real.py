@@ -59,7 +59,7 @@ def test_the_answer_without_site_is_what_python_itself_says(tmp_path: Path, vers
 def test_an_interpreter_outside_any_environment_describes_itself(version: str) -> None:
     base = Path(_what_python_itself_says(_python(version))[1]) / "bin" / f"python{version}"
     observed, told = observe_interpreter(base), _what_python_itself_says(base)
-    if observed.externally_managed is not None:  # pip would install elsewhere than into its site-packages
+    if observed.externally_managed is not None:  # pip would not install into this interpreter's site-packages
         told[2] = str(observed.site_packages)
     assert _places(observed) == told
 

@@ -1,4 +1,4 @@
-"""An interruption at any moment: a command that was started does not go on, and a new directory is removed."""
+"""An interruption at any moment ends the command that runs, and removes a new environment."""
 
 import os
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def _children() -> list[str]:
 
 @pytest.mark.parametrize("scene", [_commanded, _talked])
 def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None]) -> None:
-    _commanded()  # the first command of a process starts the shell that ends orphans, which is kept
+    _commanded()  # a process's first command also starts the shell that ends orphans, which stays alive
     before = _children()
     moments = 0
     for moment, error in outcomes(scene):
@@ -60,7 +60,8 @@ def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None
 def test_an_interruption_at_any_moment_removes_a_new_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carry_out, "hold_environment_lock", nullcontext)  # it reads all processes
+    # the lock reads the list of all processes, which takes too long here
+    monkeypatch.setattr(carry_out, "hold_environment_lock", nullcontext)
     prefix = tmp_path / "new"
     step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="requested")
     where = replace(environment(), prefix=prefix)

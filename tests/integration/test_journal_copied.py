@@ -1,4 +1,4 @@
-"""An environment that was copied, as by backups, clones and archives, can be rolled back in the copy."""
+"""A copy of an environment, as made by backups, clones and archives, can be rolled back."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
 
 
 def add_to_what_is_there(store: JournalStore) -> None:
-    """Perform a setup whose trees contain all earlier files, unaltered, and more."""
+    """Perform a setup whose new trees contain all the old files unchanged, and additional ones."""
     with open_transaction(store) as transaction:
         for tree in ("PIL", "pillow.libs"):
             shutil.rmtree(transaction.stage / tree)
@@ -76,7 +76,7 @@ REGISTRATION = "condarc.d/fastinstall.yml"
 
 
 def set_up_as_in_conda(store: JournalStore) -> None:
-    """Perform a setup that writes a text with the prefix in it, and leaves no file in its stage."""
+    """Perform a setup that installs a text with the prefix in it, and leaves its staging directory without files."""
     write_tree(store.prefix, {HISTORY: "==> one <==\n+python\n"})
     with open_transaction(store) as transaction:
         staged = {
@@ -97,7 +97,7 @@ def set_up_as_in_conda(store: JournalStore) -> None:
 
 
 def copy_files(store: JournalStore, copy: Path) -> JournalStore:
-    """Copy as `conda create --clone` does: files alone, prefixes in texts replaced, a fresh conda history."""
+    """Copy an environment as `conda create --clone` does: no empty directories, new prefix in texts, new history."""
     for directory, _, names in os.walk(store.prefix):
         for path in (Path(directory) / name for name in names):
             place = copy / path.relative_to(store.prefix)

@@ -1,4 +1,4 @@
-"""kill -9 at every change of the filesystem: the environment is afterwards either as before or as after."""
+"""kill -9 at every change of the filesystem: afterwards, the environment is in its old or in its new state."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.main
 
 @pytest.fixture(params=["exchange", "three renames"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run with renameat2(RENAME_EXCHANGE), and as on kernels and filesystems that lack it."""
+    """Run the test with renameat2(RENAME_EXCHANGE), and again as on kernels and filesystems that lack it."""
     if request.param == "three renames":
         monkeypatch.setattr(files, "exchange", lambda _one, _other: False)
 
@@ -57,7 +57,7 @@ class Scene:
 
 
 def nothing(_store: JournalStore) -> None:
-    """Do nothing to the environment: fastinstall has never changed it."""
+    """Leave the environment as it is: fastinstall has never changed it."""
 
 
 @pytest.mark.usefixtures("kernel")
@@ -161,7 +161,7 @@ def _steps_that_leave_work(scene: Scene) -> list[int]:
 
 
 def _pictures(scene: Scene, work: Callable[[JournalStore], object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the environment's state before and after `work`: all files, or the live ones if a journal remains."""
+    """Return the environment's state before and after `work`: its live files, and all others if there is no journal."""
     store = scene.store()
     first = _whole_or_live(store)
     work(store)

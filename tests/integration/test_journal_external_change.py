@@ -1,4 +1,4 @@
-"""Changes of another program within our transaction are undone: offline, to the byte, and nothing else."""
+"""Changes by a package engine within our transaction are undone offline and to the byte; other files stay."""
 
 import json
 import os
@@ -196,7 +196,7 @@ def test_a_later_version_blocks_rollback_or_is_forced_aside(store: JournalStore)
 
 
 def test_a_forced_rollback_restores_files_the_engine_left_alone(store: JournalStore) -> None:
-    """Both versions contain the same file; a third one, installed since, does not."""
+    """The file is the same in both versions of the setup's change, but missing in a version installed later."""
     same = {"turbo-3.0-0": CONTENTS["turbo-2.0-0"], "turbo-4.0-0": {"lib/four": ""}}
     linked = store.prefix / "lib/libturbojpeg.so.0"
     with open_in(store) as transaction:
@@ -256,7 +256,7 @@ def test_an_environment_without_a_history_ends_without_one(tmp_path: Path) -> No
 def test_recovery_over_a_users_later_install_is_refused_by_name(
     store: JournalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process died after conda had unlinked; the user then installed another version by hand."""
+    """The process died after conda had removed a package. The user then installed another version of it by hand."""
     transaction = open_in(store)
     monkeypatch.setattr("fastinstall.journal.external_changes.outcome", _die)
     with pytest.raises(OSError, match="No space left"):

@@ -74,7 +74,7 @@ def test_a_rollback_killed_anywhere_has_not_begun_or_completes(
 def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None:
     numbers = iter(range(10_000))
     before = picture(make_conda_environment(scenery / "whole" / "env").prefix, times=False)
-    for death in (111, 203):  # first within the engine, then after it
+    for death in (111, 203):  # the first death is within the engine's change, the second after it
 
         def cut(step: int, death: int = death) -> bool:
             store = make_conda_environment(scenery / str(next(numbers)) / "env")
@@ -88,7 +88,7 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
 
 
 def _change(store: JournalStore) -> None:
-    """Add a library, have the engine replace it, and swap our own back in."""
+    """Add a library, let an engine replace it, and put our library back."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
         transaction.commit(receipt_of(FIRST))
@@ -109,5 +109,5 @@ def _outcome(store: JournalStore, before: Pictures, after: Pictures) -> str:
 
 
 def _timeless(pictures: Mapping[str, object]) -> Pictures:
-    """Drop the times of `share`, which contained the journal: see docs/internals/transaction.md."""
+    """Drop the times of `share`, which creating and removing the journal changes (docs/internals/transaction.md)."""
     return {path: look[:2] if isinstance(look, tuple) and path == "share" else look for path, look in pictures.items()}

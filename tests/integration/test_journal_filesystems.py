@@ -1,4 +1,4 @@
-"""Unusual filesystems: two within one environment, layers, full disks."""
+"""Environments on unusual filesystems: on two at once, on overlay layers, on full disks."""
 
 import os
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_deaths_with_site_packages_on_a_filesystem_of_its_own(tmp_path: Path) ->
 
 @pytest.mark.parametrize("layers", ["setup over a layer", "rollback over a layer"])
 def test_directories_of_a_lower_layer_move_file_by_file(tmp_path: Path, layers: str) -> None:
-    """In containers, files of an earlier layer can be renamed one by one, but directories cannot."""
+    """In a container, files of an earlier layer can be renamed, but directories cannot."""
 
     def scenario() -> None:
         before = picture(make_environment(tmp_path / "lower").prefix)
@@ -94,7 +94,7 @@ def test_directories_of_a_lower_layer_move_file_by_file(tmp_path: Path, layers: 
 
 def test_deaths_over_a_lower_layer(tmp_path: Path) -> None:
     def scenario() -> None:
-        mount("tmpfs", tmp_path)  # on a disk, overlayfs waits for it at every copy
+        mount("tmpfs", tmp_path)  # in memory: on a disk, overlayfs would wait for the disk at every copy
         before = picture(make_environment(tmp_path / "lower").prefix, times=False)
 
         def cut(step: int) -> bool:

@@ -1,4 +1,4 @@
-"""Giving up a rollback: live and remaining files are never touched, at whatever moment the process dies."""
+"""Giving up a rollback touches neither live files nor those of other rollbacks, whenever the process dies."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,7 +106,8 @@ def test_later_guard_changes_belong_to_the_setup_in_force(tmp_path: Path) -> Non
     set_up(store)
     (store.root / "receipt.json").rename(tmp_path / "receipt.json")
     set_up_again(store)
-    (tmp_path / "receipt.json").replace(store.root / "receipt.json")  # as after `guard install`: the setup's
+    # the receipt is the first setup's again, as after `guard install`
+    (tmp_path / "receipt.json").replace(store.root / "receipt.json")
     assert list_forgettable_transactions(store, None) == ()
 
 
@@ -181,7 +182,8 @@ def test_once_it_is_put_away_the_others_go_on(tmp_path: Path) -> None:
         assert move_damaged_transaction_away(store, damaged).name == number
         assert store.transactions() == ()
         if number == "transaction":
-            write_tree(store.directory(FIRST.id), {"aside/PIL.py": ""})  # of that name, but without a journal
+            # a directory with the transaction's name, but without a journal
+            write_tree(store.directory(FIRST.id), {"aside/PIL.py": ""})
     set_up_again(store)
     assert rollback(store).ids == (SECOND.id,)
 

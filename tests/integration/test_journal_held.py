@@ -1,4 +1,4 @@
-"""Root changes another user's environment, and that user replaces directories by links at the same moment."""
+"""Root changes another user's environment while that user replaces its directories by links."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change 
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """Return another user's environment with a setup, beside a directory of root's."""
+    """Return an environment of another user, after a setup, beside a directory that belongs to root."""
     write_tree(tmp_path / "victim", {"one.txt": "dear"})
     set_up(make_environment(tmp_path / "env"))
     write_tree(tmp_path / "env", {"lib/a/one.txt": "mine", "lib/b/other.txt": "theirs"})

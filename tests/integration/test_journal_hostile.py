@@ -1,4 +1,4 @@
-"""An environment made by an attacker, with a journal that names outside paths: nothing outside is touched."""
+"""An attacker's environment, whose journal names paths outside the environment: nothing outside is touched."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ OWN = f"{TRANSACTIONS}/{FIRST.id}"
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """Return an environment with a setup, beside a victim's directory."""
+    """Return an environment after a setup, beside the directory of a victim."""
     write_tree(tmp_path / "victim", {"letters/one.txt": "dear", "lib/x.py": "x", ".netrc": "machine"})
     made = make_environment(tmp_path / "env")
     set_up(made)
@@ -78,7 +78,7 @@ def test_a_transaction_naming_outside_files_cannot_be_forgotten(store: JournalSt
 
 
 def _behind_a_link(store: JournalStore, path: str) -> None:
-    """Move a path to the victim's directory, and replace it by a link to it."""
+    """Move a path of the environment into the victim's directory, and link to it from its old place."""
     elsewhere = store.prefix.parent / "victim" / "moved"
     shutil.move(store.prefix / path, elsewhere)
     (store.prefix / path).symlink_to(elsewhere)
@@ -115,7 +115,7 @@ def test_a_loose_journal_that_means_others_removes_nothing(store: JournalStore) 
 
 
 def _linked_out(store: JournalStore, path: str) -> Path:
-    """Make a path of the environment a link to the victim's directory; return that directory."""
+    """Replace a path of the environment by a link to the victim's directory; return that directory."""
     victim = store.prefix.parent / "victim" / "letters"
     (store.prefix / path).symlink_to(victim)
     return victim

@@ -1,4 +1,4 @@
-"""Transactions over a whole environment: nested places, directories to be created, several batches."""
+"""Transactions that span a whole environment: nested directories, new directories, several batches of moves."""
 
 import os
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def make(prefix: Path, *, etc: bool = False) -> JournalStore:
 
 
 def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:
-    """Perform, in two batches, everything that a setup moves in a conda environment."""
+    """Move everything that a setup moves in a conda environment, in two batches."""
     with begin(store, {}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
         write_tree(transaction.stage, STAGED)
         transaction.perform(_first(store))
@@ -85,7 +85,7 @@ def _first(store: JournalStore) -> tuple[Move, ...]:
 
 
 def _second() -> tuple[Move, ...]:
-    """Return moves that need files from the first batch."""
+    """Return the moves of the second batch, which need files that the first batch moved."""
     return (
         Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL/_imaging.so", kept="stage/late/core"),
         Move(kind=MoveKind.IN, live="etc/conda/activate.d/more.sh", kept="stage/late/more.sh"),

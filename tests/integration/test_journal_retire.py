@@ -1,4 +1,4 @@
-"""Withdrawing the receipt: the environment no longer counts as set up, a rollback restores it, kills do no harm."""
+"""Withdrawing the receipt: the environment no longer counts as set up, a rollback undoes that, kills do no harm."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rollback: of several setups, after changes by others, and its forgetting."""
+"""Rollback of several setups, rollback after changes by other programs, and giving up a rollback."""
 
 from pathlib import Path
 from typing import Any

@@ -94,7 +94,8 @@ def test_an_interruption_waits_until_undoing_has_ended(store: JournalStore) -> N
     usual = signal.getsignal(signal.SIGINT)
 
     def interrupt(_number: int, _frame: object) -> None:
-        if signal.getsignal(signal.SIGINT) is not usual:  # within the undo: later, the test itself would receive it
+        # send the signal only during the undo: later, the test itself would receive it
+        if signal.getsignal(signal.SIGINT) is not usual:
             signal.raise_signal(signal.SIGINT)
 
     handler = signal.signal(signal.SIGALRM, interrupt)

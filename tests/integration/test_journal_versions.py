@@ -1,4 +1,4 @@
-"""Journals and receipts of another fastinstall version: whatever is understood can be undone."""
+"""Journals and receipts of another fastinstall version: changes that this version understands can be undone."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def _change(file: Path, changes: dict[str, Any]) -> None:
 
 
 def _with_keys(store: JournalStore, identifier: str, changes: dict[str, Any]) -> None:
-    """Set keys in every entry of a journal."""
+    """Set these keys in every entry of the journal of a transaction."""
     journal = store.directory(identifier) / JOURNAL
     lines = [json.dumps({**json.loads(line), **changes}) for line in journal.read_text().splitlines()]
     journal.write_text("".join(f"{line}\n" for line in lines))
@@ -117,7 +117,7 @@ def test_a_rewritten_receipt_keeps_the_keys_of_a_later_version(store: JournalSto
     set_up(store)
     _change(store.receipt_file, {"signed_by": "somebody"})
     with open_transaction(store, SECOND) as transaction:
-        transaction.commit(receipt_of(FIRST))  # as `guard install` does
+        transaction.commit(receipt_of(FIRST))  # with the receipt of the setup, as `guard install` does
     assert json.loads(store.receipt_file.read_text())["signed_by"] == "somebody"
 
 

@@ -1,4 +1,4 @@
-"""recipes/memory.c in a program of its own: what glibc keeps and returns, and when nothing is changed."""
+"""recipes/memory.c in a separate program: the memory that glibc keeps or returns, and when it changes nothing."""
 
 import contextlib
 import os
@@ -132,7 +132,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(directory: Path, *flags: str) -> Path:
-    """Return a program with memory.c linked in, as it is linked into the core."""
+    """Build a program with memory.c linked in as it is linked into the core; return its path."""
     source, pillow, made = directory / "program.c", directory / "pillow.c", directory / "program"
     source.write_text(PROGRAM)
     pillow.write_text(PILLOW)
@@ -142,7 +142,7 @@ def build(directory: Path, *flags: str) -> Path:
 
 
 def run(*argv: object, **variables: str) -> tuple[int, int, int]:
-    """Return the page faults of the second round, the resident bytes at the end, and the number of heaps."""
+    """Run the program; return page faults of the second round, resident bytes at the end, and number of heaps."""
     environment = {name: value for name, value in os.environ.items() if name not in OWN} | variables
     answer = subprocess.run(
         list(map(str, argv)), env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -153,7 +153,7 @@ def run(*argv: object, **variables: str) -> tuple[int, int, int]:
 
 
 def run_in_group(groups: str, file: str, limit: object, program: Path) -> int:
-    """Run with a given /proc/self/cgroup, and a group's file with a limit; return the faults of the second round."""
+    """Run with this text as /proc/self/cgroup, and a limit in a file of the group; return the second round's faults."""
     begin = begin_mounts()
     if not begin:
         pytest.skip("no mount can be made here: neither a superuser nor a user namespace")
@@ -161,7 +161,7 @@ def run_in_group(groups: str, file: str, limit: object, program: Path) -> int:
 
 
 def run_without_group(*argv: object, **variables: str) -> tuple[int, int, int]:
-    """Run like `run`; if mounts are allowed, the control groups of this machine are hidden."""
+    """Run the program as `run` does, but with this machine's control groups hidden if mounts are allowed."""
     begin = begin_mounts()
     hidden = (*begin, "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh") if begin else ()
     return run(*hidden, *argv, **variables)
@@ -169,7 +169,7 @@ def run_without_group(*argv: object, **variables: str) -> tuple[int, int, int]:
 
 @cache
 def begin_mounts() -> tuple[str, ...]:
-    """Return a command prefix that gives a command its own mounts; empty if they are not allowed."""
+    """Return the command that gives another command its own mounts; empty if mounts are not allowed."""
     begin = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")))
     if not shutil.which("unshare") or subprocess.run((*begin, "true"), check=False, capture_output=True).returncode:
         return ()
@@ -178,7 +178,7 @@ def begin_mounts() -> tuple[str, ...]:
 
 @pytest.fixture
 def group() -> Iterator[Path]:
-    """Yield a real control group with 300 MB, below the mounted root."""
+    """Yield a real control group with a limit of 300 MB, below the mounted root group."""
     version_1 = Path("/sys/fs/cgroup/memory")
     root, file = (version_1, "memory.limit_in_bytes") if version_1.is_dir() else (version_1.parent, "memory.max")
     made = root / f"fastinstall-test-{os.getpid()}"
@@ -190,7 +190,7 @@ def group() -> Iterator[Path]:
             made.rmdir()
         pytest.skip(f"no control group with a limit of memory can be made here: {error}")
     yield made
-    for _ in range(50):  # its last process may still be ending
+    for _ in range(50):  # removal fails while the group's last process is still ending
         with contextlib.suppress(OSError):
             made.rmdir()
             break
@@ -198,7 +198,7 @@ def group() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("threads", [(), (1,)])
-@pytest.mark.parametrize("blocks", [1, 3, 4])  # a thread's heap has 64 MB; 4 are nearly the limit
+@pytest.mark.parametrize("blocks", [1, 3, 4])  # a thread's heap has 64 MB: 4 blocks almost fill it
 def test_the_memory_of_a_photo_serves_the_next(program: Path, threads: tuple[int, ...], blocks: int) -> None:
     if blocks > 1 and os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < SEVERAL_PHOTOS_KEPT_FROM:
         pytest.skip("a 64th of this machine's memory does not hold several photos")
@@ -258,7 +258,7 @@ def test_a_limited_process_keeps_no_large_block(program: Path, option: str, mega
 
 @pytest.mark.parametrize("option", ["d", "v"])
 def test_a_heap_does_not_grow_ahead_in_a_limited_process(program: Path, option: str) -> None:
-    needed = run(*limit_process(option, 64), program, 1, 24 * MB)  # with 64 MB ahead, malloc fails
+    needed = run(*limit_process(option, 64), program, 1, 24 * MB)  # if the heap grew 64 MB ahead, malloc would fail
     chosen = run(*limit_process(option, 64), program, 1, 24 * MB, FASTINSTALL_KEEP_MB="128")
     assert needed[0] > 0 == chosen[0]
 

@@ -1,4 +1,4 @@
-"""Every kernel, built alone beside Pillow's function, gives the same results on random cases; faults show."""
+"""Every kernel, built alone, gives the results of Pillow's own function on random cases; faults are detected."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ LEVEL = "x86-64-v3"
 
 @pytest.fixture(scope="module")
 def pillow(shared_cache: Path) -> Path:
-    """Download Pillow's source, as the checks do; return its directory."""
+    """Download Pillow's source as the kernels' own checks do; return its directory."""
     for program in ("cc", "make"):
         require_system(shutil.which(program), program)
     cpu = observe_cpu(allowed_cores=1, tunables="")

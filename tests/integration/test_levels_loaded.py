@@ -1,4 +1,4 @@
-"""One PIL for several CPUs: what fastinstall reads from its files, against what the loader does on each CPU."""
+"""One PIL for several CPUs: fastinstall predicts from its files which core the loader takes on each CPU."""
 
 import dataclasses
 import os
@@ -45,7 +45,7 @@ HIDING = "glibc.cpu.hwcaps=-AVX2"
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    """Return a small PIL with a core in two copies; tests may not change it."""
+    """Return a small PIL with two copies of its core, for different CPUs; tests must not change it."""
     return small_tree(tmp_path_factory.mktemp("levels") / "a site, é")
 
 

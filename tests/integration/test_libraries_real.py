@@ -1,4 +1,4 @@
-"""Libraries from real wheels: every kind of libjpeg, shared and static, and which of them PIL is bound to.
+"""Libraries from real wheels: every kind of libjpeg, shared and static, and the one that PIL is bound to.
 
 Needs a package index. Downloads are kept in FASTINSTALL_TEST_CACHE if it is set.
 """
@@ -60,13 +60,13 @@ _BOUND = re.compile(r"binding file (\S+) \[0\] to (\S+) \[0\]: normal symbol `(\
 
 @pytest.fixture(scope="module")
 def wheels(shared_cache: Path) -> dict[str, Path]:
-    """Return the wheels by name."""
+    """Return the downloaded wheels by name."""
     return fetched(shared_cache, MODULES, CONDA, STATIC, NG)
 
 
 @pytest.fixture(scope="module")
 def stock(new_sandbox: NewSandbox) -> Iterator[Venv]:
-    """Yield an environment with Pillow from its wheel."""
+    """Yield an environment into which uv has installed Pillow's official wheel."""
     with new_sandbox() as sandbox:
         venv = sandbox.venv(running(), pip=False)
         installed = venv.uv("install", "pillow")
@@ -88,7 +88,7 @@ def linkage(stock: Venv, modules: tuple[Path, ...]) -> Linkage:
 
 
 def of_member(wheel: Path, pattern: str, directory: Path) -> tuple[Identity, ...]:
-    """Identify the only file of a wheel whose name matches the pattern."""
+    """Identify the libraries in the only file of a wheel that matches the pattern."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if re.search(pattern, name))
         return identify(Path(archive.extract(name, directory)))
@@ -165,7 +165,7 @@ def test_bindings_are_those_of_the_real_loader(
 
 
 def _really_bound(stock: Venv, modules: tuple[Path, ...], directory: Path) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield the loader's own bindings of the codecs' entry points to other files: (user, symbol), provider."""
+    """Yield how the real loader binds the codecs' entry points, as ((user, symbol), provider), both file paths."""
     report = directory / "bindings"
     variables = {**os.environ, "LD_BIND_NOW": "1", "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(report)}
     subprocess.run((stock.python, "-S", "-c", _OPEN, *modules), env=variables, check=True)
@@ -175,7 +175,7 @@ def _really_bound(stock: Venv, modules: tuple[Path, ...], directory: Path) -> It
     for line in written.read_text().splitlines():
         found = _BOUND.search(line)
         if found and found[3] in entries and found[1] != found[2]:
-            # The loader names the program by the path that it was started with.
+            # The loader's report names the program by the path with which the program was started.
             user = program if found[1] == str(stock.python) else os.path.normpath(found[1])
             yield (user, found[3]), os.path.normpath(found[2])
 
@@ -184,7 +184,7 @@ def test_a_symbol_name_stored_as_the_tail_of_another_is_found(tmp_path: Path) ->
     zlib = compile_library(tmp_path / "libz.so.1", "int inflate(void) { return 1; }")
     source = "int my_inflate(void); int inflate(void); int use(void) { return my_inflate() + inflate(); }"
     user = compile_library(tmp_path / "user.so", source, needs=[zlib], flags=runpath("$ORIGIN"))
-    program = Path("/bin/true").resolve()  # Debian's Python has a libz of its own, and the program's symbols come first
+    program = Path("/bin/true").resolve()  # not Python: Debian's contains its own libz, whose symbols would come first
     linkage = read_linkage((user,), ProcessSettings(program=program))
     (binding,) = (binding for binding in linkage.bindings if binding.user == user)
     assert (binding.symbol, binding.provider) == ("inflate", zlib)

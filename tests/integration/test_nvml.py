@@ -1,7 +1,7 @@
-"""NVML through the real nvidia-ml-py, on a machine without a GPU, and in a process that never answers.
+"""NVML: with the real nvidia-ml-py on a machine without a GPU, and with a fake one that answers or hangs.
 
-No real GPU was available. A fake `pynvml` module, found before the real one, answers as the package's documentation
-says, or does not answer.
+A fake `pynvml` module stands in for one with a GPU. It is found before the real module, and answers as the package's
+documentation says, or never.
 """
 
 import sys
@@ -56,7 +56,7 @@ def nvmlInit():
 
 @pytest.fixture
 def in_place_of_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the file for a `pynvml` module that is found before the real one."""
+    """Return the path at which a test can write a `pynvml` module that is found before the real one."""
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path / "pynvml.py"
 

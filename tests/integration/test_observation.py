@@ -1,4 +1,4 @@
-"""A whole environment observed: with stock Pillow, damaged, and without any Pillow."""
+"""The observation of a whole environment: with stock Pillow, with a damaged Pillow, without any Pillow."""
 
 import os
 from collections.abc import Callable

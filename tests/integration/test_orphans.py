@@ -1,4 +1,4 @@
-"""Commands and their children die with fastinstall, however it dies; commands that have ended are left alone."""
+"""Commands and their children die with fastinstall, however it dies; process groups of ended commands do not."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ for seconds in ("0", "0", "600"):
 
 @pytest.fixture
 def numbers(tmp_path: Path) -> Iterator[Path]:
-    """Yield a file of process numbers; at the end, kill those that still run."""
+    """Yield a file for process IDs; at the end, kill the processes in it that still run."""
     file = tmp_path / "numbers"
     yield file
     for number in _read(file):
@@ -58,7 +58,7 @@ def _wait_until(condition: object, seconds: float = 60.0) -> bool:
 
 
 def _kill_while_running(numbers: Path, keywords: str = "{}") -> int:
-    """Kill a process while its third command runs; return the number of that command's child."""
+    """Kill a process while its third command runs; return the process ID of that command's child."""
     words = (sys.executable, "-c", _STARTS, str(numbers), keywords)
     with subprocess.Popen(words, stdin=subprocess.DEVNULL) as parent:
         assert _wait_until(lambda: len(_read(numbers)) == 3)
@@ -84,12 +84,13 @@ def test_a_package_manager_may_finish(numbers: Path) -> None:
 
 
 def test_a_forked_copy_ends_its_own_commands(numbers: Path) -> None:
-    run(("/bin/true",))  # the copied process has inherited a watching shell, which watches its parent
+    run(("/bin/true",))  # the forked process has inherited a watching shell, but that shell watches the parent
     copy = os.fork()
     if copy == 0:
         try:
             words = ("/bin/sh", "-c", "sleep 600 & echo $!; wait")
-            run(words, on_line=lambda number: print(number, file=numbers.open("w")))  # called once it is registered
+            # `on_line` is called only after the command is registered
+            run(words, on_line=lambda number: print(number, file=numbers.open("w")))
         finally:
             os._exit(1)
     assert _wait_until(lambda: len(_read(numbers)) == 1)

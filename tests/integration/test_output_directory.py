@@ -1,4 +1,4 @@
-"""Nothing has changed before the renames begin, and other programs' files stay."""
+"""Writing into an output directory: before the renames nothing changes, and files of other programs stay."""
 
 import errno
 import os
@@ -81,7 +81,7 @@ def _assert_all_or_nothing(first: Publish, second: Publish, space: Path, *, last
 
 
 def _look(directory: Path) -> dict[object, object]:
-    """Return the state of a directory's files, with leftovers that the next run removes."""
+    """Return the state, without times, of all files in a directory, including leftovers that the next run removes."""
     return {path: state[:2] for path, state in picture(directory).items()}
 
 

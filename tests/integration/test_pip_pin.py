@@ -85,7 +85,7 @@ class Pinned:
         return run(argv, self.variables)
 
     def uv(self, *words: str, sourced: bool = True) -> Result:
-        """Run `uv pip` on the environment, in a shell that has (`sourced`) or has not read environment.sh."""
+        """Run `uv pip` on the environment; if `sourced`, in a shell that has read environment.sh."""
         script = '. "$1"; shift; exec "$@"' if sourced else 'shift; exec "$@"'
         exports = self.prefix / "share/fastinstall/pin/environment.sh"
         argv: Argv = ("sh", "-ec", script, "sh", exports, UV, "pip", *words, "--python", self.prefix / "bin/python")
@@ -98,7 +98,7 @@ class Pinned:
 
 
 def make_pinned(sandbox: Sandbox, index: SimpleIndex, *, name: str = "env") -> Pinned:
-    """Return an environment with our stack of `VERSION` and its receipt; its wheel is in a cache in the sandbox."""
+    """Return an environment with our stack of `VERSION`, its receipt, and its wheel in the sandbox's cache."""
     prefix, cache = sandbox.root / name, sandbox.root / "cache"
     variables = sandbox.variables(
         {
@@ -137,14 +137,14 @@ def pillow(directory: Path, version: str) -> Path:
 
 
 def dependant(directory: Path, *release: str) -> Path:
-    """Return an empty wheel with this name, version and requirements."""
+    """Return a wheel without modules; `release` is its name, its version and its requirements."""
     name, content = stub_wheel(*release)
     (directory / name).write_bytes(content)
     return directory / name
 
 
 def offer(index: SimpleIndex, *wheels: Path) -> None:
-    """Serve the wheels of one distribution."""
+    """Let the index offer the wheels, all of one distribution."""
     index.offer(wheels[0].name.partition("-")[0], {wheel.name: wheel.read_bytes() for wheel in wheels})
 
 

@@ -1,7 +1,7 @@
-"""A power failure at any moment of a verb: recovery finds the old or the new state, and keeps what was finished.
+"""A power failure at any moment of a verb: recovery restores the old or the new state, and keeps finished changes.
 
-The model of the disk is in tests/faults/power.py. `--every-row` tries every possible disk; otherwise long verbs are
-sampled, and short ones tried completely.
+The model of the disk is in tests/faults/power.py. `--every-row` tries every state that a disk may have after the
+failure. Otherwise, long verbs are only sampled.
 """
 
 import errno
@@ -53,8 +53,8 @@ class Scene:
         prepare: earlier changes, made before the verb.
         verb: the verb that is cut off.
         force: whether recovery may move files of other programs aside.
-        way_back: whether the finished verb can be rolled back.
-        sample: which of the possible disks are tried in short runs.
+        way_back: whether the test rolls the verb back if recovery has finished it.
+        sample: the selection of possible disk states that is tried without `--every-row`.
     """
 
     verb: Callable[[JournalStore], object]
@@ -66,7 +66,7 @@ class Scene:
 
 
 def change(store: JournalStore) -> None:
-    """Add a library, have an engine replace it, swap our own back in, and add text to a file."""
+    """Add a library, let an engine replace it, put our library back, and append text to a file."""
     with open_in(store) as transaction:
         change_of_all_kinds(store, transaction)
         transaction.add("pip.conf", "[global]\n")
@@ -90,7 +90,7 @@ def abandon(store: JournalStore) -> None:
 
 
 def abandon_engine(store: JournalStore) -> None:
-    """Leave a setup that died while an engine was at work."""
+    """Leave a setup that died while an engine was changing the environment."""
 
     class Dying(FakeEngine):
         def _note(self, *_arguments: object) -> None:
@@ -159,7 +159,7 @@ def test_nothing_is_lost_where_the_stage_lies_in_site_packages(
 def test_nothing_is_lost_where_directories_cannot_be_renamed(
     name: str, scenery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On an overlay, a tree moved file by file gets other inodes, so a duplicate may remain in the old place."""
+    """On an overlay, trees are moved file by file and get other inodes, so that a duplicate may remain."""
     real = files.rename
 
     def rename(source: Path, target: Path) -> None:
@@ -176,7 +176,7 @@ def test_nothing_is_lost_where_directories_cannot_be_renamed(
 
 
 def test_a_link_that_lost_its_time_returns_even_if_recovery_dies(scenery: Path) -> None:
-    """The times of a symbolic link cannot be forced to the disk."""
+    """No call forces the times of a symbolic link to the disk, so a power failure may lose them."""
     numbers = iter(range(10_000))
     links = {
         f"lib/{name}": target for name, target in (("libjpeg.so.9", "libjpeg.so"), ("libturbojpeg.so", f"{_API}.0"))
@@ -236,7 +236,7 @@ def _compared(found: Looks, before: Looks, after: Looks) -> str:
 
 
 def _look(store: JournalStore, *, times: bool) -> Looks:
-    """Return the state of live files, and names of our own; directory and link times do not survive power failures."""
+    """Return states of live files, and names of our own; omit times of directories and links, which may be lost."""
     shown = live(store.prefix)
     whole = picture(store.prefix)
     looks = {path: _less(look, times=times) for path, look in whole.items() if path in shown or not store.root.exists()}

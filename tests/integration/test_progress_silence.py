@@ -1,4 +1,4 @@
-"""Messages during a run that reports nothing, in real time."""
+"""Messages that tell the user that fastinstall still works while a step reports nothing, in real time."""
 
 import time
 

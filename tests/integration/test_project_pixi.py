@@ -1,4 +1,4 @@
-"""A pinned pixi workspace; py-rattler, pixi's solver, solves what the manifest asks for, as pixi is not available."""
+"""A pinned pixi workspace. pixi is not available: its solver, py-rattler, solves for the manifest instead."""
 
 import os
 import tomllib
@@ -40,7 +40,7 @@ def stock(tmp_path: Path) -> str:
 
 @pytest.fixture
 def prefix(tmp_path: Path, stock: str) -> Path:
-    """Return the environment of a workspace, with the channel that a setup leaves in it."""
+    """Return a workspace's environment, with the channel that a setup creates in it."""
     workspace = tmp_path / "workspace"
     prefix = workspace / ".pixi" / "envs" / "default"
     OURS.write(prefix / "share" / "fastinstall" / "channel")
@@ -70,7 +70,7 @@ def _apply(diff: str, prefix: Path, *flags: str) -> None:
 
 
 def _solved(workspace: Path) -> dict[str, str]:
-    """Return the builds, by name, that the manifest's dependencies solve to; read it as pixi does."""
+    """Solve for the manifest's dependencies, read as pixi does; return the packages' versions and builds, by name."""
     from rattler import Channel, solve
 
     said = tomllib.loads((workspace / "pixi.toml").read_text())

@@ -1,4 +1,4 @@
-"""Proofs of real wheels: the official one against itself, and published Pillow-SIMD with its known defects.
+"""Proofs of real wheels: the official wheel against itself, and the published Pillow-SIMD with its known defects.
 
 Needs a package index, a C compiler and the headers of libjpeg-turbo. Other tests build the same wheel, so it is
 compiled once.
@@ -33,13 +33,16 @@ SOUND = ("filter-3x3/RGB/17x13/smooth,,0", "box-blur/RGB/17x13/3", "resize/L/17x
 
 @dataclass(frozen=True, kw_only=True)
 class Stacks:
-    """The unpacked wheels of Pillow-SIMD and of the official Pillow of its version."""
+    """The unpacked wheels of Pillow-SIMD and of the official Pillow of the same version."""
 
     simd: ProofStack
     official: ProofStack
 
     def levels(self) -> tuple[ProofStack, ...]:
-        """Return the baseline, which the loader is forced to use, and the level that it chooses by itself."""
+        """Return Pillow-SIMD twice, labelled by level.
+
+        The loader is forced to use the baseline's core in the first stack; in the second, it chooses the core itself.
+        """
         baseline = self.simd.with_tunables("glibc.cpu.hwcaps=-AVX2")
         return replace(baseline, label="x86-64-v2"), replace(self.simd, label="x86-64-v3")
 
@@ -114,7 +117,8 @@ def test_without_an_official_wheel_levels_and_memory_are_proven(stacks: Stacks) 
     found = run_quick_proof(_trial(stacks.levels(), None))
     skipped = [check.name for check in found.checks if check.status is ProofStatus.SKIPPED]
     assert skipped == ["matrix", "decoders"]
-    assert _check(found, "survival x86-64-v3").operations == ("resize",)  # a NaN edge kills it
+    # a resize to a box with a NaN edge kills the process
+    assert _check(found, "survival x86-64-v3").operations == ("resize",)
     assert "filter-3x3" in _check(found, "heap x86-64-v3").operations
 
 

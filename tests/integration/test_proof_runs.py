@@ -1,4 +1,4 @@
-"""Proof cases that die, hang, fail or read stray memory, in processes of their own.
+"""Proof cases that die, hang, fail or read memory that they do not own, each in a separate process.
 
 The PIL and its operations are small stand-ins: the real Pillow is not asked to crash.
 """

@@ -48,7 +48,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
 
 
 class Scene:
-    """An environment, and the messages of sessions on it."""
+    """An environment, and the messages of the sessions that worked on it."""
 
     def __init__(self, directory: Path) -> None:
         self.home, self.store = directory / "home", make_environment(directory / "env")
@@ -78,7 +78,7 @@ def test_a_recovery_that_dies_is_taken_up_by_the_next_one(scenery: Path) -> None
     def cut(step: int) -> bool:
         scene = Scene(scenery / str(step))
         transaction = open_transaction(scene.store)
-        transaction.perform(swap_moves())  # the run dies here
+        transaction.perform(swap_moves())  # the simulated run dies here, before its commit
         died = dies_at(step, lambda: recover_environment(scene.session, scene.environment))
         recover_environment(scene.session, scene.environment)
         assert scene.looks() == before

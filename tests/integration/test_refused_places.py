@@ -1,4 +1,4 @@
-"""Cache, home and environment on disks that refuse: full, noexec and read-only ones are reported as such."""
+"""Cache, home and environment on full, noexec and read-only disks: each refusal names the disk and the reason."""
 
 import hashlib
 import os
@@ -43,7 +43,7 @@ def built(sandbox: Sandbox) -> Sandbox:
 
 @pytest.mark.slow
 def test_a_full_cache_is_named_with_the_variable_that_moves_it(built: Sandbox) -> None:
-    """The wheel is built already: the first write without room is the unpacking for the comparison."""
+    """The wheel is in the cache already, so the first write that finds no room is the unpacking of the wheel."""
     sandbox = built
 
     def scenario() -> None:

@@ -44,7 +44,7 @@ NEEDED = (
 
 @pytest.fixture(scope="module")
 def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
-    """Yield a checkout with the leftovers of daily work, and space for build output."""
+    """Yield a sandbox with a checkout, in which daily work has left files, and space for the release's files."""
     with new_sandbox() as sandbox:
         tree = sandbox.root / "tree"
         shutil.copytree(
@@ -77,7 +77,7 @@ def empty(place: Sandbox, dist: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def builder(place: Sandbox) -> Path:
-    """Return an interpreter with `build` and its backend; otherwise `build` would create one for each step."""
+    """Return an interpreter with `build` and the build backend, so that `build` need not create environments."""
     require_system(find_spec("build"), "build of the dependency group release")
     prefix = place.root / "builder"
     _environment(
@@ -193,7 +193,7 @@ def test_its_bill_of_materials_names_it_and_all_that_it_brings(empty: Path, dist
 
 
 def _notes(tag: str, directory: Path, version: str, changelog: str) -> "subprocess.CompletedProcess[str]":
-    """Run the release notes script in a checkout of the given version and changelog."""
+    """Run the script that prints release notes, in a checkout with this version and this changelog."""
     scripts = directory / ".github" / "scripts"
     scripts.mkdir(parents=True)
     shutil.copy(SCRIPTS / "release_notes.py", scripts)

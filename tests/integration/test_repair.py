@@ -1,6 +1,6 @@
 """doctor --fix on an environment with our stack, after any damage: from the cache, offline, in one transaction.
 
-Several kinds of damage are done at once; other tests (damage_cases) check that each is named on its own.
+The tests do several kinds of damage at once; other tests (damage_cases) check that each kind is reported.
 """
 
 import json
@@ -44,7 +44,7 @@ def lost_files(venv: Venv) -> None:
 
 
 def wreck_of_an_installer(venv: Venv) -> None:
-    """Leave what killed installers leave: our stack moved aside, and metadata of another version."""
+    """Damage the environment as killed installers do: our stack is moved aside, with metadata of another version."""
     site = venv.site_packages
     (site / "PIL").rename(site / "~IL")
     next(site.glob("pillow-*.dist-info")).rename(site / "~illow-13.0.0.dist-info")
@@ -86,7 +86,7 @@ def test_a_guard_is_renewed_alone_by_the_repair_and_by_a_setup(environments: Env
 
 
 def test_a_python_that_changed_gets_a_build_of_the_same_version(environments: Environments) -> None:
-    """The system's Python was upgraded and `venv --upgrade` relinked it: the receipt's wheel no longer fits."""
+    """`venv --upgrade` linked the environment to a newer Python, for which the receipt's wheel is not built."""
     later = of_version("3.12")
     if later is None or str(running()) == "3.12":
         pytest.skip("this machine has no second Python")
@@ -220,7 +220,7 @@ def _dependant(directory: Path) -> Path:
 
 
 def _pretend_an_earlier_setup(venv: Venv) -> None:
-    """Make our receipt name an earlier version, so that this test needs no second build."""
+    """Change the version in our receipt, as if an earlier version had been set up; this saves a second build."""
     file = JournalStore(venv.prefix).receipt_file
     kept = json.loads(file.read_text())
     file.write_text(json.dumps({**kept, "source_version": OTHER_VERSION}))

@@ -10,7 +10,7 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.pipeline import build_wheel
 
-DEBUG = "-g"  # debug information contains the compiler's directory: the hardest case
+DEBUG = "-g"  # the hardest case: debug information contains the directory in which the compiler ran
 
 
 def build(directory: Path, sdist: Path, link: LinkMode) -> BuildResult:

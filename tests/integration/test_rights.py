@@ -1,4 +1,4 @@
-"""Installed files get the owner, group and mode of their place, whatever the umask, and are removed without a trace."""
+"""Installed files get owner, group and mode from their directory, whatever the umask; removal leaves no trace."""
 
 import os
 import shutil
@@ -136,7 +136,7 @@ def test_a_default_access_list_is_passed_on(prefix: Path) -> None:
         pytest.skip(f"no access lists on this filesystem: {error}")
     os.chown(prefix / SITE, 0, TEAM)
     before = looks(prefix)
-    with umask(0o022):  # as the kernel would do
+    with umask(0o022):  # umask applies to entries that the kernel creates
         (prefix / SITE / "made").mkdir()
         (prefix / SITE / "made/file").touch()
     made, file = _look(prefix / SITE / "made"), _look(prefix / SITE / "made/file")

@@ -1,4 +1,4 @@
-"""PIL used for real in a subprocess: healthy, broken, and fatal ones; and pixel comparison."""
+"""The probe that uses PIL in a subprocess: with a healthy PIL, a broken one, and one that kills the process."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stage(stock: Path, tmp_path: Path) -> Path:
-    """Return a copy of stock Pillow that a test may damage, beside the environment that will run it."""
+    """Return a copy of stock Pillow that a test may damage; the interpreter of `stock` runs it."""
     staged = tmp_path / "stage dir"
     shutil.copytree(site_packages(stock), staged)
     return staged

@@ -1,6 +1,6 @@
-"""Another PIL before site-packages: what real interpreters of every version import, against the prediction.
+"""Another PIL found before site-packages: real interpreters of every version import the PIL that is predicted.
 
-An interpreter outside any virtual environment imports PIL from the user site too; conda environments are such a case.
+The interpreters are outside virtual environments, because only these (and conda's) also search the user site.
 """
 
 import os
@@ -47,7 +47,7 @@ def base(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
-    """Return environment variables of a user with a user site of their own."""
+    """Return the environment variables of a user whose user site is in the test's directory."""
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "PYTHONUSERBASE": str(tmp_path / "base é")}
 
 
@@ -58,7 +58,7 @@ def _user_site(python: Path, variables: dict[str, str]) -> Path:
 
 
 def _import(python: Path, variables: dict[str, str], directory: Path) -> str:
-    """Return the path of the PIL that a program imports; empty if it finds none."""
+    """Return the path of the PIL that a program imports in this directory; empty if there is none."""
     argv = (python, "-c", WHERE)
     done = subprocess.run(argv, env=variables, cwd=directory, capture_output=True, text=True, check=False)
     return done.stdout.strip()
@@ -147,7 +147,7 @@ def test_what_files_foretell_is_what_a_program_imports(
     observed, imported = observe_interpreter(base, variables), _import(base, variables, directory)
     foretold = observed.shadows[0].location if observed.shadows else ""
     assert foretold == (imported if not imported.startswith(str(observed.site_packages)) else "")
-    if prepare is _bare_directory:  # PIL without `__init__.py` is imported only if there is no other PIL
+    if prepare is _bare_directory:  # a PIL without `__init__.py` counts only if there is no other PIL
         return
     assert bool(foretold) is (prepare not in (_user_site_switched_off, _nothing))
 
@@ -201,7 +201,7 @@ def test_startup_code_is_noticed_by_a_start_alone(base: Path, variables: dict[st
 
 
 def test_the_pil_of_site_packages_is_run_though_another_is_first(tmp_path: Path, variables: dict[str, str]) -> None:
-    """The other PIL is not imported: its code would create a file."""
+    """The other PIL, whose code would create a file, is found but never imported."""
     python = python_at_hand("3.11")
     require_system(str(python) if python else None, "python3.11")
     assert python is not None
@@ -234,7 +234,7 @@ def test_root_runs_nothing_of_other_users(tmp_path: Path, variables: dict[str, s
     for name in ("sitecustomize.py", "usercustomize.py"):
         (place / name).write_text(code)
     assert observe_programs_pil(made.python, variables).is_as_program
-    assert witness.exists() is (way != "user site")  # a virtual environment has no user site
+    assert witness.exists() is (way != "user site")  # a virtual environment does not use the user site
     witness.unlink(missing_ok=True)
     os.chown(place / "usercustomize.py" if way == "a file of another user's" else place, 65534, 65534)
     observe_programs_pil(made.python, variables)
@@ -267,7 +267,7 @@ def test_a_setup_names_the_pil_that_hides_its_own_and_is_kept(sandbox: Sandbox) 
 def test_a_user_site_that_hides_a_conda_environment_can_be_fixed(
     new_environment: NewEnvironment, sandbox: Sandbox
 ) -> None:
-    """The printed remedy is run; then doctor finds nothing wrong."""
+    """The test runs the command that doctor prints as remedy; afterwards doctor reports no error."""
     prefix = new_environment(sandbox.root / "env", "python", "pip", "pillow=12.1.1")
     python, variables = prefix / "bin/python", sandbox.variables()
     user = Path(run((python, "-m", "site", "--user-site"), variables).stdout.strip())

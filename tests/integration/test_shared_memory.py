@@ -1,4 +1,4 @@
-"""Without shared memory: whether semaphores work, compared with multiprocessing itself, and the fallbacks."""
+"""Machines without shared memory: fastinstall tells whether semaphores work, as multiprocessing does, and copes."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def test_images_are_prepared_without_shared_memory_too(mount: str) -> None:
 
 
 def _run(mount: str, program: str) -> subprocess.CompletedProcess[str]:
-    """Run a program with another /dev/shm."""
+    """Run a Python program after the shell command `mount`, which changes /dev/shm for this program only."""
     user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     namespace = ("unshare", "--mount", *user)
     allowed = subprocess.run((*namespace, "true"), capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""benchmarks/stack.py times its rows in several builds; a build with different pixels makes it fail."""
+"""benchmarks/stack.py times several builds, and fails if a build computes different pixels."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""The static index of a wheelhouse, as read by pip, uv and fastinstall: over HTTP below a path, and as files."""
+"""The static index of a wheelhouse, which pip, uv and fastinstall read over HTTP and from the disk."""
 
 import sys
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ PLACES = ("http", "file")
 
 @dataclass(frozen=True, kw_only=True)
 class Indexes:
-    """Two indexes in one directory: `ours` with our build, `public` with the official Pillow and a package."""
+    """Two indexes in one directory: `ours` has our build; `public` has Pillow and a package that requires it."""
 
     root: Path
     server: StaticServer
 
     def at(self, place: str, index: str = "ours") -> str:
-        """Return the address of an index, over HTTP or as files."""
+        """Return the address of an index: over HTTP if `place` is "http", otherwise on the disk."""
         base = self.server.url if place == "http" else self.root.as_uri()
         return f"{base}/{index}/simple"
 

@@ -33,7 +33,7 @@ WITHOUT_RIGHTS = ("setpriv", "--inh-caps=-all", "--bounding-set=-all")
 
 
 def cli_as(user: Sequence[str], sandbox: Sandbox, *arguments: str | Path, env: Variables | None = None) -> Result:
-    """Run fastinstall as another user; skip the test if that is not possible."""
+    """Run fastinstall through the command `user`, which changes the user; skip the test if that is impossible."""
     require_user(user)
     return run((*user, *fastinstall(arguments)), sandbox.variables(env), directory=sandbox.root)
 
@@ -55,7 +55,7 @@ HOMELESS = {"HOME": None, "FASTINSTALL_CACHE_DIR": None}
 
 @pytest.fixture
 def venv(sandbox: Sandbox) -> Venv:
-    """Return an environment without PIL, which is cheap."""
+    """Return an environment without PIL: it is made quickly, and these tests need no PIL."""
     return sandbox.venv(running(), pip=False)
 
 
@@ -82,7 +82,7 @@ def test_what_needs_no_cache_works_without_a_home(sandbox: Sandbox, venv: Venv, 
 
 
 def test_setup_without_a_home_names_variables_and_works_with_one(sandbox: Sandbox) -> None:
-    with tempfile.TemporaryDirectory() as place:  # that user cannot enter pytest's directories
+    with tempfile.TemporaryDirectory() as place:  # not pytest's directory, which the other user cannot enter
         Path(place).chmod(0o1777)
         words = ("setup", "--yes", "--new-env", Path(place) / "new", "--wheelhouse", sandbox.root)
         told = cli_as(WHOM_NOBODY_KNOWS, sandbox, *words, env=HOMELESS)
@@ -187,7 +187,7 @@ def test_without_proc_files_are_kept_beside_those_they_replace(tmp_path: Path) -
 
 
 def test_a_compiler_that_exists_but_does_not_run_is_not_missing(sandbox: Sandbox) -> None:
-    """Without /proc, Zig cannot find itself and fails in this way."""
+    """The compiler fails as Zig does without /proc, where Zig cannot find its own files."""
     compiler = sandbox.root / "cc"
     compiler.write_text("#!/bin/sh\necho it has no heart >&2\nexit 1\n")
     compiler.chmod(0o755)
@@ -198,7 +198,7 @@ def test_a_compiler_that_exists_but_does_not_run_is_not_missing(sandbox: Sandbox
 
 @pytest.mark.parametrize("verb", ["inspect", "doctor"])
 def test_read_only_commands_need_no_writable_temporary_directory(sandbox: Sandbox, venv: Venv, verb: str) -> None:
-    """In a read-only container nothing can be written; here, files are limited to zero bytes."""
+    """As in a read-only container, no file can be written: a limit of zero bytes for files simulates that."""
     told = run(_without_room(*fastinstall((verb, "--prefix", venv.prefix))), sandbox.variables())
     assert told.exit_code == ExitCode.OK, told.text
 

@@ -1,4 +1,4 @@
-"""What a run takes from its surroundings: umask, PATH, a settings file in the working directory, a cache."""
+"""What influences a run from outside: umask, PATH, a settings file in the working directory, a cache."""
 
 import json
 import os
@@ -165,7 +165,7 @@ def test_the_guard_writes_nothing_to_another_users_directory(everybodys: Path, m
 
 
 def _process_tree() -> ModuleType:
-    """Return the guard's module that records warnings."""
+    """Import and return the guard's module that records warnings."""
     loader = SourceFileLoader("process_tree", str(hooks_directory() / "_fastinstall_guard/process_tree.py"))
     module = ModuleType("process_tree")
     loader.exec_module(module)

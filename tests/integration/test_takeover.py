@@ -1,4 +1,4 @@
-"""Another program installs over our swap before the commit: its files stay, and no earlier file is lost."""
+"""Another program installs over our swap before the commit: its files stay, and the files from before are kept."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def reinstall(prefix: Path) -> None:
 
 
 def reinstall_what_was_there(prefix: Path) -> None:
-    """Reinstall the version that our swap had replaced: its metadata is in the place where the old one must return."""
+    """Reinstall the version that our swap replaced: its new metadata blocks the place of the old metadata."""
     uninstall(prefix)
     write_tree(prefix / SITE, {**THEIRS, "pillow-13.0.0.dist-info/RECORD": "the same version, by another"})
 
@@ -60,18 +60,18 @@ def uninstall(prefix: Path) -> None:
 
 
 def install_beside(prefix: Path) -> None:
-    """Install as conda does over pip: overwrite our files, and leave our metadata."""
+    """Install as conda does over a pip installation: overwrite our files, but do not remove our metadata."""
     write_tree(prefix / SITE, THEIRS)
 
 
 def begin_to_uninstall(prefix: Path) -> None:
-    """Stop an uninstall halfway: our files are moved aside under pip's names, and nothing replaces them yet."""
+    """Leave a pip that was stopped halfway: it has renamed our files, and has not yet installed others."""
     (prefix / SITE / "PIL").rename(prefix / SITE / "~IL")
     (prefix / OURS_METADATA).rename(prefix / SITE / "~illow-12.1.1+simd.v3.dist-info")
 
 
 def overrun(store: JournalStore, installer: Callable[[Path], None]) -> None:
-    """Swap, let a rival install over the swap, and fail the check."""
+    """Swap, let another installer install over the swap, and raise an error before the commit."""
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
         installer(store.prefix)
@@ -79,14 +79,14 @@ def overrun(store: JournalStore, installer: Callable[[Path], None]) -> None:
 
 
 def kept(store: JournalStore) -> dict[str, str]:
-    """Return the files that were kept for the user, by path."""
+    """Return the contents of the files that were kept for the user, by path."""
     root = store.root / "kept" / FIRST.id
     files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
     return {path.relative_to(root).as_posix(): path.read_text() for path in files}
 
 
 def before(*entries: str) -> dict[str, str]:
-    """Return the earlier files below these entries, in the form of `kept`."""
+    """Return the files that these entries had before the swap, in the form of `kept`."""
     return {f"{SITE}/{path}": text for path, text in STOCK.items() if path.startswith(entries)}
 
 
@@ -122,7 +122,7 @@ def test_theirs_is_left_to_the_byte(store: JournalStore) -> None:
 
 
 def test_theirs_stays_where_nothing_had_been_before(store: JournalStore) -> None:
-    """Without an earlier Pillow, the swap only adds files; undoing it would remove the rival's files."""
+    """Without a Pillow before it, the swap only adds files; undoing the swap would remove the installer's files."""
     for entry in ("PIL", "pillow.libs", "pillow-13.0.0.dist-info"):
         shutil.rmtree(store.prefix / SITE / entry)
     names = ("PIL", "pillow.libs", Path(OURS_METADATA).name)
@@ -152,7 +152,7 @@ def test_an_altered_file_is_kept_and_the_environment_is_restored(store: JournalS
 
 
 def test_a_swap_does_not_yield_before_its_moves_are_done(store: JournalStore) -> None:
-    """A rival's files block our moves, which are not finished: the earlier state is restored."""
+    """Files of another installer block one of our moves, so the swap is unfinished and must be undone."""
     was = live(store.prefix)
 
     def taken() -> None:
@@ -191,7 +191,7 @@ def test_a_yield_killed_at_any_step_is_brought_to_the_same_end(tmp_path: Path) -
 
 @pytest.mark.parametrize("change", ["overrun too", "left alone"])
 def test_an_engines_changes_stay_only_if_they_were_overrun_too(tmp_path: Path, change: str) -> None:
-    """An external change that a rival has built upon is kept whole: half of it would be inconsistent."""
+    """If another installer has overwritten part of an engine's change, all of the change stays: half would not work."""
     store, overruns = make_conda_environment(tmp_path / "conda"), change == "overrun too"
     library, record = store.prefix / "lib/libjpeg.so", store.prefix / "conda-meta/turbo-3.0-0.json"
 
@@ -228,7 +228,7 @@ def _fails(store: JournalStore) -> None:
 
 
 def _yields(store: JournalStore) -> bool:
-    """Return True if the killed run had recorded that it yields."""
+    """Return True if the killed run's journal says that the run yields to the other installer."""
     unfinished = store.unfinished()
     return unfinished is not None and store.journal(unfinished.id).read().conceding is not None
 

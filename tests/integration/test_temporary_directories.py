@@ -1,4 +1,4 @@
-"""Temporary directories of killed processes are removed by the next run that works beside them."""
+"""Temporary directories of killed processes are removed by the next run that uses the same parent directory."""
 
 import signal
 import subprocess
@@ -21,7 +21,7 @@ with temporary_directory("build", within=pathlib.Path(sys.argv[1])) as space:
 
 
 def start(within: Path) -> tuple["subprocess.Popen[str]", Path]:
-    """Start a process that works in a temporary directory until told to end; return it and the directory."""
+    """Start a process that keeps a temporary directory until its input ends; return the process and the directory."""
     argv = (sys.executable, "-c", HOLD, str(within))
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

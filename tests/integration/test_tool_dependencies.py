@@ -1,4 +1,4 @@
-"""The wheels that a lock names for several Pythons, downloaded by pip from a small local index."""
+"""The wheels that a lock file lists for several Pythons, downloaded by pip from a small local index."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def _fetch(sandbox: Sandbox, lock: Path, minor: str, index: str, *, offline: boo
 
 @pytest.fixture
 def wheels(sandbox: Sandbox) -> tuple[Path, ...]:
-    """Return a binary library for two Pythons, a package for Python 3.11 alone, and a later version of the library."""
+    """Return wheels: a library for two Pythons, a package that only Python 3.11 needs, and a later library."""
     made = sandbox.root / "made"
     return (
         *(write_wheel(made, "library", "1", f"cp3{minor}-cp3{minor}-manylinux_2_17_x86_64") for minor in (11, 12)),

@@ -1,4 +1,4 @@
-"""This machine's compiler and libraries, found by asking them."""
+"""This machine's compiler and libraries, observed by running the compiler."""
 
 import os
 import shutil

@@ -1,8 +1,8 @@
-"""The surroundings of conda pages: conda in /opt/conda, the channel conda-forge, machines without conda or compiler.
+"""What pages about conda need: conda in /opt/conda, the channel conda-forge, machines without conda or compiler.
 
-conda is a copy of that in `real_conda`, because some pages install into its base. conda-forge is a directory: the local
-channel of the other tests, with a compiler package that starts this machine's compiler, and fakes of the packages that
-describe a processor.
+conda is a copy of the conda in `real_conda`, because some pages install into conda's base. conda-forge is a directory:
+the local channel of the other tests, a compiler package that starts this machine's compiler, and fakes of the packages
+that describe a processor.
 """
 
 import os
@@ -37,12 +37,12 @@ _ACTIVATED = (
 
 
 def conda(sandbox: Sandbox) -> str:
-    """Provide conda in /opt/conda, with an environment `images`; its base must not be changed."""
+    """Provide conda in /opt/conda, with an environment `images`. Pages must not change conda's base."""
     return _conda(sandbox, lambda made, site: site.symlink_to(made))
 
 
 def own_conda(sandbox: Sandbox) -> str:
-    """Provide conda with a base that may be changed and has pip."""
+    """Provide conda as `conda` does, but with a base that has pip and that pages may change."""
 
     def copy(made: Path, site: Path) -> None:
         shutil.copytree(made, site, symlinks=True)
@@ -52,7 +52,7 @@ def own_conda(sandbox: Sandbox) -> str:
 
 
 def conda_forge(sandbox: Sandbox) -> str:
-    """Provide the channel in /opt/conda-forge, and conda settings that name it."""
+    """Provide the channel conda-forge in /opt/conda-forge, and conda settings that name this directory."""
     directory = sandbox.root / "opt/conda-forge"
     directory.symlink_to(_made_forge(sandbox.cache))
     settings = sandbox.root / "home/.condarc"
@@ -61,7 +61,7 @@ def conda_forge(sandbox: Sandbox) -> str:
 
 
 def another_channel(sandbox: Sandbox) -> str:
-    """Provide a channel in /opt/images with a later Pillow, and a package that requires it."""
+    """Provide a channel in /opt/images, with a later Pillow and a package that requires this Pillow."""
     local_channel(sandbox.root / "opt/images", _stub("13.1.0"), fake("viewer", "2.0", "pillow >=13.1"))
     return ""
 
@@ -75,7 +75,8 @@ def of_pixi(sandbox: Sandbox) -> str:
 def rattler_build(sandbox: Sandbox) -> str:
     """Provide rattler-build on PATH, fastinstall in /opt/fastinstall, a checkout with the recipes, and /srv/wheels.
 
-    The checkout has no variants for Pythons that the channel lacks. The wheels are official ones with our labels.
+    The checkout's recipes are limited to the running Python, as the channel has no other. The wheels in /srv/wheels are
+    official wheels with our labels.
     """
     for program, words in {
         "bin/rattler-build": f'"{sys.executable}" -P "{ROOT}/tests/reader/rattler_build.py"',
@@ -106,12 +107,12 @@ def no_compiler(sandbox: Sandbox) -> str:
         for program in Path(place).glob("*"):
             if not _COMPILER.fullmatch(program.name) and not os.path.lexists(directory / program.name):
                 (directory / program.name).symlink_to(program)
-    cache = sandbox.cache_without("wheels")  # without its wheels, which would make a build unnecessary
+    cache = sandbox.cache_without("wheels")  # no built wheels: with these, the page's command would not need a compiler
     return f"export FASTINSTALL_CACHE_DIR='{cache}'; unset CC; PATH='{sandbox.root}/bin:{directory}'"
 
 
 def _conda(sandbox: Sandbox, fill: Callable[[Path, Path], None]) -> str:
-    """Provide conda; `fill` copies or links the base's modules from one site-packages to the other."""
+    """Provide conda; `fill` makes the base's site-packages, its second argument, from the original, its first."""
     base = sandbox.root / "opt/conda"
     images = conda_made(_environment(sandbox, base / "envs/images"), USUAL)
     there = vendored_conda(sandbox.cache, base, sandbox.variables()).configured(_channel(sandbox.cache).as_uri())
@@ -133,7 +134,7 @@ def _environment(sandbox: Sandbox, prefix: Path) -> Path:
 
 @cache
 def _channel(kept: Path) -> Path:
-    """Return the local channel; cached, as each call asks an index for a wheel."""
+    """Return the local channel's directory. The result is cached, because making it asks an index for a wheel."""
     return conda_channel(kept).directory
 
 
@@ -150,7 +151,7 @@ def _made_forge(cache: Path) -> Path:
 
 
 def _stub(version: str) -> CondaPackage:
-    """Return a package that is Pillow in name only."""
+    """Return a conda package that is Pillow by name and version, but can do nothing."""
     named = {f"{SITE}PIL/_version.py": f'__version__ = "{version}"\n', f"{SITE}PIL/__init__.py": ""}
     metadata = metadata_entries("pillow", version).items()
     files = {path: text_entry(text) for path, text in named.items()}

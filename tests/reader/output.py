@@ -1,4 +1,4 @@
-"""Compares the output of a command with the output that a page shows, as far as it is stable."""
+"""Compares a command's output with the output that a page shows, except for parts that change from run to run."""
 
 import re
 
@@ -6,10 +6,10 @@ _CHANGING = re.compile(r"\.\.\.|[0-9]{8}T[0-9]{6}Z(?:-[0-9a-f]{6})?|/[\w./+~-]+|
 
 
 def lines_missing(shown: str, printed: str) -> list[str]:
-    """List the lines of a page's block that do not appear in the output, in order.
+    """List the lines of a page's block that the output does not have in the same order.
 
-    "..." matches any text, or any lines if it is alone on a line. Paths, numbers and names of transactions match any
-    other of their kind, and white space matches any white space.
+    "..." matches any text; alone on a line, it matches any lines. A path matches any path, and so do numbers, names of
+    transactions and white space.
     """
     missing, rest = [], printed.splitlines()
     for line in shown.splitlines():

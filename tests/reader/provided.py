@@ -1,6 +1,6 @@
-"""Provides what commands of pages need besides environments, as listed under `brings` in a scenario.
+"""Provides the things that a scenario lists under `brings`: what a page's commands need besides environments.
 
-Each thing is created when a command first needs it; a line of shell code may make it known to the shell.
+A thing is created when a command first needs it. It may come with shell code that makes it known to the page's shell.
 """
 
 import os
@@ -31,7 +31,7 @@ class Desk:
     Attributes:
         sandbox: the sandbox that contains all files.
         work: the initial working directory.
-        until_read: closes what runs until the end of the page.
+        until_read: closes things, such as machines, that run until the end of the page.
         brought: names of things that were provided already.
     """
 
@@ -41,7 +41,7 @@ class Desk:
     brought: set[str] = field(default_factory=set)
 
     def bring(self, name: str) -> str:
-        """Provide a thing, and return shell code that makes it known; empty if none is needed."""
+        """Provide a thing, and return shell code that makes it known to the shell; empty if none is needed."""
         if name in self.brought:
             return ""
         self.brought.add(name)
@@ -49,14 +49,14 @@ class Desk:
 
 
 def _wheel(desk: Desk) -> str:
-    """Build the wheel of the checkout, and let pip and uv find it, as no index has fastinstall."""
+    """Build fastinstall's wheel from the checkout, and let pip and uv find it, because no index offers fastinstall."""
     variables = desk.sandbox.variables({"PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS")})
     place = make_tool_wheel(desk.sandbox.cache, variables).parent
     return f"export PIP_FIND_LINKS='{place}' UV_FIND_LINKS='{place}'"
 
 
 def _development_tools(_: Desk) -> str:
-    """Provide a `python` with the project's dependency groups, which is the tests' own."""
+    """Provide a `python` with the project's dependency groups: the interpreter that runs the tests."""
     return f"PATH='{Path(sys.executable).parent}':$PATH"
 
 
@@ -73,7 +73,7 @@ def _of_conda(name: str, desk: Desk) -> str:
 
 
 def _repository(desk: Desk) -> str:
-    """Provide the checkout as a repository, /srv/fastinstall.git, and a maintainer who signs with an ssh key."""
+    """Provide the checkout as the repository /srv/fastinstall.git, and git settings of a maintainer with an ssh key."""
     tree, home = desk.sandbox.root / "tree", desk.sandbox.root / "home"
     shutil.copytree(ROOT, tree, ignore=_NOT_OF_THE_REPOSITORY, symlinks=True)
     key = home / ".ssh" / "id_ed25519"
@@ -105,7 +105,7 @@ def _settings(key: Path) -> tuple[tuple[str, str], ...]:
 
 
 def _hosts(desk: Desk) -> str:
-    """Provide three machines and their inventory; in the shell, `disk web1` prints the directory for web1's /media."""
+    """Provide three machines and their inventory; the shell command `disk web1` prints the path of web1's disk."""
     running = desk.until_read.enter_context(network([Machine(name=f"web{n}") for n in (1, 2, 3)], desk.sandbox))
     shutil.copyfile(running.inventory, desk.work / "inventory.yml")
     return f"disk() {{ echo {running.disk('web1').parent}/$1; }}"

@@ -1,7 +1,7 @@
 """`rattler-build build` for commands of pages: the program's own library, called with the program's options.
 
 py-rattler-build provides rattler-build's library as the module `rattler_build`; no package of the index contains the
-program. Only the parsing of options is therefore ours.
+program. So only the parsing of the options is ours.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(words: list[str]) -> None:
-    """Build packages as the program does with these options."""
+    """Build packages as `rattler-build` does with these arguments."""
     parser = argparse.ArgumentParser(prog="rattler-build")
     parser.add_argument("command", choices=["build"])
     recipes = parser.add_mutually_exclusive_group(required=True)
@@ -28,7 +28,8 @@ def _build(said: argparse.Namespace, overrides: dict[str, list[str]]) -> None:
     from rattler_build.cli_api import build_recipes
 
     found = [said.recipe / "recipe.yaml"] if said.recipe else sorted(said.recipe_dir.rglob("recipe.yaml"))
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # the warning recommends another API
+    # the warning only recommends another API
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         build_recipes(
             list(found), channel=said.channels, variant_overrides=overrides or None, output_dir=said.output_dir
         )

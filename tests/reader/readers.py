@@ -1,4 +1,4 @@
-"""Follows a page of the documentation: runs its commands, in order, in a sandbox of the page's own."""
+"""Follows a page of the documentation: runs its commands in order, in a sandbox for this page only."""
 
 import os
 import random
@@ -113,7 +113,7 @@ class Reader:
         file.write_text(self.here(block.text) + "\n", encoding="utf-8")
 
     def here(self, text: str) -> str:
-        """Return a text of the page with its paths and words replaced by those of this machine."""
+        """Return a text of the page with the paths and words that it has on this machine."""
         words = "|".join(re.escape(word) for word in sorted(self.replaced, key=len, reverse=True))
         pattern = f"{words}|{_ABSOLUTE}"
         return re.sub(pattern, lambda found: self.replaced.get(found[0], f"{self.desk.sandbox.root}/"), text)
@@ -122,7 +122,7 @@ class Reader:
 def read(text: str, scenario: Scenario, sandbox: Sandbox) -> None:
     """Run the commands of a page, and compare each result with the scenario.
 
-    The environments that the scenario lists must already be in the sandbox's `desk`.
+    The caller must have put the environments that the scenario lists into the sandbox's directory `desk`.
 
     Raises:
         AssertionError: the result of a command differs from the scenario.
@@ -164,7 +164,7 @@ def _variables(sandbox: Sandbox, scenario: Scenario, work: Path) -> dict[str, st
 
 
 def _programs(sandbox: Sandbox) -> Path:
-    """Return a directory with the programs of pages: fastinstall, the tests' base interpreter, and TOOLS."""
+    """Return a directory with the programs that pages use: fastinstall, the tests' base interpreter, and TOOLS."""
     directory = sandbox.root / "bin"
     directory.mkdir()
     python = running()
@@ -178,7 +178,7 @@ def _programs(sandbox: Sandbox) -> Path:
 
 
 def consented(command: str, answer: str = "") -> str:
-    """Add --yes and the words in `answer` to a command that asks at the terminal; return any other unchanged."""
+    """Add --yes and the words in `answer` to a command that asks at the terminal; return other commands unchanged."""
     if not _ASKS.search(command) or _ASKS_NOT.search(command):
         return command
     words = " ".join(filter(None, ("--yes", answer)))
@@ -209,13 +209,13 @@ class Prepared:
     """Environments that pages need, each built once, and copied for each page.
 
     Attributes:
-        sandbox: where they are built.
+        sandbox: contains the environments that are copied.
     """
 
     sandbox: Sandbox
 
     def bring(self, kind: str, prefix: Path) -> None:
-        """Copy an environment of a kind: "empty", "stock" (pip and today's Pillow), "fast" ("stock" after a setup)."""
+        """Copy an environment to `prefix`: "empty", "stock" (with today's Pillow), "fast" ("stock" after a setup)."""
         pristine = self.sandbox.root / kind
         if not pristine.exists():
             self._make(kind)

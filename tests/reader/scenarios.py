@@ -1,9 +1,9 @@
-"""Scenarios: what a page of the documentation needs, and what its commands may do, from files in tests/cases/docs/.
+"""Scenarios, read from tests/cases/docs/: what a page of the documentation needs, and what its commands must do.
 
 A page's file is named after its path: docs/how-to/undo.md has docs-how-to-undo.toml, README.md has README.toml. A page
-without a file needs nothing, and each of its commands exits with 0. A section that is followed in its own sandbox has a
-file with its anchor, which applies up to the next such section: docs-how-to-guard-project.poetry.toml for `## Poetry`.
-Keys:
+without a file needs nothing, and each of its commands exits with 0. A section may have its own file, named after page
+and anchor: docs-how-to-guard-project.poetry.toml for `## Poetry`. Then it is followed in its own sandbox, up to the
+next section with a file. Keys:
 
     [before]
     environments = { env = "fast" }   kinds by directory: fast, stock, empty
@@ -11,7 +11,7 @@ Keys:
     files = { "a.txt" = "..." }       files to write into the working directory
     commands = ["..."]                commands to run before the page's first
     variables = { CI = "1" }          environment variables of the shell
-    needs = ["docker"]                programs; if one is missing, the page is skipped, but fails in CI
+    needs = ["docker"]                programs; if one is missing, the page is skipped (in CI, it fails)
 
     [words]                           replacements in every command and shown file, longest first;
     "8000" = "{port}"                 {root} is the sandbox, {port} a free port, {checkout} and {version} are ours;
@@ -20,12 +20,12 @@ Keys:
     [[command]]                       for every command that starts with `is`; an entry without a command is an error
     is = "fastinstall doctor swapped"
     exit = 3                          the exit code, if not 0
-    excuse = "root"                   not run; a name in excuses.toml, which gives the reason and the commands
+    excuse = "root"                   do not run it; a name in excuses.toml, which has the reason for it
     instead = "..."                   the command to run in its place
     brings = ["poetry"]               things that tests/reader/provided.py provides, from this command on
     before = "...", after = "..."     commands to run before and after it
-    answer = "--new-env ./fork"       further words after `fastinstall VERB`; verbs that ask always get `--yes`
-    long = "a reason"                 run with --every-row only
+    answer = "--new-env ./fork"       words to add after `fastinstall VERB`; verbs that ask always get `--yes`
+    long = "a reason"                 run it only with --every-row
     shows = true                      the output must contain the lines of the next text block
     says = ["..."]                    the output must contain these texts
     because = "..."                   the reason for this entry
@@ -47,7 +47,7 @@ _EXCUSES = CASES / "excuses.toml"
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """The expectations for commands that start with `is_`; the keys of `[[command]]`."""
+    """The keys of `[[command]]`: what is expected of commands that start with `is_`."""
 
     is_: str
     exit: int = 0
@@ -69,7 +69,7 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """What a page needs; the keys of `[before]`."""
+    """The keys of `[before]`: what a page needs."""
 
     environments: Mapping[str, str] = field(default_factory=dict)
     active: str = ""
@@ -81,43 +81,43 @@ class Before:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """All keys of a page's file."""
+    """The scenario of a page or section: all keys of its file."""
 
     before: Before = Before()
     words: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[Expected, ...] = ()
 
     def of(self, command: Command) -> Expected:
-        """Return the entry for a command: the longest that matches."""
+        """Return the longest entry that matches a command; an empty entry if none does."""
         about = [expected for expected in self.commands if expected.is_about(command)]
         return max(about, key=lambda expected: len(expected.is_), default=Expected(is_=""))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excuse:
-    """The reason why some commands are not run here.
+    """A reason why some commands are never run.
 
     Attributes:
-        reason: a sentence.
-        commands: a regular expression; only matching commands are excused.
+        reason: the reason, as a sentence.
+        commands: a regular expression; only commands that it matches may have this excuse.
     """
 
     reason: str
     commands: str
 
     def holds_for(self, command: str) -> bool:
-        """Return True if a command is excused."""
+        """Return True if this excuse may be used for a command."""
         return re.search(self.commands, command) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A page, or a section of it, that is followed in one sandbox.
+    """The part of a page that is followed in one sandbox: a section, or the rest of the page.
 
     Attributes:
         page: the page's file.
         section: anchor of the part's heading; empty for the beginning of the page.
-        others: anchors of all parts of the page except the first.
+        others: anchors of all sections of the page that are parts of their own.
     """
 
     page: Path
@@ -126,12 +126,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Its name: `docs/how-to/undo.md`, `docs/how-to/undo.md#section`."""
+        """The part's name: `docs/how-to/undo.md` or `docs/how-to/undo.md#section`."""
         return page_name(self.page) + (f"#{self.section}" if self.section else "")
 
     @property
     def text(self) -> str:
-        """Its text; lines keep their numbers in the page."""
+        """The part's text, in which lines keep their numbers in the page."""
         text = self.page.read_text(encoding="utf-8")
         return section_of(text, self.section, self.others) if self.others else text
 
@@ -147,13 +147,13 @@ def page_parts() -> list[Part]:
 
 
 def scenario_file(part: str) -> Path:
-    """Return the scenario file of `docs/how-to/undo.md` or of `docs/how-to/undo.md#section`."""
+    """Return the path of a part's scenario file; `part` is, for example, `docs/how-to/undo.md#section`."""
     page, _, section = part.partition("#")
     return CASES / f"{page.removesuffix('.md').replace('/', '-')}{section and '.'}{section}.toml"
 
 
 def scenario_of(part: str) -> Scenario:
-    """Return the scenario of a page or section; without a file, one that needs nothing."""
+    """Return the scenario of a page or section; if it has no file, return an empty scenario."""
     file = scenario_file(part)
     if not file.is_file():
         return Scenario()

@@ -24,11 +24,11 @@ done
 
 @dataclass(frozen=True, kw_only=True)
 class Shell:
-    """A shell that runs one command after the other.
+    """A bash process that runs commands one after the other.
 
     Attributes:
         process: the shell's process.
-        notes: a directory for its commands and their output.
+        notes: a directory for the files of commands and of their output.
         seconds: time limit of a command.
     """
 
@@ -65,8 +65,8 @@ def opened(directory: Path, notes: Path, variables: Mapping[str, str], *, second
 
     Args:
         directory: the initial working directory.
-        notes: an empty directory for its commands and their output.
-        variables: all of its environment variables.
+        notes: an empty directory for the files of commands and of their output.
+        variables: all environment variables of the shell.
         seconds: time limit of each command.
     """
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A cell of the swap matrix: a command, its effect on the stack, the report of the effect, and the printed repair."""
+"""A cell of the swap matrix: a command's effect on the stack, the report of that effect, and the printed repair."""
 
 import re
 import shlex
@@ -35,7 +35,7 @@ class Outcome:
         tool: the tool that the guard names; empty if no record of it is left.
         told: when the guard reports the change: at the "end" of the command, "during" it, or at the next "import".
         refused: whether the command fails.
-        required: whether a distribution requires the replacement, so that the repair is to accept it.
+        required: whether an installed distribution requires the replacement; the repair is then to accept it.
     """
 
     change: str = ""
@@ -45,7 +45,7 @@ class Outcome:
     required: bool = False
 
     def __str__(self) -> str:
-        """Return a few words for the table."""
+        """Describe the outcome in a few words, for the table."""
         if not self.change:
             return "kept, refused" if self.refused else "kept"
         way = "accepted" if self.required else "repaired"
@@ -64,9 +64,9 @@ class Row:
         command: the command line, with placeholders for versions, such as "{older}".
         unpinned: the effect on a stack without pins.
         pinned: the effect on a pinned stack.
-        manager: which set-up the command runs in: "pip" and "uv-pip" in an environment, the others in a project.
+        manager: the set-up for the command: an environment for "pip" and "uv-pip", a project for the others.
         activated: whether the environment is activated.
-        alike: whether another row covers the same code path; such a row runs only with --every-row.
+        alike: whether another row covers the same code path, so that this row runs only with --every-row.
     """
 
     command: str
@@ -82,7 +82,7 @@ class Row:
 
 
 def played(rows: Iterable[Row]) -> list[tuple[Row, Column]]:
-    """Return the cells to run; with --every-row all of them, as on the published page.
+    """Return the cells to run: with --every-row, all cells of the published page.
 
     By default, only every sixth row runs in the unguarded column, because fastinstall does nothing there.
     """
@@ -93,7 +93,7 @@ def played(rows: Iterable[Row]) -> list[tuple[Row, Column]]:
 
 
 def called(cell: Row | Column) -> str:
-    """Return the test id of a cell's row or column."""
+    """Return the part of a test's id for a row or a column."""
     return cell.command if isinstance(cell, Row) else str(cell)
 
 
@@ -126,7 +126,7 @@ def assert_in_order(scene: Scene, *, ours: bool = True) -> None:
 
 
 def _command(scene: Scene, row: Row, column: Column) -> str:
-    """Return the command line; a pin for uv consists of variables, which are first read from the pin's file."""
+    """Return the command line; with pins for uv, it first reads the pin's variables from their file."""
     site = scene.venv.site_packages.relative_to(scene.project)
     command = row.command.format(**scene.published.versions, site=site)
     pinned_by_variables = column is Column.PINNED and row.manager == "uv-pip"
@@ -160,7 +160,7 @@ def _told(scene: Scene, expected: Outcome, done: Result) -> str:
 
 
 def _state(scene: Scene, column: Column, *more: object) -> str:
-    """Return a digest of the replaced stack, byte by byte, because rows that lead to the same stack share one repair.
+    """Return a digest of the replaced stack: if two rows lead to the same stack, only one repair is tried.
 
     Bytecode, which contains times, and RECORD, which lists bytecode, are left out.
     """
@@ -214,7 +214,7 @@ def _warnings(result: Result) -> list[str]:
 
 
 def _hint(text: str) -> str:
-    """Return the printed command: the guard prints it on its hint line, `doctor` at the end."""
+    """Return the repair command that the guard prints on its hint line, or `doctor` in its last line."""
     found = re.search(r"^(?:\s*hint:|.*\)\. Fix [a-z0-9 ]+:) (fastinstall .*)$", text, re.MULTILINE)
     assert found, text
     return found.group(1)

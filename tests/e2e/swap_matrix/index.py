@@ -91,7 +91,7 @@ def _requiring(newer: str) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def renumbered(wheel: bytes, version: str, other: str) -> bytes:
-    """Return a wheel of Pillow with another version number of the same length."""
+    """Replace a Pillow wheel's version number by another of the same length; return the new wheel."""
     assert len(version) == len(other), f"{other} does not fit where {version} stands in the core"
     with zipfile.ZipFile(BytesIO(wheel)) as archive:
         contents = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}

@@ -1,4 +1,4 @@
-"""Restores a directory from a copy of it, within milliseconds, because equal files are kept."""
+"""Restores a directory from a copy within milliseconds, because it leaves equal files alone."""
 
 import os
 import shutil

@@ -23,7 +23,7 @@ _TOLD = {"end": "at its end", "during": "while it runs", "import": "at the next 
 
 
 def record(scene: Scene, row: Row, column: Column) -> None:
-    """Append a cell that came out as expected to the file named by FASTINSTALL_SWAP_MATRIX, if that is set."""
+    """Append a successful cell to the file that the variable FASTINSTALL_SWAP_MATRIX names, if it is set."""
     kept = os.environ.get("FASTINSTALL_SWAP_MATRIX")
     if not kept:
         return

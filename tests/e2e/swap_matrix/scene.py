@@ -1,6 +1,6 @@
 """The project directory in which the cells of the swap matrix run; it is restored before each cell.
 
-It looks to a package manager like any other: a manifest, an activated `.venv`, an index, and the stack that
+For package managers it is a usual project, with a manifest, an activated `.venv`, an index, and the stack that
 `fastinstall setup` installed. Environments contain their own path, so saved states are restored to the same place.
 """
 
@@ -35,7 +35,7 @@ LOCK = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock"}
 
 
 def write_manifest(manager: str, directory: Path, url: str) -> None:
-    """Write pyproject.toml; `url` is the index."""
+    """Write the project's pyproject.toml; `url` is the address of the index."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     (directory / "pyproject.toml").write_text(MANIFESTS[manager].format(python=python, url=url))
 
@@ -102,7 +102,7 @@ class Scene:
         return run(("sh", "-c", command), self.variables(activated=activated), directory=self.project)
 
     def put_back(self, manager: str, column: Column) -> None:
-        """Restore the directory as set up for a manager and a column; the first call for them sets it up."""
+        """Restore the directory for a manager and a column; the first call for these sets the directory up."""
         saved = self._saved(manager, column)
         if not saved.exists():
             self._set_up(manager, column)
@@ -126,7 +126,7 @@ class Scene:
             self._do("fastinstall guard pin --prefix .venv --project . > pin.patch && git apply pin.patch")
 
     def _add_project(self, manager: str, column: Column) -> None:
-        """Add manifest and lock to the environment; they are written once for all columns."""
+        """Add the manifest and the lock, which are written once for all columns, to the environment."""
         self.put_back("pip", Column.UNGUARDED if column is Column.UNGUARDED else Column.GUARDED)
         locked = self.sandbox.root / "saved" / f"{manager}-locked"
         if not locked.exists():
@@ -139,7 +139,7 @@ class Scene:
             shutil.copy2(file, self.project)
 
     def _lock(self, manager: str) -> None:
-        """Write the lock as it would be before Pillow's newest release, with caches that hold nothing newer."""
+        """Write a lock from before Pillow's newest release; the tools' caches do not know that release either."""
         caches = self.sandbox.root / "caches"
         caches.rename(caches.with_name("later"))
         offer(self.index, self.published, OLDER, self.published.same)
@@ -156,10 +156,10 @@ class Scene:
 def make_scene(
     sandbox: Sandbox, index: SimpleIndex, tools: ProjectTools | None = None, extras: tuple[str, ...] = ()
 ) -> Scene:
-    """Set the stack up from the real index, then switch to the local one.
+    """Set the stack up from the real index, then switch all tools to the local index.
 
     Args:
-        sandbox: kept open by the caller.
+        sandbox: a sandbox that the caller keeps open.
         index: a running index.
         tools: poetry and pdm; None if no row uses them.
         extras: further packages to install from the real index.
@@ -188,7 +188,7 @@ def make_scene(
 
 
 def _offer_tools(directory: Path, tools: ProjectTools | None) -> None:
-    """Write programs that are on PATH after the environment's; `pip` belongs to another environment."""
+    """Write programs that come after the environment's on PATH: poetry, pdm, and a `pip` of another environment."""
     directory.mkdir()
     programs: dict[str, tuple[str | Path, ...]] = {
         "fastinstall": (sys.executable, *AS_INSTALLED, "-m", "fastinstall"),
@@ -203,7 +203,7 @@ def _offer_tools(directory: Path, tools: ProjectTools | None) -> None:
 
 
 def _settings(sandbox: Sandbox, index: SimpleIndex) -> dict[str, str]:
-    """Return variables that give all tools the local index and caches of their own."""
+    """Return variables that make all tools use the local index, and caches in the sandbox."""
     caches = sandbox.root / "caches"
     return {
         "PIP_INDEX_URL": index.url,

@@ -1,7 +1,7 @@
 """Every pip command that may replace the stack: without a guard, with a guard, and with a guard and pins.
 
-The stack is kept; or the change is reported once, names the right tool, and the printed command repairs it. See
-cells.py. The commands of uv, poetry and pdm are in test_swap_matrix_projects.py.
+Either the stack is kept, or the change is reported once, with the right tool and a command that repairs it (see
+cells.py). The commands of uv, poetry and pdm are in test_swap_matrix_projects.py.
 """
 
 from collections.abc import Iterator

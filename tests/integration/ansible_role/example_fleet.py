@@ -1,9 +1,9 @@
-"""A fleet of three healthy hosts, and others with one problem each.
+"""A fleet of three healthy hosts, and of hosts with one problem each.
 
-Simulated: a CPU below the minimum, by GLIBC_TUNABLES, which hides its features from the host's real loader, and by
-another /proc/cpuinfo; the 32-bit host, by setarch(8), which makes the kernel call itself i686; the Arm host, and the
-host with outdated facts, by their facts files. Real: full disks, a missing Python, a lock held by another process. On
-web3 nobody logs in as root: Ansible becomes root with sudo.
+These problems are simulated. The old CPU: GLIBC_TUNABLES hides CPU features from the real loader, and /proc/cpuinfo is
+replaced. The 32-bit host: setarch(8) makes the kernel report i686. The Arm host and the host with outdated facts: their
+facts files are edited. Full disks, a missing Python and a lock held by another process are real. Ansible logs in to
+web3 as an ordinary user and becomes root with sudo.
 """
 
 import fcntl
@@ -49,7 +49,7 @@ def machines(directory: Path) -> list[Machine]:
     """Return all machines, in the order of the inventory.
 
     Args:
-        directory: for files of the machines.
+        directory: where files of the machines are written.
     """
     cpuinfo = directory / "cpuinfo"
     cpuinfo.write_text(_CPUINFO, encoding="utf-8")
@@ -71,7 +71,7 @@ def machines(directory: Path) -> list[Machine]:
 
 @contextmanager
 def held(prefix: Path) -> Iterator[None]:
-    """Hold the lock of an environment, as another controller's run on it does."""
+    """Hold the lock of an environment, as a run of fastinstall by another controller would."""
     descriptor = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""A wheelhouse for the hosts of a test, built as a controller builds it: from facts files, with the cache."""
+"""The wheelhouse for the hosts of a test, built from their facts files as on a controller."""
 
 import json
 import shutil
@@ -53,12 +53,12 @@ Changes = Mapping[str, Mapping[str, object]]
 
 
 def build_fleet(sandbox: Sandbox, hosts: Iterable[str], changes: Changes | None = None) -> Fleet:
-    """Write facts files, copies of this machine's, and build wheels for them.
+    """Write a facts file for each host, copied from this machine's facts, and build wheels for the hosts.
 
     Args:
-        sandbox: contains all files.
+        sandbox: the directory tree for all files.
         hosts: names of hosts.
-        changes: entries in which a host's facts differ, by host.
+        changes: for each host, the entries of its facts that differ from this machine's.
     """
     facts, wheelhouse = sandbox.root / "facts", sandbox.root / "wheelhouse"
     facts.mkdir()
@@ -76,7 +76,7 @@ def build_fleet(sandbox: Sandbox, hosts: Iterable[str], changes: Changes | None 
 
 
 def _program(directory: Path) -> Path:
-    """Copy the checkout, so that it always builds the same tool wheel; return the copy."""
+    """Copy the checkout, so that edits during the test do not change the tool wheel; return the copy."""
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("fastinstall", "recipes", "hooks"):
         shutil.copytree(_CHECKOUT / name, directory / name, ignore=ignored)

@@ -1,8 +1,8 @@
-"""Makes machines out of namespaces, as the first process of a process namespace of its own.
+"""Program that makes machines out of namespaces, as the first process of its own process namespace.
 
-A program that `machines` starts and ends. All processes, mounts and in-memory disks of the machines end with it.
+The module `machines` starts and ends it. When it ends, the machines' processes, mounts and in-memory disks vanish.
 
-    python inside.py SPECIFICATION.json       the first process; prints its number as its caller sees it
+    python inside.py SPECIFICATION.json       the first process; prints its process ID in the caller's namespace
     python inside.py SPECIFICATION.json N     machine N, in its own namespaces
 """
 
@@ -30,8 +30,8 @@ _SECONDS = 120.0
 
 
 def keep(specification: Path) -> None:
-    """Start all machines, print the process number, and stay until killed."""
-    seen_outside = Path("/proc/self").readlink()  # /proc is still the caller's
+    """Start all machines, print this process's ID in the caller's namespace, and wait until killed."""
+    seen_outside = Path("/proc/self").readlink()  # /proc is not yet that of this process namespace
     machines = json.loads(specification.read_text(encoding="utf-8"))
     _call("mount", "--make-rprivate", "/")
     _call("mount", "-t", "proc", "proc", "/proc")
@@ -45,7 +45,7 @@ def keep(specification: Path) -> None:
 
 
 def be(machine: dict[str, Any]) -> None:
-    """Become a machine, with its own mounts, and wait for logins."""
+    """Turn this process into a machine with its own mounts, and wait for logins."""
     disk = DISKS / machine["name"]
     empty = disk / "etc" / "empty"
     for directory in (disk / "home", disk / "tmp", disk / "etc"):
@@ -53,7 +53,7 @@ def be(machine: dict[str, Any]) -> None:
     (disk / "tmp").chmod(0o1777)
     empty.touch()
     empty.chmod(0o644)
-    # Mounting over single files would not last: it ends when a program such as apt replaces the file.
+    # Not a mount over single files: such a mount disappears when a program such as apt replaces the file.
     _lay_over(Path("/etc"), disk)
     Path("/etc/passwd").write_text(_passwd(machine["user"]), encoding="utf-8")
     (disk / "etc/login").write_text(_login(machine), encoding="utf-8")
@@ -102,7 +102,7 @@ def _wait_for(machine: dict[str, Any], process: "subprocess.Popen[bytes]") -> No
 
 
 def _covered(machine: dict[str, Any], disk: Path) -> list[tuple[str | Path, str | Path]]:
-    """List pairs of files to mount: an empty one over each compiler, and those the machine covers."""
+    """List files to mount, as (source, target): an empty file over each compiler, and the machine's replacements."""
     missing = {path.resolve() for name in _COMPILERS for path in _programs(name)}
     covered: list[tuple[str | Path, str | Path]] = [(disk / "etc" / "empty", path) for path in missing]
     return covered + [(source, target) for target, source in machine["covered"].items()]
@@ -117,7 +117,7 @@ def _remove_pythons(disk: Path) -> None:
 
 
 def _admit(machine: dict[str, Any], disk: Path) -> None:
-    """Create an ordinary user: with a home, access to the interpreter and to /opt, and sudo without a password."""
+    """Create an ordinary user with a home, access to the interpreter and to /opt, and sudo without a password."""
     home, opt, sudoers = disk / machine["user"], disk / "opt", Path("/etc/sudoers")
     for directory in (home, opt):
         directory.mkdir()

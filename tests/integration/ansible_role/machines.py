@@ -1,8 +1,8 @@
-"""Machines for Ansible: each has its own mounts, disk, home and name, all removed after the test.
+"""Machines for Ansible, each with its own mounts, disk, home and name, which are removed after the test.
 
-Real: separate file systems of limited size, users and their rights, and Ansible's ssh plugin. Simulated: its ssh is a
-script that enters a machine's namespaces. Machines share the kernel and /usr, see each other's processes, and have no
-network. Only root can make them.
+Real: separate file systems of limited size, users and their rights, and Ansible's ssh plugin. Simulated: the ssh
+program, which is a script that enters a machine's namespaces. Machines share the kernel and /usr, see each other's
+processes, and have no network. Only root can create machines.
 """
 
 import json
@@ -40,14 +40,14 @@ class Machine:
 
     Attributes:
         name: its name in the inventory, and its hostname.
-        megabytes: the size of its disk.
-        environment_megabytes: the size of a separate disk for its environment; None for no separate disk.
+        megabytes: the size of its disk, in megabytes.
+        environment_megabytes: the size of a separate disk for its environment; None if it has none.
         is_reachable: whether logins succeed.
         has_python: whether a Python is on PATH.
-        python: the interpreter of its environment, and of Ansible's modules unless the inventory names another.
+        python: its environment's interpreter, which also runs Ansible's modules unless the inventory names another.
         variables: environment variables of logins.
-        covered: replacement files by the path that they are mounted over.
-        wrapper: words before the command of a login, for example `setarch`.
+        covered: replacement files, by the path that each is mounted over.
+        wrapper: a command that runs the login's command, for example `setarch`.
         inventory: its variables in the inventory.
         user: an ordinary user that Ansible logs in as, who may become root with sudo; empty for root.
     """
@@ -70,9 +70,9 @@ class Network:
     """Running machines.
 
     Attributes:
-        process: the number of the process that keeps the machines running.
+        process: the ID of the process that keeps the machines running.
         directory: the controller's directory.
-        sandbox: where the controller works.
+        sandbox: the sandbox in which the controller works.
     """
 
     process: int
@@ -102,8 +102,8 @@ class Network:
 def network(machines: Sequence[Machine], sandbox: Sandbox) -> Iterator[Network]:
     """Start machines; skip the test if that is not permitted.
 
-    The machines' first process dies with this one (prctl(2), PR_SET_PDEATHSIG), and all others with it
-    (pid_namespaces(7)).
+    The machines' first process is killed when the calling process dies (prctl(2), PR_SET_PDEATHSIG). All other
+    processes of the machines are killed with that first process (pid_namespaces(7)).
     """
     _require_namespaces()
     require_system(not any(each.user for each in machines) or bool(shutil.which("sudo")), "sudo")
@@ -138,7 +138,7 @@ def _write_inventory(machines: Sequence[Machine], running: Network) -> None:
     common = {
         "ansible_user": "root",
         "ansible_ssh_executable": str(running.ssh),
-        "ansible_ssh_transfer_method": "piped",  # sftp would need a subsystem of sshd
+        "ansible_ssh_transfer_method": "piped",  # sftp would need sshd, which the machines do not run
     }
     hosts = {machine.name: _host_variables(machine) for machine in machines}
     inventory = {"all": {"vars": common, "children": {"fleet": {"hosts": hosts}}}}

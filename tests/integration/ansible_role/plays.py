@@ -45,7 +45,7 @@ class Played:
     Attributes:
         exit_code: exit code of ansible-playbook.
         text: its output.
-        outcomes: results in order.
+        outcomes: results of all tasks on all hosts, in order.
     """
 
     exit_code: int
@@ -57,7 +57,7 @@ class Played:
         return [outcome for outcome in self.outcomes if outcome.host == host]
 
     def statuses(self, task: str) -> dict[str, str]:
-        """Return the status of a task, by host."""
+        """Return the status of one task, by host."""
         return {outcome.host: outcome.status for outcome in self.outcomes if task in outcome.task}
 
     @cached_property
@@ -73,11 +73,11 @@ class Played:
 
 @dataclass(frozen=True, kw_only=True)
 class Controller:
-    """A directory with the collection, from which playbooks are run.
+    """The controller, which runs playbooks of the collection on the hosts.
 
     Attributes:
         network: the hosts.
-        variables: variables of all its plays.
+        variables: variables for every play.
         program: `ansible-playbook`.
     """
 

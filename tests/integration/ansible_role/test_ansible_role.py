@@ -1,6 +1,6 @@
-"""The role on a fleet: built once, shipped and set up; a host with a problem is named, and the others continue.
+"""The role on a fleet: wheels are built once and shipped; hosts with a problem are named, the others set up.
 
-All tests share one fleet; each play continues from the state in which the one before left the hosts.
+All tests share one fleet: each play finds the hosts as the previous play left them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ class Scene:
     """The fleet of all tests.
 
     Attributes:
-        controller: runs playbooks on it.
+        controller: runs playbooks on the fleet.
         fleet: the wheels and facts of its hosts.
         bare: the initial state of each environment.
     """
@@ -46,7 +46,7 @@ class Scene:
         return {name: tree_hash(disk / "env") for name, disk in disks.items()}
 
     def disk(self, name: str) -> dict[str, str]:
-        """Return all files on a host's disk, except those that Ansible and the machine write."""
+        """Return all files on a host's disk, except files of Ansible and of the machine itself."""
         tree = tree_hash(self.controller.network.disk(name))
         return {path: content for path, content in tree.items() if not path.startswith(_NOT_OURS)}
 
@@ -63,7 +63,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
 
 @pytest.fixture(scope="module")
 def looked_ahead(scene: Scene) -> tuple[Played, bool]:
-    """Run a play in check mode on one host; return it, and whether the host is unchanged."""
+    """Run the role in check mode on one host; return the play, and whether the host is unchanged."""
     before = scene.disk("web1")
     played = scene.controller.play(ROLE, "--check", "--diff", "--limit", "web1")
     return played, scene.disk("web1") == before
@@ -72,7 +72,7 @@ def looked_ahead(scene: Scene) -> tuple[Played, bool]:
 @pytest.fixture(scope="module")
 def rolled_out(scene: Scene, looked_ahead: object) -> tuple[Played, Trees]:
     """Run the role on all hosts at once; return the play and the environments after it."""
-    del looked_ahead  # requested only so that it runs first
+    del looked_ahead  # the argument only ensures that this fixture runs first
     with held(scene.controller.network.disk("busy") / "env"):
         played = scene.controller.play(ROLE)
     return played, scene.environments()
@@ -90,7 +90,7 @@ def by_oneself(scene: Scene, rolled_out: object) -> tuple[Controller, Played]:
 
 @pytest.fixture(scope="module")
 def repeated(scene: Scene, rolled_out: object) -> Played:
-    """Run the role a second time, after a wheel on web3 was damaged."""
+    """Damage a wheel on web3, and run the role a second time."""
     del rolled_out
     wheel = next(scene.controller.network.disk("web3").glob(f"{WHEELS}/pillow-*.whl"))
     content = bytearray(wheel.read_bytes())
@@ -199,7 +199,7 @@ def test_a_changed_wheel_on_a_host_is_noticed_by_hash_and_resent(repeated: Playe
 
 
 def test_the_rollout_stops_when_more_hosts_fail_than_allowed(scene: Scene, repeated: object) -> None:
-    """One host is set up already, the next has an old CPU and fails, and the third is never reached."""
+    """The first of three hosts succeeds, the second fails for its old CPU, and so the third is never reached."""
     del repeated
     hosts = {"fleet_hosts": "web1:old-cpu:web2", "fleet_serial": 1, "fleet_max_fail_percentage": 0}
     seen = scene.fleet.facts.with_name("seen")  # created by the role

@@ -1,4 +1,4 @@
-"""The role with each supported ansible-core; the neighbouring test files use the version that is installed."""
+"""The role with each supported ansible-core; the other tests of Ansible use only the installed version."""
 
 from collections.abc import Iterator
 

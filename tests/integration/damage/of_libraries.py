@@ -48,7 +48,7 @@ def jpeg_of_another_pillow(scene: Scene) -> Variables:
 
 
 def jpeg_without_simd(scene: Scene) -> Variables:
-    """Use a libjpeg-turbo built without its assembler code, and a core linked to it."""
+    """Use a libjpeg-turbo built without its assembler code, and link the core to it."""
     jpeg = _shared(scene, "libjpeg.so.7")
     scene.environments.jpegs().put("turbo210", jpeg)
     scene.environments.source().link(scene.core, jpeg, linker=BY_RUNPATH)
@@ -79,13 +79,13 @@ def tiff_of_the_system(scene: Scene) -> Variables:
 
 
 def jpeg_of_mozilla(scene: Scene) -> Variables:
-    """Replace the libjpeg by Mozilla's, which also has another ABI."""
+    """Replace the libjpeg by Mozilla's, whose ABI is different too."""
     scene.environments.jpegs().put("mozjpeg403", _shared(scene, "libjpeg.so.8"))
     return {}
 
 
 def redirected(scene: Scene) -> Variables:
-    """Return an LD_LIBRARY_PATH with a libjpeg of the same soname, as start scripts of other programs leave it."""
+    """Set LD_LIBRARY_PATH to a directory with a libjpeg of the same soname, as some programs' start scripts do."""
     directory = scene.root / "elsewhere"
     asked = _asked_jpeg(scene)
     scene.environments.jpegs().put(_of_ijg(asked), directory / asked)
@@ -93,31 +93,31 @@ def redirected(scene: Scene) -> Variables:
 
 
 def redirected_before_rpath(scene: Scene) -> Variables:
-    """Do the same for a core with DT_RPATH, which takes precedence over LD_LIBRARY_PATH."""
+    """Set LD_LIBRARY_PATH as `redirected` does, but for a core whose DT_RPATH takes precedence over it."""
     patchelf("--force-rpath", "--set-rpath", LIKE_CONDA, scene.core)
     rerecord(scene.metadata, scene.core)
     return redirected(scene)
 
 
 def preloaded(scene: Scene) -> Variables:
-    """Return an LD_PRELOAD of a libjpeg without symbol versions."""
+    """Set LD_PRELOAD to a libjpeg without symbol versions."""
     return {"LD_PRELOAD": str(scene.environments.jpegs().ijg9_unversioned)}
 
 
 def second_jpeg_with_versions(scene: Scene) -> Variables:
-    """Have a library below the core load IJG's libjpeg.so.9 too; symbol versions keep the two apart."""
+    """Make a library that the core needs load a second libjpeg, IJG's, whose symbol versions keep the two apart."""
     _bring_second(scene, scene.environments.jpegs().ijg9)
     return {}
 
 
 def second_jpeg_without_versions(scene: Scene) -> Variables:
-    """Do the same without symbol versions: users of the second libjpeg are bound to the first."""
+    """Load a second libjpeg without symbol versions, so that its users are bound to the first libjpeg."""
     _bring_second(scene, scene.environments.jpegs().ijg9_unversioned)
     return {}
 
 
 def _bring_second(scene: Scene, jpeg: Path) -> None:
-    """Put a JPEG reader, compiled for this libjpeg, and the libjpeg itself beside the core's libraries."""
+    """Put a second libjpeg beside the core's libraries, and make the core need a library that loads it."""
     reader, source = _shared(scene, "libtiff.so.6"), scene.root / "reader.c"
     source.write_text(_READER)
     shutil.copy2(jpeg, reader.with_name(jpeg.name))

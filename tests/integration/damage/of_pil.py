@@ -35,7 +35,7 @@ def nothing(_scene: Scene) -> Variables:
 
 
 def swapped_by_pip(scene: Scene) -> Variables:
-    """Reinstall Pillow with pip, as somebody does who makes sure of having it."""
+    """Reinstall Pillow with pip, as people do who only want to be sure that it is installed."""
     _succeeds(scene.venv.pip("install", "--quiet", "--force-reinstall", "pillow"))
     return {}
 
@@ -47,7 +47,7 @@ def swapped_by_uv(scene: Scene) -> Variables:
 
 
 def two_owners(scene: Scene) -> Variables:
-    """Install Pillow over a fork, as requirements on Pillow cause."""
+    """Install Pillow over a fork, as installers do for a package that requires Pillow."""
     _succeeds(scene.venv.pip("install", "--quiet", "pillow"))
     return {}
 
@@ -62,7 +62,7 @@ def drop_in_replacement(scene: Scene) -> Variables:
 
 
 def dangling(scene: Scene) -> Variables:
-    """Install Pillow over a fork and uninstall it, which also removes files of the fork."""
+    """Install Pillow over a fork, then uninstall Pillow, which removes files of the fork too."""
     two_owners(scene)
     _succeeds(scene.venv.pip("uninstall", "--quiet", "--yes", "pillow"))
     return {}
@@ -132,7 +132,7 @@ def without_record(scene: Scene) -> Variables:
 
 
 def for_another_python(scene: Scene) -> Variables:
-    """Fill site-packages for another Python, as in an image that was built with one."""
+    """Use site-packages made for another Python version, as in an image that was built with that version."""
     words = ("--target", str(scene.site), "--python-version", OTHER_PYTHON, "--only-binary", ":all:", "--no-deps")
     _succeeds(run((sys.executable, "-m", "pip", "install", "-q", *words, "pillow"), scene.venv.variables))
     return {}

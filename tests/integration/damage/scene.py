@@ -15,7 +15,7 @@ class Scene:
     """An environment to be damaged.
 
     Attributes:
-        environments: creates environments, and has the files to damage them with.
+        environments: creates environments, and provides the files that damage them.
         venv: the environment.
     """
 

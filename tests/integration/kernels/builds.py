@@ -1,4 +1,4 @@
-"""A build with our kernels, kept unpacked and with a compiled core; tests recompile only the files they change.
+"""A build with our kernels, unpacked and compiled once; tests recompile only the files that they change.
 
 Needs a package index, GCC and the headers of the libraries. FASTINSTALL_TEST_CACHE keeps downloads.
 """
@@ -42,11 +42,11 @@ _INCLUDES = re.compile(r'#\s*include\s+"([^"]+)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelsBuild:
-    """A build tree, and its correct core.
+    """An unpacked build tree, and the correct core compiled from it.
 
     Attributes:
         build_tree: the unpacked build.
-        core: compiled from the source with the kernels.
+        core: the core, compiled from the source with the kernels.
         scratch: a directory for files of tests.
     """
 
@@ -74,7 +74,7 @@ class KernelsBuild:
     def stack(
         self, name: str, source: Path, *, flags: tuple[str, ...] = QUICKLY, linker: tuple[str, ...] = ()
     ) -> ProofStack:
-        """Return a stack whose core has those files recompiled that differ from the correct source."""
+        """Return a stack with a core in which only files that differ from the correct source are recompiled."""
         objects = self._unchanged(source)
         variant = SanitizedVariant(source=source, flags=(*flags, *SWITCHES), linker=linker, objects=objects)
         core = compile_core(self.build_tree.steps, variant, self.scratch / name / "objects")
@@ -82,7 +82,7 @@ class KernelsBuild:
         return replace(self.reference, label=name, tree=tree)
 
     def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
-        """Return a copy of the source with a fault in it; assert that the pattern occurs."""
+        """Return a copy of the source in which the pattern is replaced by a fault; assert that the pattern occurs."""
         source = self.scratch / name / self.build_tree.source.name
         shutil.copytree(self.build_tree.source / "src", source / "src")
         text = (source / file).read_text(encoding="utf-8")
@@ -92,19 +92,19 @@ class KernelsBuild:
         return source
 
     def differences(self, ours: ProofStack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
-        """Return the differences between a stack and the official wheel in some cases of the matrix."""
+        """Return the differences between a stack and the official wheel in the named cases of the matrix."""
         assert cases
         with Results() as results:
             return prove_matrix(ours, self.reference, Work(cases=cases), results, exact=True)
 
     def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
-        """Return the sanitizers' reports in some cases, for the files that differ from the correct source."""
+        """Run the named cases, and return the sanitizers' reports on files that differ from the correct source."""
         sanitized = self.sanitized(name, source)
         with fixed_addresses():
             return faults(sanitized, (Work(cases=cases),), lambda: self.reference)
 
     def sanitized(self, name: str, source: Path) -> ProofStack:
-        """Return a stack with sanitizers in the files that differ from the correct source."""
+        """Return a stack in which the files that differ from the correct source are compiled with sanitizers."""
         stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
         return preload_sanitizers(
             stack, self.build_tree.steps, stack.tree / "PIL" / self.build_tree.base_wheel.core.name
@@ -143,7 +143,7 @@ def run_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> 
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
-    levels = ("x86-64-v2", LEVEL)  # built by GCC, whose sanitizers the variants use
+    levels = ("x86-64-v2", LEVEL)  # levels that GCC builds: the tests use GCC's sanitizers
     request = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
     plan = look_for_wheel(session, NamedTarget(python=Path(sys.executable)), request)
     context = open_run(session, plan.request, Path(sys.executable))

@@ -1,4 +1,4 @@
-"""A build with our kernels for the tests of this directory, one for each test file."""
+"""The fixture of this directory's tests: a build with our kernels, made once for each test file."""
 
 import shutil
 from collections.abc import Iterator

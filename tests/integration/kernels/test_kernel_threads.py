@@ -1,7 +1,7 @@
 """Kernels in several threads, with images of their own and shared ones: races, and releases of the GIL.
 
-ThreadSanitizer detects the races. Each operation also has threads of its own, and splits pictures of any size. Kernels
-that only clang compiles are left out: the sanitizer comes with GCC.
+ThreadSanitizer detects the races. Operations also start threads of their own, and split even small pictures among them.
+Kernels that only clang compiles are left out, because the sanitizer is GCC's.
 """
 
 import json

@@ -23,7 +23,7 @@ WRONG = (r"\.first = \(int\)next\}", ".first = (int)next + (i > 1)}")
 
 
 def split(build: KernelsBuild, name: str, pattern: str, replacement: str) -> ProofStack:
-    """Return a stack that splits pictures of any size. Files that include the changed threads.h are recompiled."""
+    """Return a stack that splits pictures of any size among threads: threads.h is changed, its users recompiled."""
     source = build.changed(name, "src/libImaging/threads.h", pattern, replacement)
     return build.stack(f"stack-{name}", source, flags=(*QUICKLY, SPLIT)).with_variables({THREADS: "3"})
 

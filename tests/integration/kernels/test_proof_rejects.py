@@ -58,7 +58,7 @@ class Fault:
         file: the source file.
         pattern: the text to replace, a regular expression.
         replacement: its replacement.
-        begins: beginnings of the names of cases that show the mistake.
+        begins: the cases that show the mistake, by the beginnings of their names.
     """
 
     file: str
@@ -379,7 +379,7 @@ def test_features_and_versions_are_the_official_ones_except_zlib(build: KernelsB
     assert "libjpeg_turbo: True 3.2.0" in fast
     differing = [line for line in fast if line not in official]
     assert (len(fast), [line.partition(":")[0] for line in differing]) == (len(official), ["zlib"])
-    assert differing[0].endswith(".zlib-ng")  # linked into our core; the official wheel reports another zlib
+    assert differing[0].endswith(".zlib-ng")  # our core links zlib-ng; the official wheel reports another zlib
 
 
 def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBuild, ours: ProofStack) -> None:

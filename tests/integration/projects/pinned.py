@@ -1,4 +1,4 @@
-"""Projects of uv, poetry and pdm on a local index, with a one-file Pillow, to pin and to lock."""
+"""Projects of uv, poetry and pdm for tests of pins and locks; a local index offers a Pillow of one file."""
 
 import json
 import platform
@@ -44,7 +44,7 @@ class Gallery:
         manager: the name of its tool.
         variables: environment variables for its commands.
         tools: the directory of poetry and pdm.
-        index: the index of all tools.
+        index: the local package index that all tools use.
         version: the version of our build.
     """
 
@@ -87,7 +87,7 @@ class Gallery:
 
     @property
     def installed(self) -> str:
-        """Return the version written in the installed Pillow."""
+        """Return the version that the installed Pillow's code contains."""
         return (self.venv.site_packages / "PIL.py").read_text()
 
     def tool(self, *words: str) -> Result:
@@ -106,7 +106,7 @@ class Gallery:
         return make_pin(self.venv.prefix, self.project, self.receipt, self.wheel, directory, self.variables)
 
     def pin(self, wheels: Path | None = None) -> str:
-        """Pin the stack in the project by giving the diff to git, as a person does; return the diff."""
+        """Pin the stack in the project by applying the diff with git, as a person would; return the diff."""
         change = self.change(wheels)
         self.apply(change.diff)
         return change.diff
@@ -126,7 +126,7 @@ class Gallery:
         return read_project_pin(self.venv.prefix)
 
     def write(self, manifest: str) -> None:
-        """Write the manifest, with settings that make the tool ask the local index."""
+        """Write the manifest, with settings that make the tool use the local index."""
         self.manifest.write_text(manifest + _MORE[self.manager].format(url=self.index.url))
 
 
@@ -145,7 +145,7 @@ class Galleries:
     Attributes:
         sandbox: contains the projects.
         tools: poetry and pdm.
-        index: the index of all tools.
+        index: the local package index that all tools use.
     """
 
     sandbox: Sandbox
@@ -173,7 +173,7 @@ class Galleries:
         installed = gallery.venv.uv("install", "--no-index", "--no-deps", str(gallery.wheel))
         assert installed.exit_code == 0, installed.text
         direct = gallery.venv.site_packages / f"pillow-{OURS}.dist-info" / "direct_url.json"
-        direct.unlink()  # setups do not leave this file
+        direct.unlink()  # fastinstall's setup does not leave this file
         return gallery
 
     def _variables(self, directory: Path) -> dict[str, str]:

@@ -40,7 +40,7 @@ def test_a_pinned_project_keeps_the_stack_until_it_is_unpinned(made: Galleries, 
     done = gallery.tool(*SYNC[manager])
     assert done.exit_code == 0, done.text
     assert gallery.installed == f"# {OURS}\n"
-    # pdm locks one version for all platforms.
+    # pdm locks a single version; uv and poetry lock the official version too, for other platforms.
     locked = parse_locked_versions(gallery.lock.read_text())["pillow"]
     assert locked == ({OURS} if manager == "pdm" else {OURS, STOCK})
     assert gallery.change().diff == "", "it is pinned already"
@@ -143,7 +143,7 @@ def test_a_pin_that_changes_another_distribution_is_refused(made: Galleries, man
     with pytest.raises(RefusedError) as refused:
         gallery.change()
 
-    assert refused.value.details == ("picky 2.0 -> 1.0, 2.0",)  # 1.0 where our wheel runs
+    assert refused.value.details == ("picky 2.0 -> 1.0, 2.0",)  # 1.0 on the platforms of our wheel
     assert tree_hash(gallery.directory) == before
     assert not [*gallery.wheels.glob("*")], "what is not pinned is not kept"
 

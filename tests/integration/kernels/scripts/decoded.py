@@ -1,4 +1,4 @@
-"""How Pillow decodes a file, at once and in pieces: the error, and a digest of the pixels decoded before it."""
+"""Helpers that decode a file at once or in pieces, and return the error and a digest of the pixels before it."""
 
 import hashlib
 import io
@@ -7,7 +7,7 @@ from PIL import Image, ImageFile
 
 
 def read(content: bytes) -> str:
-    """Return the error, and the digest of the pixels decoded before it."""
+    """Decode a file at once; return the error, if any, and the digest of the decoded pixels."""
     problem, picture = "", None
     try:
         picture = Image.open(io.BytesIO(content))
@@ -18,7 +18,7 @@ def read(content: bytes) -> str:
 
 
 def feed(content: bytes, size: int) -> str:
-    """Return the same for a file fed in pieces of `size` bytes."""
+    """Decode a file in pieces of `size` bytes; return the error, if any, and the digest of the decoded pixels."""
     parser = ImageFile.Parser()
     try:
         for start in range(0, len(content), size):

@@ -1,8 +1,9 @@
 """Script: runs operations with ever less memory; each must end with its picture or with MemoryError.
 
 Each try is a process whose address space may grow by a limited number of bytes (RLIMIT_AS). Pictures are three rows
-high and very wide, so that buffers beside the result are large as well, and fail first. Prints each kind of ending; for
-unexpected ones, also the operation and the growth. The variable TRIED: the beginning of operations' names.
+high and very wide, so that temporary buffers are as large as the result and fail before it. Prints each kind of ending,
+and for an unexpected ending also the operation and the growth. The environment variable TRIED selects operations by the
+beginning of their names.
 """
 
 import os
@@ -42,7 +43,7 @@ MODES = {"alpha-composite": "RGBA", "premultiply": "RGBA"}
 
 
 def use_up_memory() -> list[bytearray]:
-    """Allocate all memory that malloc still holds, so that the address space must grow for each further block."""
+    """Allocate all memory that malloc holds free, so that the address space must grow for each further block."""
     taken = []
     for size in (1 << 22, 1 << 20, 1 << 18, 1 << 16, 1 << 14):
         while True:
@@ -54,7 +55,7 @@ def use_up_memory() -> list[bytearray]:
 
 
 def limit_growth(growth: int) -> list[bytearray]:
-    """Limit the growth of the address space, in bytes; return blocks that must be kept alive."""
+    """Limit the growth of the address space, in bytes; return blocks of memory that the caller must keep alive."""
     size = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
     taken = use_up_memory()
@@ -90,7 +91,7 @@ def main(tried: str) -> None:
     endings = set()
     for name, operation in OPERATIONS.items():
         image = Image.new(MODES.get(name, "RGB"), (WIDTH, 3), 77)
-        operation(image)  # imports modules, which need memory too
+        operation(image)  # the first call imports modules, which would need memory during a try
         for growth in range(0, MOST, STEP) if name.startswith(tried) else ():
             word = ending(operation, image, growth)
             endings.add(word if word in ("picture", "MemoryError") else f"{word.partition(':')[0]}: {name}/{growth}")

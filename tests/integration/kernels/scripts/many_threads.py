@@ -1,4 +1,4 @@
-"""Script for one PIL: runs kernels and arrays in several threads, on images of their own and on shared ones."""
+"""Script for one PIL: runs kernels and array conversions in several threads, on shared and on private images."""
 
 import io
 import pickle
@@ -11,7 +11,7 @@ from PIL import Image, ImageFilter
 
 THREADS, ROUNDS, SIZE = 3, 3, (150, 110)
 BANDS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "RGBa": 4, "CMYK": 4, "I;16": 2, "F": 4}
-LARGE = (1000, 720)  # so large that rows are decoded into the picture itself
+LARGE = (1000, 720)  # so large that rows are decoded directly into the picture
 Operation = Callable[[Image.Image], Image.Image]
 
 

@@ -1,7 +1,7 @@
-"""Script for one PIL: prints the threads of operations as JSON, and whether pixels stay the same, also in forks.
+"""Script for one PIL: prints as JSON how many threads operations use, and whether pixels stay the same.
 
 operation_threads.py count      the most threads seen at once, and the signals that they do not block
-operation_threads.py fork       forks while another thread works; every child works too
+operation_threads.py fork       forks while another thread works; every child runs the operations too
 operation_threads.py none       the process may start no thread
 """
 
@@ -42,7 +42,7 @@ def work(picture: Image.Image) -> list[bytes]:
 
 
 def count(picture: Image.Image) -> dict[str, object]:
-    """Return the most threads seen during the operations, besides Python's own, and the signals they do not block."""
+    """Return how many threads the operations start at most, and which signals these threads do not block."""
     ended, most, open_signals = threading.Event(), 0, set[int]()
     own = {threading.get_native_id()}
 
@@ -67,7 +67,7 @@ def count(picture: Image.Image) -> dict[str, object]:
 def read_open_signals(task: int) -> set[int]:
     """Return the usual signals that a thread does not block; empty if it has ended.
 
-    For a thread that is about to end, the kernel shows no masks, not even that Python catches SIGINT.
+    For a thread that is about to end, the kernel shows empty masks: even SIGINT, which Python catches, is missing.
     """
     try:
         lines = (TASKS / str(task) / "status").read_text().splitlines()

@@ -1,7 +1,7 @@
-"""Script for one PIL: prints as JSON in how many calls a picture is packed, and whether another thread ran.
+"""Script for one PIL: prints as JSON how many calls pack a picture, and whether another thread ran meanwhile.
 
-Does the same for compositing, and for saving JPEG files to memory; in the latter, the other thread calls the encoder
-that is at work.
+Also reports on compositing and on saving JPEG files to memory. During the saving, the other thread calls the same
+encoder.
 """
 
 import io
@@ -21,7 +21,7 @@ def main() -> None:
     content = picture.tobytes()
     pieces = list(pack(picture))
     assert b"".join(pieces) == content
-    save(picture)  # first imports the plugins
+    save(picture)  # the first call only imports the plugins
     sys.setswitchinterval(1000)  # a thread then runs only if another one releases the GIL
     released = runs_meanwhile(lambda: pack(picture))
     saved = runs_meanwhile(lambda: save(picture))
@@ -51,7 +51,7 @@ def save(picture: Image.Image) -> None:
 
 
 def share(picture: Image.Image) -> str:
-    """Compress with an encoder that another thread calls meanwhile; return that call's result, or "" if it was late."""
+    """Compress with an encoder that another thread calls meanwhile; return its answer, or "" if it came too late."""
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=75)
     settings = (75, False, 0, False, False, 0, (0, 0), -1, 0, 0, None, b"", b"", b"")

@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def pictures() -> Iterator[tuple[tuple[str, Image.Image], dict[str, object]]]:
-    """Yield named pictures, each with the settings to save it with."""
+    """Yield named pictures, and the settings with which each is saved."""
     small = [(f"{mode}-{width}", noise(mode, (width, height))) for mode in BYTES for width, height in SIZES]
     yield from product(small, SETTINGS)
     large = [(f"{mode}-of-parts", parts(mode)) for mode in ("RGB", "L", "RGBA")]
@@ -75,7 +75,7 @@ def chunks(file: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def in_pieces(picture: Image.Image, always: int = 0) -> bytes:
-    """Compress with calls that have room for few bytes each: growing, or always `always` if it is not 0."""
+    """Compress with small output buffers: each of `always` bytes, or of growing sizes if `always` is 0."""
     mode = {"I;16": "I;16B"}.get(picture.mode, picture.mode)
     encoder = Image._getencoder(picture.mode, "zip", (mode, False, -1, -1, b""))
     encoder.setimage(picture.im, (0, 0, *picture.size))

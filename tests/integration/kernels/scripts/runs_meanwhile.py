@@ -33,7 +33,7 @@ def runs_meanwhile(operation: Callable[[], object]) -> bool:
 
 
 def runs_once(operation: Callable[[], object], meanwhile: Callable[[], None]) -> bool:
-    """Have a thread wait for the GIL and call `meanwhile`; return True if that was done before the operation ended."""
+    """Start a thread that calls `meanwhile` once it gets the GIL; return True if it did so during the operation."""
     gate, ran = threading.Lock(), threading.Event()
 
     def wait() -> None:

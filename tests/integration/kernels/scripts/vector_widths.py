@@ -41,7 +41,7 @@ def make_picture(chance: random.Random, mode: str, size: tuple[int, int]) -> Ima
 
 
 def list_others(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
-    """Yield floating-point filters, and multiplications by alpha and divisions."""
+    """Yield named results of filters with floating-point kernels, and of multiplying and dividing by alpha."""
     uneven = ImageFilter.Kernel((5, 5), [(7 * i % 11 - 3) / 7 for i in range(25)], 1.9, 0.25)
     for name, way in {"detail": ImageFilter.DETAIL, "smooth": ImageFilter.SMOOTH_MORE, "uneven": uneven}.items():
         yield name, picture.filter(way)
