@@ -128,7 +128,7 @@ def test_a_build_input_missing_from_the_wheelhouse_is_named(sandbox: Sandbox, ve
     wheelhouse = sandbox.root / "sources"
     wheelhouse.mkdir()
     found = (file for file in (sandbox.cache / "downloads").glob("*/*/*") if file.name.endswith((".tar.gz", ".whl")))
-    # our own wheels, whose versions have a "+", come from a repair
+    # without our own wheels (a "+" in the version), which come from repairs
     fetched = [file for file in found if "+" not in file.name]
     official = [file for file in fetched if file.name.startswith("pillow-") and file.suffix == ".whl"]
     for file in set(fetched).difference(official):

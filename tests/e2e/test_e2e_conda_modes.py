@@ -1,4 +1,4 @@
-"""Less common setups in a conda environment: from a wheel, without a guard, with a pin, from a saved plan.
+"""Less common setups in a conda environment: a wheel, no guard, a pin, a saved plan, unusual initial states.
 
 Needs a package index and a C compiler.
 """

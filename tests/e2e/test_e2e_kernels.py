@@ -1,4 +1,4 @@
-"""Kernels that do not compile: the kernel is left out and named; if that does not help, nothing is changed."""
+"""A kernel that does not compile is left out and named; if Pillow's own code does not compile, nothing changes."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""setup on a machine without compiler, linker, archiver, apt, and the headers of C, Python and the libraries."""
+"""setup on a machine without compiler, linker, archiver, apt, or the headers of C, Python and the libraries."""
 
 import os
 import subprocess

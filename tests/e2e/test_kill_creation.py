@@ -25,7 +25,7 @@ def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
 
 
 def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
-    """Run and kill a setup again; assert that it first removes the leftovers of the setup killed before."""
+    """Run and kill a setup again; assert that it first removes the leftovers of the previous one."""
     again = killed(sandbox, prefix, *where)
     assert "creating the environment" in again.text, again.text
     assert "its leftovers are removed" in again.text

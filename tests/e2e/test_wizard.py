@@ -238,7 +238,7 @@ def _setup(
 
 
 def _consenting(shown: Terminal) -> Person:
-    """Accept the plan and its risks; return the person who did."""
+    """Accept the plan and its risks; return the person at the terminal."""
     person = Person(shown=shown)
     person.chooses(MENU, "Proceed")
     for risk in ("downgrade", "vulnerable"):

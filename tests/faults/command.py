@@ -72,8 +72,8 @@ def distinct(stops: Iterable[Boundary], scene: Scene, *, whole: bool) -> tuple[B
     Args:
         stops: all boundaries.
         scene: the scene of the run.
-        whole: if True, boundaries are of the same kind if system call and chain of fastinstall functions are the same.
-            If False, the call, the last function and the top-level directory that the call touches are enough.
+        whole: whether boundaries of one kind must have the same system call and the same chain of fastinstall
+            functions. If False, the same call, last function and top-level directory of the path are enough.
     """
     found: dict[object, Boundary] = {}
     for stop in stops:
@@ -138,7 +138,7 @@ def _run(scene: Scene, make_hook: Callable[[Callable[[Boundary], None]], Hook], 
 
 
 def _become(scene: Scene, streams: dict[str, Path]) -> None:
-    """Give this process the variables, directory, streams and signals with which a shell would start it."""
+    """Give this process the variables, directory, streams and signals that the command would get from a shell."""
     os.environ.clear()
     os.environ.update(scene.variables)
     os.chdir(scene.space)

@@ -123,7 +123,7 @@ def list_turns(scene: Scene) -> tuple[str, ...]:
 
 
 def moments(random_numbers: random.Random, count: int, lasting: float, window: float) -> Iterator[tuple[float, bool]]:
-    """Yield times in seconds, each with a flag: False for times after the start, True for times after its moves begin.
+    """Yield times in seconds, counted from the start of the run (False) or from the announcement of its moves (True).
 
     Args:
         random_numbers: a seeded source.
@@ -211,7 +211,7 @@ def _words(scene: Scene, turn: str) -> tuple[str, ...]:
 
 
 def _unlike(stage: Stage) -> dict[Verdict, list[str]]:
-    """Return the paths that Python would see differently than before and than after the command, ignoring times."""
+    """Compare what Python sees with the states before and after the command; return differing paths by verdict."""
     found = _without_times(python_sees(stage.pool.read(stage.scene.live)))
     ends = {Verdict.BEFORE: stage.film.before, Verdict.AFTER: stage.film.after}
     meant = {verdict: _without_times(python_sees(tree)) for verdict, tree in ends.items()}

@@ -83,7 +83,7 @@ def watched(hook: Hook, *, within: Sequence[Path] = ()) -> Iterator[None]:
 
     Args:
         hook: the hook.
-        within: directories; only calls on paths in these are boundaries, and starts of programs. Empty: all calls are.
+        within: directories to which the boundaries are limited; empty for no limit. Starts of programs always count.
     """
     door = _Door(hook, tuple(os.path.realpath(path) for path in within))
     with pytest.MonkeyPatch.context() as patch:

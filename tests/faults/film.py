@@ -90,7 +90,7 @@ def everything(_boundary: Boundary) -> bool:
 
 
 def beside_the_stage(boundary: Boundary) -> bool:
-    """Select all boundaries except writing in the staging directory: its files are unused until a move is announced."""
+    """Select all boundaries except writing in the staging directory: its files are unused until moves are announced."""
     return not any("/stage/" in path for path in boundary.paths) or boundary.call in _MOVES
 
 
@@ -201,7 +201,7 @@ def _appends(descriptor: int) -> bool:
 
 
 def distinct(frames: tuple[Frame, ...], of: Callable[[Tree], Tree]) -> Iterator[tuple[Frame, Tree]]:
-    """Yield each frame in which the part `of` the tree is one that no earlier frame had, with that part."""
+    """Yield the frames in which `of(tree)` has a value that no earlier frame had, together with that value."""
     shown: set[frozenset[tuple[str, Entry]]] = set()
     for frame in frames:
         part = of(frame.tree)

@@ -159,7 +159,7 @@ def _prefixes(pending: Sequence[int]) -> Iterator[frozenset[int]]:
 
 
 def _single(operations: Sequence[Operation], pending: Sequence[int]) -> Iterator[frozenset[int]]:
-    """Yield sets of lost operations: each operation with its dependants, and all but each with its conditions."""
+    """Yield sets of lost operations: one and its dependants; or all, except one and the operations it depends on."""
     for each in pending:
         yield _with_dependants(operations, pending, (each,))
         yield frozenset(pending) - _with_conditions(operations, pending, each)

@@ -1,4 +1,4 @@
-"""Records a process's changes of a directory as operations on inodes, by a hook for `doors`.
+"""Records a process's changes in a directory as operations on inodes, by a hook for `doors`.
 
 Changes by other programs (such as a compiler of bytecode) are not intercepted. They are detected when the process
 forces or renames the changed file, and recorded as if they had just happened.

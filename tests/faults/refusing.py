@@ -306,7 +306,7 @@ def _hold(streams: Sequence[int], pipes: tuple[int, int]) -> None:
 
 
 def _list_modules(space: Path) -> Iterator[str]:
-    """Yield the names of modules that a run has imported, to import them before later forks; then forget them."""
+    """Yield the names of modules that a run has imported, for import before later forks; then forget them."""
     file = space / "modules"
     if file.exists():
         yield from file.read_text(encoding="utf-8").split()

@@ -1,4 +1,4 @@
-"""Details about their build that are read from real ELF files."""
+"""Details of how real ELF files were built, read from the files themselves."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Verbs that change a real stack: the changes that they report, and the running programs of it that they name."""
+"""Verbs that change a real stack: they report their changes, and name programs that still use the old stack."""
 
 import mmap
 import shlex

@@ -65,7 +65,7 @@ class Prefix:
         (self.site / GUARD_STATE).write_text(render_state(self.site, core, STACK, program))
 
     def activate(self, shell: str, script: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
-        """Source the activate.d script in a shell with strict settings, run `script`, and print all variables."""
+        """Run `script`; by default, source the activate.d script with strict settings and print all variables."""
         kind = "fish" if shell == "fish" else "posix"
         hook = hooks_directory() / "conda" / ("fastinstall.fish" if kind == "fish" else "fastinstall.sh")
         argv = [shell, *NAMES[shell], "-c", script or STRICT[kind]]

@@ -12,7 +12,7 @@ from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest, C
 
 
 def preview_of(script: str, directory: Path) -> CondaChange:
-    """Use a conda that is this shell script; return the preview that the engine parses from its output."""
+    """Run this shell script as conda; return the preview that the engine parses from its output."""
     conda = directory / "conda"
     conda.write_text(f"#!/bin/sh\n{script}\n")
     conda.chmod(0o755)

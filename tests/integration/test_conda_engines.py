@@ -341,7 +341,7 @@ def test_a_change_removes_without_dependants_and_installs_again(
     turbo = offered(channel.url, "libjpeg-turbo-3")
     header = prefix / "include/jpeglib.h"
     content = header.read_bytes()
-    header.unlink()  # write a new file: this one is a hard link, and writing to it would change the package caches
+    header.unlink()  # it is a hard link: writing to it would change the package caches
     header.write_text("damaged")
     before = builds(prefix)
     gone = (present(prefix, "pillow"), turbo, ours.guard)

@@ -38,7 +38,7 @@ class Plugged:
     """A conda with the plugin, and a way to make environments with our stack.
 
     Attributes:
-        conda: conda; its own method `run` does not load the plugin.
+        conda: the conda installation; its own method `run` does not load the plugin.
         variables: environment variables that make conda find the plugin.
         make: a function that makes an environment, from a directory's name and additional specs.
     """

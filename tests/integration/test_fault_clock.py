@@ -110,7 +110,7 @@ def test_a_clock_going_back_during_a_setup_changes_nothing(tmp_path: Path, monke
 
 
 def test_a_taken_name_changes_nothing_and_undo_still_works(tmp_path: Path) -> None:
-    """The second setup gets the stamp of the first, as if second and random digits coincided."""
+    """Both setups get the same stamp, as if their times and their random digits coincided."""
     store = make_environment(tmp_path / "env")
     before = picture(store.prefix)
     set_up(store, _stamps("standing still")[0])

@@ -192,7 +192,7 @@ def test_files_linked_into_a_cache_are_never_written_through(tmp_path: Path, nam
     store = verb.scene(tmp_path / "env")
     cache = tmp_path / "cache"
     for path in (path for path in store.prefix.rglob("*") if path.is_file() and not path.is_symlink()):
-        # conda itself appends to its history without replacing the file
+        # never linked into a cache: conda appends to its history in place
         if not path.is_relative_to(store.root) and path.name != "history":
             (cache / path.relative_to(store.prefix)).parent.mkdir(parents=True, exist_ok=True)
             os.link(path, cache / path.relative_to(store.prefix))

@@ -55,7 +55,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, wheels: Path) -> Guarded:
-    """Return a guarded environment with the newest pip and our PIL. The fixture `real` has an older pip."""
+    """Return a guarded environment with the newest pip and our PIL. The fixture `real` has the interpreter's pip."""
     guarded = make_environment(tmp_path_factory.mktemp("template"), Path(sys.executable), pip_of=shared_cache)
     newest = guarded.execute((UV, "pip", "install", "--quiet", "--python", guarded.python, "-U", "pip"))
     assert newest.returncode == 0, newest.stderr

@@ -1,4 +1,4 @@
-"""recipes/memory.c in a separate program: the memory that glibc keeps or returns, and when it changes nothing."""
+"""recipes/memory.c in a separate program: the memory that glibc then keeps or returns, and cases without effect."""
 
 import contextlib
 import os

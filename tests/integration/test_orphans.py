@@ -1,4 +1,4 @@
-"""Commands and their children die with fastinstall, however it dies; process groups of ended commands do not."""
+"""Commands and their children die with fastinstall, however it dies; ended commands' groups are not signalled."""
 
 import os
 import signal

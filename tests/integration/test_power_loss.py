@@ -159,7 +159,7 @@ def test_nothing_is_lost_where_the_stage_lies_in_site_packages(
 def test_nothing_is_lost_where_directories_cannot_be_renamed(
     name: str, scenery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On an overlay, trees are moved file by file and get other inodes, so that a duplicate may remain."""
+    """On an overlay, trees are moved file by file and get other inodes; a power failure may leave duplicates."""
     real = files.rename
 
     def rename(source: Path, target: Path) -> None:

@@ -44,7 +44,7 @@ def lost_files(venv: Venv) -> None:
 
 
 def wreck_of_an_installer(venv: Venv) -> None:
-    """Damage the environment as killed installers do: our stack is moved aside, with metadata of another version."""
+    """Damage the environment as killed installers do: our stack is moved aside, metadata of another version is left."""
     site = venv.site_packages
     (site / "PIL").rename(site / "~IL")
     next(site.glob("pillow-*.dist-info")).rename(site / "~illow-13.0.0.dist-info")

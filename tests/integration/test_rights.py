@@ -136,7 +136,7 @@ def test_a_default_access_list_is_passed_on(prefix: Path) -> None:
         pytest.skip(f"no access lists on this filesystem: {error}")
     os.chown(prefix / SITE, 0, TEAM)
     before = looks(prefix)
-    with umask(0o022):  # umask applies to entries that the kernel creates
+    with umask(0o022):  # samples with the rights that the kernel gives
         (prefix / SITE / "made").mkdir()
         (prefix / SITE / "made/file").touch()
     made, file = _look(prefix / SITE / "made"), _look(prefix / SITE / "made/file")

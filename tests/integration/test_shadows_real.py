@@ -1,6 +1,6 @@
 """Another PIL found before site-packages: real interpreters of every version import the PIL that is predicted.
 
-The interpreters are outside virtual environments, because only these (and conda's) also search the user site.
+The interpreters are not in virtual environments, because those ignore the user site. Conda environments search it.
 """
 
 import os
@@ -147,7 +147,7 @@ def test_what_files_foretell_is_what_a_program_imports(
     observed, imported = observe_interpreter(base, variables), _import(base, variables, directory)
     foretold = observed.shadows[0].location if observed.shadows else ""
     assert foretold == (imported if not imported.startswith(str(observed.site_packages)) else "")
-    if prepare is _bare_directory:  # a PIL without `__init__.py` counts only if there is no other PIL
+    if prepare is _bare_directory:  # PIL without `__init__.py` is imported only if there is no other PIL
         return
     assert bool(foretold) is (prepare not in (_user_site_switched_off, _nothing))
 

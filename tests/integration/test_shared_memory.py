@@ -1,4 +1,4 @@
-"""Machines without shared memory: fastinstall tells whether semaphores work, as multiprocessing does, and copes."""
+"""Machines without shared memory: fastinstall knows whether semaphores work, and falls back if not."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Concurrent long operations: if an operation fails or is interrupted, the others' commands end at once."""
+"""Concurrent long operations: if one fails or is interrupted, the commands of the others end at once."""
 
 import signal
 import subprocess

@@ -65,7 +65,7 @@ def install_beside(prefix: Path) -> None:
 
 
 def begin_to_uninstall(prefix: Path) -> None:
-    """Leave a pip that was stopped halfway: it has renamed our files, and has not yet installed others."""
+    """Rename our files as a pip that was stopped halfway leaves them; no other files are installed yet."""
     (prefix / SITE / "PIL").rename(prefix / SITE / "~IL")
     (prefix / OURS_METADATA).rename(prefix / SITE / "~illow-12.1.1+simd.v3.dist-info")
 
@@ -122,7 +122,7 @@ def test_theirs_is_left_to_the_byte(store: JournalStore) -> None:
 
 
 def test_theirs_stays_where_nothing_had_been_before(store: JournalStore) -> None:
-    """Without a Pillow before it, the swap only adds files; undoing the swap would remove the installer's files."""
+    """Without an earlier Pillow, the swap only adds files; its undo must not remove the other installer's files."""
     for entry in ("PIL", "pillow.libs", "pillow-13.0.0.dist-info"):
         shutil.rmtree(store.prefix / SITE / entry)
     names = ("PIL", "pillow.libs", Path(OURS_METADATA).name)

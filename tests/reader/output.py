@@ -8,8 +8,8 @@ _CHANGING = re.compile(r"\.\.\.|[0-9]{8}T[0-9]{6}Z(?:-[0-9a-f]{6})?|/[\w./+~-]+|
 def lines_missing(shown: str, printed: str) -> list[str]:
     """List the lines of a page's block that the output does not have in the same order.
 
-    "..." matches any text; alone on a line, it matches any lines. A path matches any path, and so do numbers, names of
-    transactions and white space.
+    "..." matches any text; alone on a line, it matches any lines. A path matches any path, a number any number, a name
+    of a transaction any such name, and white space any white space.
     """
     missing, rest = [], printed.splitlines()
     for line in shown.splitlines():

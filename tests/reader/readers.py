@@ -113,7 +113,7 @@ class Reader:
         file.write_text(self.here(block.text) + "\n", encoding="utf-8")
 
     def here(self, text: str) -> str:
-        """Return a text of the page with the paths and words that it has on this machine."""
+        """Return a text of the page with its paths and words replaced by those of this machine."""
         words = "|".join(re.escape(word) for word in sorted(self.replaced, key=len, reverse=True))
         pattern = f"{words}|{_ABSOLUTE}"
         return re.sub(pattern, lambda found: self.replaced.get(found[0], f"{self.desk.sandbox.root}/"), text)

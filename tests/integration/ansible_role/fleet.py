@@ -56,7 +56,7 @@ def build_fleet(sandbox: Sandbox, hosts: Iterable[str], changes: Changes | None 
     """Write a facts file for each host, copied from this machine's facts, and build wheels for the hosts.
 
     Args:
-        sandbox: the directory tree for all files.
+        sandbox: the sandbox that contains all files.
         hosts: names of hosts.
         changes: for each host, the entries of its facts that differ from this machine's.
     """

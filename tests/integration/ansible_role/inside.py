@@ -53,7 +53,7 @@ def be(machine: dict[str, Any]) -> None:
     (disk / "tmp").chmod(0o1777)
     empty.touch()
     empty.chmod(0o644)
-    # Not a mount over single files: such a mount disappears when a program such as apt replaces the file.
+    # An overlay on all of /etc: a mount over a single file disappears when a program such as apt replaces that file.
     _lay_over(Path("/etc"), disk)
     Path("/etc/passwd").write_text(_passwd(machine["user"]), encoding="utf-8")
     (disk / "etc/login").write_text(_login(machine), encoding="utf-8")
