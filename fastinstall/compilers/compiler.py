@@ -41,8 +41,8 @@ class CompilerSource:
         choice: description of this source, shown by the wizard.
         brings_headers: whether C headers come with the compiler. If so, this machine's headers and compiler are not
             used.
-        is_exclusive: whether, if the user requests this source, missing compilers and headers may come from no other
-            source.
+        is_exclusive: whether a request for this source rules out all other sources of a missing compiler or missing
+            headers.
         crosses: whether the compiler can also compile for other architectures.
     """
 

@@ -1,4 +1,4 @@
-"""Choose which flags to try on a compiler and, from the accepted flags, those of a build. The module does no I/O."""
+"""Choose which flags to try on a compiler and which of the accepted flags to build with, without I/O."""
 
 from collections.abc import Collection
 

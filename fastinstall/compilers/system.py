@@ -74,7 +74,8 @@ def _select_accepted_flags(
     linked = tuple(flag for flag in flags if flag.startswith("-Wl,"))
     compiled = tuple(flag for flag in flags if flag not in linked)
     accepted = {*select(compiled, ("-Werror",), ("-E", "-x", "c", "/dev/null"))}
-    with suppress(FailedError), temporary_directory("probe") as scratch:  # without a directory, accept no linker flags
+    # Without a temporary directory, no linker flags are accepted.
+    with suppress(FailedError), temporary_directory("probe") as scratch:
         back = ("-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
         accepted.update(select(linked, ("-shared", "-nostdlib"), back))
     return tuple(flag for flag in flags if flag in accepted)

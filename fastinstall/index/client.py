@@ -45,12 +45,13 @@ OFFLINE_HINT = (
 )
 OTHER_INDEX_HINT = "report it to the index's administrator; or use another index: PIP_INDEX_URL=https://..."
 ATTEMPTS = 3
-_PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
+_PAUSE = 0.25  # seconds before the second attempt, doubled for each further attempt
 _CONNECT_SECONDS = 5.0
 _CHUNK = 1 << 16
-_PAGE_LIMIT = 1 << 26  # most bytes of a decoded page; the largest pages of PyPI have 10 to 20 million
-_FILE_LIMIT = 1 << 30  # most bytes of a file of unknown size; the largest files, compilers, have 100 million
-_LONGEST_PAUSE = 20.0  # most seconds to wait when a busy server asks for it (RFC 9110, Retry-After)
+_PAGE_LIMIT = 1 << 26  # the most bytes that a decoded page may have; PyPI's largest pages have 10 to 20 million
+# The most bytes that a file of unknown size may have; the largest files, compilers, have 100 million.
+_FILE_LIMIT = 1 << 30
+_LONGEST_PAUSE = 20.0  # the most seconds to wait if a busy server asks for a pause (RFC 9110, Retry-After)
 _INDEX, _SERVER = "the package index", "the server of a file"
 _FORBIDDEN = 403
 _LOGIN = (401, _FORBIDDEN)
@@ -59,8 +60,9 @@ _BUSY = (429, 500, 502, 503, 504, 520, 527)
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = (*HTML, JSON)
-logging.getLogger("unearth").addHandler(logging.NullHandler())  # no log output: its problems are raised as errors
-_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # they do not fit decoded content
+logging.getLogger("unearth").addHandler(logging.NullHandler())  # no log output: unearth's problems are raised as errors
+# These headers describe the content before decoding.
+_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 _LASTING = (httpx2.InvalidURL, httpx2.TooManyRedirects, httpx2.DecodingError)  # errors that a retry would not cure
 _ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
@@ -194,7 +196,8 @@ class Web:
         with self._client.get_stream(url, headers={"Accept": _ACCEPT}) as response:
             _require_not_busy(response)
             content = bytearray()
-            for chunk in response.iter_bytes():  # chunks of any size: waiting for a full one could exceed the deadline
+            # Chunks of any size: waiting for a full chunk could exceed the deadline.
+            for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > _PAGE_LIMIT:
                     raise FailedError(
@@ -319,9 +322,9 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
     """Return whether a page was sent not by the index but by something in front of it, such as a network's login.
 
-    A page that lists no files counts as such in two cases: it contains a form, a script or a refresh, or its URL does
-    not contain the distribution's name. Any other page without files is the index page of a distribution that has no
-    files.
+    A page without files counts as sent by something else in two cases: it contains a form, a script or a refresh, or
+    its URL does not contain the distribution's name. Any other page without files is the index's own page about a
+    distribution that has no files.
     """
     if not response.headers["Content-Type"].lower().startswith("text/html"):
         return False
@@ -350,7 +353,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-    """Return the wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
+    """Return the wanted files that the indexes and `find-links` offer, in the order of pip's settings.
 
     Yanked (withdrawn) files are left out.
 

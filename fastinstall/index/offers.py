@@ -38,8 +38,8 @@ class PackageIndex:
             only when they are needed.
         wheelhouse: a directory of sdists and wheels; its files are preferred to those of an index.
         offline: ask no index; take files only from the wheelhouse and the cache.
-        cache: our cache directory. An offline run takes from it those files that were downloaded from the indexes and
-            `find-links` of `settings`.
+        cache: our cache directory. An offline run takes from this directory only files that were downloaded from the
+            indexes and `find-links` of `settings`.
     """
 
     settings: PipSettings | Callable[[], PipSettings]
@@ -82,7 +82,7 @@ class PackageIndex:
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
             RefusedError: an index uses no HTTPS and is not trusted.
         """
-        from fastinstall.index import selection  # slow to import, only for lookups
+        from fastinstall.index import selection  # slow to import, needed only for lookups
 
         choice = selection.make_choice(recipes, interpreter, builder)
         wanted = choice.is_wanted
@@ -129,7 +129,7 @@ class PackageIndex:
             try:
                 return downloads.store_download(cache, artefact, partial(self._download, emit, address, artefact.size))
             except downloads.CacheNotWritableError:
-                raise  # a file from a mirror could not be saved either
+                raise  # a mirror would not help: the cache is not writable
             except FailedError as error:
                 failures.append(error)
         raise failures[0]
@@ -153,7 +153,8 @@ class PackageIndex:
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _list_local_files(self, wanted: Callable[[str], bool]) -> Iterable[Artefact]:
-        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # slow to import, only for lookups
+        # Slow to import, needed only for lookups.
+        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse
 
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
@@ -162,7 +163,7 @@ class PackageIndex:
                 yield replace(describe_file(path, path.parent.name), index=index)  # the directory is named by the hash
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-        from fastinstall.index import client  # the HTTP client, only when an index is asked
+        from fastinstall.index import client  # imports the HTTP client, which is needed only to ask an index
 
         offered = client.ask_indexes(self._read_settings(), names, wanted)
         if self.cache is not None:
@@ -170,8 +171,8 @@ class PackageIndex:
         return offered
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
-        """Fetch and yield the newest of our wheels that indexes offer: only their content names the recipe."""
-        from fastinstall.index import selection, wheelhouse  # slow to import, only for lookups
+        """Fetch and yield the newest of our wheels that indexes offer: only a wheel's content names its recipe."""
+        from fastinstall.index import selection, wheelhouse  # slow to import, needed only for lookups
 
         if self.cache is None:
             return
@@ -188,7 +189,7 @@ class PackageIndex:
         return path if path and path.is_file() and sha256(path) == artefact.sha256 else None
 
     def _download(self, emit: Emit, url: str, size: int, path: Path) -> None:
-        from fastinstall.index.client import Web  # the HTTP client, only when it is needed
+        from fastinstall.index.client import Web  # imports the HTTP client, which is needed only for a download
 
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
@@ -206,8 +207,8 @@ class PackageIndex:
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
-        """Return an error that names the searched places, and the skipped wheels, which another recipe built."""
-        from fastinstall.index import selection, wheelhouse  # slow to import, only for lookups
+        """Return an error that names the searched places, and the wheels skipped because another recipe built them."""
+        from fastinstall.index import selection, wheelhouse  # slow to import, needed only for lookups
 
         wanted = selection.make_choice((recipe,), interpreter).is_wanted
         local = [(each.filename, wheelhouse.recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
@@ -244,8 +245,8 @@ class PackageIndex:
 
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
-    """Yield all files except wheels of ours that another recipe built: a label alone does not identify the recipe."""
-    from fastinstall.index.wheelhouse import recipe_of  # slow to import, only for lookups
+    """Yield all files except our wheels from another recipe: a wheel's label alone does not identify its recipe."""
+    from fastinstall.index.wheelhouse import recipe_of  # slow to import, needed only for lookups
 
     for artefact in artefacts:
         if not _is_local(artefact) or recipe_of(local_path(artefact.url)) in ("", recipe.name):

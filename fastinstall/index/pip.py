@@ -27,8 +27,8 @@ _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
         "_PIP_RUNNING_IN_SUBPROCESS",  # makes pip ignore --python, and so change fastinstall's own environment
-        *("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER"),  # they change where pip installs
-        *("PIP_QUIET", "PIP_VERBOSE"),  # they change how much pip prints
+        *("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER"),  # these change where pip installs
+        *("PIP_QUIET", "PIP_VERBOSE"),  # these change how much pip prints
     }
 )
 _DRY = ("install", "--dry-run", "--quiet", "--report", "-", "--retries", "1", "--only-binary", ":all:")

@@ -20,7 +20,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 
 _LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
-_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
+_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # the oldest C libraries that tags name (PEP 600, PEP 656)
 _FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
 
 
@@ -64,7 +64,7 @@ def parse_filename(filename: str) -> FileName | None:
 
 
 def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
-    """Return the wheel tags that a target can install, with their ranks (0 is the best); empty unless that is CPython.
+    """Return the wheel tags that a target can install, with ranks (0 is best); empty if the target is not CPython.
 
     The last tags ("linux_x86_64") are those of wheels that were built for this machine only.
     """

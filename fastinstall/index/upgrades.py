@@ -29,8 +29,8 @@ class UpgradeForecast:
     """Whether a later Pillow fixes advisories, and what prevents it.
 
     Attributes:
-        fixed: the later version that the fewest of the advisories affect, and the earliest of several such versions;
-            empty if no later version is better than the current one.
+        fixed: the later version that the fewest of the advisories affect; if several are equally good, the earliest.
+            Empty if no later version is better than the current one.
         allowed: like `fixed`, but chosen only among versions that the target's Python and distributions allow.
         keepers: the requirements that forbid `fixed` ("gradio 5.49.1 requires pillow<13").
         python: the earliest Python that `fixed` supports ("3.11"); empty if `fixed` supports the target's Python.
@@ -112,7 +112,7 @@ def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> 
 
 
 def _parse_requirement(text: str) -> "Requirement | None":
-    from packaging.requirements import InvalidRequirement, Requirement  # slow to import; only here
+    from packaging.requirements import InvalidRequirement, Requirement  # slow to import, needed only here
 
     try:
         return Requirement(text)
@@ -151,7 +151,7 @@ class Obstacle:
     Attributes:
         reason: a sentence for the user.
         dependant: the installed distribution that forbids the version; None if something else forbids it.
-        remedy: advice to give if no version fits, but not because of an installed distribution.
+        remedy: advice to give if no version fits, and the reason is not an installed distribution.
     """
 
     reason: str
@@ -191,7 +191,7 @@ def list_forbidding_dependants(
 def _is_forbidden(dependant: Dependant, version: str, interpreter: Interpreter) -> bool:
     """Return whether a dependant forbids a version, by the version rules of its own ecosystem: conda or PEP 440."""
     if isinstance(dependant, CondaDependant):
-        from fastinstall.model.conda_versions import meets_conda_spec  # only for conda packages
+        from fastinstall.model.conda_versions import meets_conda_spec  # needed only for conda packages
 
         return not meets_conda_spec(dependant.versions, version)
     parsed = _parse_requirement(dependant.requirement)

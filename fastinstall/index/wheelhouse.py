@@ -87,7 +87,7 @@ def metadata_of(names: Iterable[str]) -> str:
 
 def _require_record(wheel: Path, archive: ZipFile) -> None:
     """Refuse a wheel whose content differs from its RECORD."""
-    from installer import exceptions, sources  # only where something is installed
+    from installer import exceptions, sources  # needed only for an installation
 
     archive.filename = str(wheel)  # WheelFile parses this name, which `open_zip` leaves empty
     try:

@@ -1,4 +1,4 @@
-"""Known vulnerabilities, defects and changed pixels; select those that matter to versions of Pillow. Pure."""
+"""Known vulnerabilities, defects and changed pixels; select those that matter to given versions of Pillow. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -33,8 +33,8 @@ class Advisory:
         source: URL of the page that the entry was taken from.
         dated: date of the information in this entry.
         kernels_only: whether only a core with SIMD kernels is affected, and stock Pillow is not.
-        component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies; empty if
-            the distribution itself is affected.
+        component: the affected bundled library ("libjpeg-turbo"); `affects` then refers to the library's versions.
+            Empty if the distribution itself is affected.
         demonstration: one line of Python that shows the issue; empty if there is none.
     """
 
@@ -161,7 +161,7 @@ def find_returning_advisories(
 ) -> tuple[Advisory, ...]:
     """Return the advisories that affect the wanted version but not the installed one, the most severe first.
 
-    If the installed version is invalid by PEP 440, it counts as affected by none.
+    If the installed version is invalid by PEP 440, it counts as unaffected by all advisories.
     """
     known, present = tuple(advisories), tuple[Advisory, ...]()
     with suppress(ValueError):

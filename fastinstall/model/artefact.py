@@ -45,7 +45,7 @@ class Releases:
         statics: sdists of libraries that the recipe links into the core, newest first, by the recipe's library names.
         compilers: wheels with a compiler for this machine, newest first.
         prebuilt: our wheels in the wheelhouse that are compatible with the target.
-        headers: packages of C headers, by the recipe's library names; Python's headers by "python3.12".
+        headers: packages of C headers, by the recipe's library names; the key of Python's headers is "python3.12".
         origin: the place that was searched, for messages ("the package index", a directory).
     """
 
@@ -88,7 +88,7 @@ class WheelOrder:
         prebuilt: our wheel from the wheelhouse, to use unchanged; None to build one.
         cached: SHA-256 of a cached wheel to use instead of building it again; empty if there is none.
         distribution: name of the built distribution.
-        version: its version, with the local label ("12.1.1+simd.v3").
+        version: version of the built distribution, with the local label ("12.1.1+simd.v3").
         targets: levels to compile, the baseline first; if there are several, the wheel's loader chooses one.
         link: which native libraries the core uses.
         libraries: the recipe's names of the libraries that the build enables.

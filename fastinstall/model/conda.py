@@ -32,7 +32,7 @@ class CondaPackage:
         url: the URL of its file; empty if unknown.
         sha256: SHA-256 of its file, hexadecimal; empty if unknown.
         depends: match specs of packages that must be installed with it.
-        constrains: match specs that a package must meet only if it is installed.
+        constrains: match specs of packages that need not be installed, but must meet the spec if they are.
     """
 
     name: str
@@ -221,7 +221,7 @@ class CondaStack:
 
     Attributes:
         package: the package that provides PIL.
-        guard: the package that stops solvers from replacing the stack; None if declined.
+        guard: the package that stops solvers from replacing the stack; None if the user declined it.
         channel: the directory of the channel with both packages, inside the environment.
     """
 

@@ -1,4 +1,4 @@
-"""Plan the conda packages of a stack: their names, dependencies and constraints, and commands for them. Pure.
+"""Plan the conda packages of a stack (names, dependencies, constraints), and write conda commands for hints. Pure.
 
 Source: conda's package specification (`index.json`), the grammar of its match specs, and conda-forge's convention for
 bounds (">=1.2.3,<2.0a0").
@@ -49,7 +49,7 @@ def plan_stack_package(
         build: the order for the wheel, with its levels, libraries and label.
         facts: the observations of the target; its Python and conda packages decide the dependencies.
         microarchitectures: archspec's names of the processors that have a CPU level, by level.
-        number: higher for each later build of the same version and levels.
+        number: a number that tells builds of the same version and levels apart; later builds need higher numbers.
         libraries: the recipe's libraries, for link mode "env".
     """
     public, _, label = build.version.partition("+")
@@ -80,7 +80,8 @@ def _list_dependencies(
     yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
     if conda is not None and conda.named("python_abi") is not None:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
-    # The package requires the same glibc as the prebuilt or base wheel; without such a wheel, that of this machine.
+    # The package requires the same glibc as the prebuilt or base wheel; without such a wheel, it requires this
+    # machine's glibc.
     given = build.prebuilt or build.base_wheel
     promised = find_required_glibc(given.filename) if given is not None else None
     own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
@@ -130,7 +131,7 @@ def is_our_package(package: CondaPackage) -> bool:
 
 
 def preference(levels: tuple[str, ...]) -> int:
-    """Return the lowest build number for some levels; of the builds that run on a CPU, solvers choose the highest.
+    """Return the lowest build number for these levels; solvers choose the highest number among builds that fit a CPU.
 
     The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
     """

@@ -55,7 +55,8 @@ class CondaVersion:
         *earlier, last = begin
         if _pad(own[: len(earlier)], tuple(earlier)) != _pad(tuple(earlier), own[: len(earlier)]):
             return False
-        # The last component of `other` may be only the beginning of one of ours: "13.0.0rc1" starts with "13.0.0rc".
+        # The last component of `other` may match only the beginning of a component of this version: "13.0.0rc1" starts
+        # with "13.0.0rc".
         atoms = own[len(earlier)] + (_ZERO,) * (len(last) - len(own[len(earlier)]))
         *before, end = last or (_ZERO,)
         found = atoms[len(before)] if atoms else _ZERO
@@ -89,7 +90,7 @@ def _pad_all(own: CondaVersion, other: CondaVersion) -> tuple[_Components, ...]:
 
 
 def _pad(own: _Components, other: _Components) -> _Components:
-    """Pad `own` with zeros to at least the length of `other`, and each component to that of its counterpart."""
+    """Pad `own` and its components with zeros, so that none is shorter than its counterpart in `other`."""
     pairs = zip_longest(own, other, fillvalue=())
     return tuple(mine + (_ZERO,) * max(0, len(others) - len(mine), not mine) for mine, others in pairs)
 

@@ -104,7 +104,8 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) 
     """Refuse a setup if a pin conflicts with the package, or if `--pin` would add a second pin.
 
     Raises:
-        RefusedError: a pin excludes the package, or `--pin` would add a second pin; the message quotes the old one.
+        RefusedError: a pin excludes the package, or `--pin` would add a second pin; the message quotes the existing
+            pin.
     """
     conda, file = facts.conda, facts.environment.prefix / PINS
     others = [pin for pin in conda.pins if name_of_spec(pin) == package.name] if conda is not None else []
@@ -130,7 +131,8 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
         names: the names of the packages that provide PIL.
 
     Returns:
-        A dependant for each spec that restricts the version; the dependant of a pin has the pin file as its name.
+        One dependant for each spec that restricts the version. If the spec is a pin, the dependant's name is that of
+        the pin file.
     """
     found = [(PINS, "", spec) for spec in conda.pins]
     for package in conda.packages:

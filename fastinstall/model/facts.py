@@ -260,8 +260,8 @@ class InstalledStack:
         dependants: distributions and constraints that require a distribution that a setup replaces.
         hidden: PIL's entries in site-packages that other users may not read, although site-packages has packages that
             other users may read.
-        of_others: PIL's entries in site-packages that belong, at least in part, to another user than site-packages.
-            The owner of site-packages therefore cannot replace these entries.
+        of_others: PIL's entries in site-packages that belong, at least in part, to a user other than the owner of
+            site-packages. That owner therefore cannot replace these entries.
     """
 
     directory: PurePath | None
@@ -379,7 +379,7 @@ class Facts:
         pins: fastinstall's pins, which stop tools from replacing the stack.
         interrupted: ID of a transaction of fastinstall that was neither finished nor undone; None if there is none.
         history: the record of fastinstall's changes, including leftovers of a killed run.
-        linkage: the libraries that a process that imports PIL would load; None if not requested.
+        linkage: the libraries that a process would load when it imports PIL; None if not requested.
         isa: CPU features that PIL's extension modules need; one item for each module and for each copy of the core.
         runtime: result of importing and using PIL; None if nothing was executed.
         toolchain: compiler and libraries of this machine; None if not requested.

@@ -46,7 +46,7 @@ class Remedy:
     Attributes:
         text: what to do, in words that suffice without the command.
         command: a pasteable command; None if there is none.
-        risk: the named risk of following it; None if there is none.
+        risk: the risk of following this advice, by the name that `--allow` takes; None if there is none.
     """
 
     text: str

@@ -24,7 +24,7 @@ class SourceOrigin:
 
     Attributes:
         pypi: name, on the package index, of the distribution whose sdist is built.
-        base_wheel: name of the distribution into whose official wheel the built core is put.
+        base_wheel: name of the distribution whose official wheel receives the built core.
         label: first part of the built wheel's local version label ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
         pythons: specifier over the minor versions of Python that at least one of `versions` supports; empty if unknown.
@@ -130,7 +130,7 @@ class Expectation:
     """The signs by which a correct build is recognised.
 
     Attributes:
-        symbols: symbols that only a core with the kernels defines.
+        symbols: symbols that are defined only by a core with the kernels.
         features: names of `PIL.features` that must be present.
     """
 
@@ -176,7 +176,7 @@ class Kernel:
         file: the file of the source, relative to the source's top directory.
         functions: the functions that it replaces, without leading underscores. The originals are renamed to
             NAME__source, so that the kernel can call them in cases that it does not handle.
-        operations: prefixes of the names of those operations in the proof that use the kernel.
+        operations: the operations of the proof that use the kernel, each by the beginning of its name.
         clang_only: whether builds with other compilers omit it.
         versions: specifier over the versions of the source for which it is written; empty for all.
         reason: the measured gain in speed, in words.
@@ -306,7 +306,7 @@ class PackageManager:
     Attributes:
         install: the command that installs packages, without their names.
         compilers: the packages with a C compiler.
-        python: the package with Python's headers; "{0}" is replaced with "3.12", "{1}" with "312".
+        python: the package with Python's headers; for Python 3.12, "{0}" is replaced with "3.12", and "{1}" with "312".
     """
 
     install: str

@@ -39,8 +39,8 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
         file: path of the recipe; the file's stem must be the recipe's name.
 
     Raises:
-        DocumentError: the text is not TOML, or has an unknown or missing key or an invalid value; names the file and
-            the dotted key.
+        DocumentError: the text is not TOML, or has an unknown or missing key or an invalid value; the message names the
+            file and the dotted key.
     """
     recipe = _decode(Recipe, text, file)
     _refuse(_list_shared_problems(recipe), file)
@@ -174,7 +174,7 @@ _GENERATED = (
 )
 _CFLAG = (
     rf"-O(?:[0123s]|fast)|-f(?:no-)?(?:{_GENERATED})|-g[0-3]?|-pipe|-std=[a-z]+\d[\dxyz]"
-    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # a macro of capitals, with a number as its value, renames no function
+    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # a macro in capitals whose value is a number cannot rename a function
     r"|-W(?:no-)?[a-z][a-z0-9+-]*(?:=\d+)?"
     r"|-m(?:arch|tune|cpu|fpmath|prefer-vector-width|branch-cost)=[a-z0-9_.+-]+|-m(?!llvm)[a-z][a-z0-9._-]*"
 )

@@ -19,7 +19,7 @@ class LinkMode(StrEnum):
 
 
 class ToolchainSource(StrEnum):
-    """The source of compiler and headers."""
+    """The source of the compiler and the headers."""
 
     AUTO = "auto"
     SYSTEM = "system"
@@ -73,7 +73,7 @@ class Request:
         offline: whether to avoid all network access.
         wheelhouse: a directory of sdists and wheels to use.
         with_system_deps: whether to install missing system packages.
-        toolchain: where compiler and headers come from.
+        toolchain: where the compiler and the headers come from.
         engine: the installer for a conda environment.
         channels: conda channels for other packages, the preferred one first; empty for the channels that conda is
             configured to use.

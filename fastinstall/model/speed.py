@@ -25,8 +25,10 @@ class SpeedRow:
         operation: name of the measured operation ("resize 500-800 RGB bicubic").
         before_ms: median of all rounds with the replaced stack, in milliseconds.
         after_ms: median of all rounds with the fast build, in milliseconds.
-        low: lowest before/after ratio of any round, of both "before" processes; None if only one round was run.
-        high: highest before/after ratio of any round, of both "before" processes; None if only one round was run.
+        low: lowest before/after ratio in any round, with either of the two "before" processes; None if only one round
+            was run.
+        high: highest before/after ratio in any round, with either of the two "before" processes; None if only one round
+            was run.
     """
 
     operation: str

@@ -14,7 +14,7 @@ from types import ModuleType
 def main() -> None:
     """Query NVML and print the result as JSON. The value of "error" is NVML's error message, or "" if NVML answered."""
     sys.path.insert(0, sys.argv[1])
-    import pynvml as nvml  # from the directory added above
+    import pynvml as nvml  # DIRECTORY, which was added to sys.path above, contains this module
 
     try:
         nvml.nvmlInit()

@@ -1,4 +1,4 @@
-"""Print facts about the interpreter that runs this script, as one line of JSON. Only the target's Python runs it.
+"""Print facts about the interpreter that runs this script, as one line of JSON. The target's Python runs it.
 
 Run as `PYTHON -I -S -B`. With `-S`, Python does not import `site`: it starts in a fraction of the time and runs no
 `.pth` file. With `-B`, it writes no bytecode. The script first sets `sys.prefix` as `site` does for a virtual
@@ -33,7 +33,7 @@ def enter_environment() -> None:
 
 def describe() -> dict[str, object]:
     """Return the fields of `fastinstall.model.facts.Interpreter`."""
-    import sysconfig  # reads sys.prefix when it is imported
+    import sysconfig  # imported late, because it reads sys.prefix on import
 
     implementation = sys.implementation.name
     include = sysconfig.get_path("include")
@@ -63,7 +63,7 @@ def describe() -> dict[str, object]:
 
 
 def _stage() -> str:
-    """Return the pre-release part of Python's version ("rc1"); empty for other releases."""
+    """Return the pre-release part of Python's version ("rc1"); empty for a final release."""
     level = {"alpha": "a", "beta": "b", "candidate": "rc"}.get(sys.version_info.releaselevel, "")
     return level + str(sys.version_info.serial) if level else ""
 
@@ -101,7 +101,7 @@ def _find_site_packages(platlib: str, managed: str | None) -> str:
     """
     if managed is None or os.path.isdir(os.path.join(platlib, "PIL")):
         return platlib
-    import site  # rarely needed
+    import site  # imported late, because it is rarely needed
 
     holding = (entry for entry in site.getsitepackages() if os.path.isdir(os.path.join(entry, "PIL")))
     return next(holding, platlib)
@@ -127,11 +127,12 @@ def find_shadows(site_packages: str) -> list[dict[str, str]]:
     in_front = [part for part in list_entries_in_front() if _may_have_pil(part["entry"])]
     if not in_front:
         return []
-    from importlib.machinery import PathFinder  # rarely needed
+    from importlib.machinery import PathFinder  # imported late, because it is rarely needed
 
     own, shadows = os.path.realpath(os.path.join(site_packages, "PIL")), []
     for number, part in enumerate(in_front):
-        # Search the later entries too: Python prefers a later PIL that has an `__init__.py` to one that has none.
+        # Search the later entries too: Python prefers a later PIL that has an `__init__.py` to an earlier PIL that has
+        # none.
         path = [each["entry"] for each in in_front[number:]] + [site_packages]
         location = get_location(PathFinder.find_spec("PIL", path))
         real = os.path.realpath(location)
@@ -173,7 +174,7 @@ def list_entries_in_front() -> list[dict[str, str]]:
 
 def _list_user_site() -> list[dict[str, str]]:
     """List the user site and the directories that its `.pth` files add; see `list_entries_in_front`."""
-    import sysconfig  # reads sys.prefix when it is imported
+    import sysconfig  # imported late, because it reads sys.prefix on import
 
     user_site = sysconfig.get_path("purelib", "posix_user")
     if not os.path.isdir(user_site):
@@ -196,7 +197,7 @@ def _read_lines(path: str) -> list[str]:
             status = os.fstat(stream.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_PTH:
                 return stream.read(LARGEST_PTH).decode("utf-8-sig", "surrogateescape").splitlines()
-    except OSError:  # it cannot be read, or is a directory
+    except OSError:  # the file cannot be read, or is a directory
         pass
     return []
 
@@ -210,7 +211,7 @@ def _get_working_directory() -> str:
 
 def _may_have_pil(entry: str) -> bool:
     """Return whether an entry of sys.path is a file (an archive), or a directory with something named like PIL."""
-    import _imp  # all of `importlib` would take a millisecond
+    import _imp  # importing all of `importlib` would take a millisecond
 
     names = ("PIL", "PIL.py", "PIL.pyc", *("PIL" + suffix for suffix in _imp.extension_suffixes()))
     return os.path.isfile(entry) or any(os.path.exists(os.path.join(entry, name)) for name in names)

@@ -79,7 +79,7 @@ def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # remove this script's own directory
     location = _locate_pil()
-    import site  # the interpreter imported it when it started
+    import site  # already imported when the interpreter started
 
     packages = [os.path.realpath(os.path.join(directory, "PIL")) for directory in site.getsitepackages()]
     real = os.path.realpath(location)
@@ -113,7 +113,7 @@ def _locate_pil() -> str:
 
 def _list_startup_files() -> list[str]:
     """List files whose code runs whenever Python starts. Source: Python's documentation of the module `site`."""
-    import site  # the interpreter imported it when it started
+    import site  # already imported when the interpreter started
 
     modules = (sys.modules.get(name) for name in ("sitecustomize", "usercustomize"))
     files = [module.__file__ for module in modules if module is not None and module.__file__]
@@ -180,7 +180,7 @@ def core_file(module: str) -> str:
 
 def _find_entry_file(module: str) -> str:
     """Return the file that contains the core's entry point, `PyInit__imaging`. Source: dladdr(3)."""
-    import ctypes  # not every interpreter has it
+    import ctypes  # not every interpreter has this module
 
     class Information(ctypes.Structure):
         _fields_ = (
@@ -200,7 +200,7 @@ def _find_entry_file(module: str) -> str:
 
 def _list_loaded_objects() -> list[str]:
     """Return the program's path, and its shared objects as the loader names them. Source: dl_iterate_phdr(3)."""
-    import ctypes  # not every interpreter has it
+    import ctypes  # not every interpreter has this module
 
     class Information(ctypes.Structure):
         _fields_ = (("address", ctypes.c_void_p), ("name", ctypes.c_char_p))
@@ -273,7 +273,7 @@ def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str
 
 def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
     """Write the pixels of all images to an uncompressed zip file, which is either complete or absent."""
-    import zipfile  # only where pixels are asked for
+    import zipfile  # needed only if pixels are written
 
     with zipfile.ZipFile(path + ".part", "w") as archive:
         for name, image in made:

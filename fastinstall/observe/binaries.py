@@ -1,4 +1,4 @@
-"""Find the files that a process of the target would load when it imports PIL, from files alone; nothing is imported.
+"""Find the files that a process of the target would load when it imports PIL, without importing anything.
 
 PIL's extension modules are also scanned for the CPU features they need; scans are cached under the file's hash.
 """
@@ -28,8 +28,8 @@ def observe_linkage(directory: PurePath, extension_suffix: str, settings: Proces
         settings: the interpreter's program file, and the other inputs of the dynamic loader.
 
     Returns:
-        The linkage. It has only a `problem` if a file cannot be read, or if the interpreter's program is not started
-        by the dynamic loader (a script, a static program).
+        The linkage. If a file cannot be read, or if the dynamic loader does not start the interpreter's program (a
+        script, a static program), only the attribute `problem` is set.
     """
     try:
         return read_linkage(_list_extension_modules(directory, extension_suffix), settings)
@@ -79,8 +79,8 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 
 def _scan(path: Path, digest: str, cache: Path, *, scan: bool) -> IsaScan:
-    """Return the cached scan of a file; if that is missing or damaged, scan the file and cache the new scan."""
-    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # imported while the subprocesses run
+    """Return the cached scan of a file; if there is none or it is damaged, scan the file and cache the new scan."""
+    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # imported late, while the subprocesses already run
 
     with suppress(OSError):
         digest = digest or files.sha256(path)

@@ -38,7 +38,7 @@ _PAIR = struct.Struct("=QQ")
 
 
 def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "") -> Cpu:
-    """Return the processor; takes about 2 ms if /proc/cpuinfo exists.
+    """Return the facts about the processor; takes about 2 ms if /proc/cpuinfo exists.
 
     Args:
         root: the root directory: "/", or a directory with the files of a captured machine.
@@ -67,7 +67,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 
 def _place_here(seen: Cpu, machine: str) -> Cpu:
-    """Return the CPU with this machine's architecture, as programs see it.
+    """Return the CPU as programs on this machine see it, with this machine's architecture.
 
     If `seen` has another architecture, this machine is emulated, and /proc/cpuinfo shows the emulator's host. The flags
     then come from the auxiliary vector, if that contains the architecture's features.
@@ -103,7 +103,8 @@ def parse_cpuinfo(text: str) -> Cpu:
     architecture = next((each for each, key, word in signs if word in first.get(key, "").split()), architecture_of(""))
     vendor, name = first.get("vendor_id", ""), first.get("model name", "")
     if not vendor or not name:
-        from fastinstall.elf.processor_names import name_implementer, name_processors  # only for CPUs without names
+        # Needed only if /proc/cpuinfo does not name the CPU.
+        from fastinstall.elf.processor_names import name_implementer, name_processors
 
         vendor, name = vendor or name_implementer(first), name or name_processors(blocks)
     return Cpu(

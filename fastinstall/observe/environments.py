@@ -149,7 +149,7 @@ def _observe_prefix(prefix: Path) -> Environment:
             raise UndeterminedError(f"{prefix}: no such directory", hint=f"{_NAME_ONE}, or create one: {new}")
         python = next((prefix / name for name in _NAMES if _is_there(prefix / name)), None)
     if python is None and is_journaled(prefix):
-        # Return a path without a file: rollback needs no Python, and other commands report that the file is missing.
+        # Return a path at which no file exists: rollback needs no Python, and other commands report the missing file.
         python = prefix / _NAMES[0]
     if python is None:
         raise UndeterminedError(
@@ -177,7 +177,7 @@ def _explain_unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        from fastinstall.core.refused_writes import advice, reason  # only for an error
+        from fastinstall.core.refused_writes import advice, reason  # needed only for an error
 
         hint = f"{advice(error, path)}; or {_NAME_ONE}"
         raise UndeterminedError(reason(error, path), hint=hint) from error
@@ -218,8 +218,8 @@ class NamedTarget:
     Attributes:
         prefix: an environment's directory; None if not given.
         python: an interpreter; None if not given.
-        new: the directory of a virtual environment to create, with `python` or the interpreter that created
-            fastinstall's own environment; None if not given.
+        new: the directory of a virtual environment to create; None if not given. The new environment's interpreter is
+            `python` or, if that is None, the one that created fastinstall's own environment.
         machine: the architecture to build a wheel for, as in `uname -m`; empty for this machine's architecture.
     """
 

@@ -43,7 +43,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     """Return the GPUs and their driver, without frameworks. If there are no GPUs, this takes about 0.1 ms.
 
     Args:
-        nvml: whether NVML may be asked.
+        nvml: whether NVML may be queried.
         library_path: the value of LD_LIBRARY_PATH; empty if unset.
         root: the root directory: "/", or a directory with the files of a captured machine.
     """
@@ -111,7 +111,7 @@ def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Pat
     places = [root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/")]
     cached = read_loader_cache(root / "etc/ld.so.cache").find(name, os.uname().machine, ())
     places += [root / cached.lstrip("/")] if cached is not None else []
-    places += [root / "usr/lib/wsl/lib" / name] if wsl else []  # Windows provides these libraries
+    places += [root / "usr/lib/wsl/lib" / name] if wsl else []  # under WSL, Windows provides these libraries
     places += [root / directory / name for directory in _DIRECTORIES]
     return next((path for path in places if path.exists()), None)
 

@@ -37,7 +37,7 @@ _STATE = re.compile(
 
 
 def render_state(tree: Path, core: BuiltCore, stack_version: str, program: str = PROGRAM) -> str:
-    """Return the text of the `state` file for the PIL in `tree` (site-packages, or a staging directory for it).
+    """Return the text of the `state` file for the PIL in `tree` (site-packages or a staging directory).
 
     Args:
         tree: the directory that contains PIL.
@@ -99,7 +99,7 @@ _PACKAGE_SOURCES = tuple(f"{GUARD_PACKAGE}/{name}.py" for name in ("__init__", "
 
 
 def list_entries(version: str) -> tuple[str, ...]:
-    """Return those of `GUARD_ENTRIES` that a guard for this version of Python has."""
+    """Return the entries in `GUARD_ENTRIES` that the guard for this version of Python consists of."""
     return (GUARD_PACKAGE, *_list_starters(version))
 
 
@@ -155,7 +155,7 @@ def observe_guard(site_packages: Path, version: str, core: ImagingCore | None) -
 
 
 def entries_present(site_packages: Path) -> tuple[str, ...]:
-    """Return those of `GUARD_ENTRIES` that exist in site-packages, in order."""
+    """Return the entries in `GUARD_ENTRIES` that exist in site-packages, in order."""
     return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
 
 

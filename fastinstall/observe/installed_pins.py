@@ -137,7 +137,7 @@ def refuse_unpinnable(facts: Facts) -> None:
     """
     prefix, conda = facts.environment.prefix, facts.conda
     if facts.environment.kind is EnvironmentKind.VENV:
-        # the constraint applies only to the name pillow, and pip must find the wheel
+        # the pin constrains only the name pillow, and pip must find a wheel of that exact build
         owners = [owner.distribution for owner in facts.stack.owners]
         if len(owners) != 1 or owners[0].name != NAME or "+" not in owners[0].version:
             told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"

@@ -52,7 +52,7 @@ def observe_interpreter(python: Path, variables: Mapping[str, str] | None = None
         if isinstance(answer, dict) and document.get("schema") == _SCHEMA:
             interpreter = decode(Interpreter, answer, file=python)
             if interpreter.shadows:
-                from fastinstall.observe.runtime import complete_shadow  # rarely needed
+                from fastinstall.observe.runtime import complete_shadow  # imported late: rarely needed
 
                 interpreter = replace(interpreter, shadows=tuple(map(complete_shadow, interpreter.shadows)))
             return interpreter
@@ -125,7 +125,7 @@ def _make_no_answer_error(python: Path, completed: Completed) -> UndeterminedErr
 
 def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]:
     """Start a subprocess that imports and uses the target's PIL, and return it without waiting for the result."""
-    from fastinstall.observe.runtime import observe_programs_pil  # a quick examination skips it
+    from fastinstall.observe.runtime import observe_programs_pil  # not needed for a quick examination
 
     return RunningProbe(partial(observe_programs_pil, environment.python, session.variables))
 
@@ -141,7 +141,7 @@ _ELF = b"\x7fELF"
 def interpreter_with(
     abi: str, python: str, first: tuple[Path, ...], variables: Mapping[str, str]
 ) -> Interpreter | None:
-    """Return a CPython with this ABI, or None if none is found. Root never runs another user's interpreter.
+    """Return a CPython interpreter with this ABI, or None if none is found. Root never runs another user's interpreter.
 
     Args:
         abi: the ABI tag of the interpreter's extension modules: "cp311".
@@ -150,7 +150,7 @@ def interpreter_with(
         variables: environment variables. Interpreters are searched on PATH, then among those that pyenv and uv
             installed (PYENV_ROOT, XDG_DATA_HOME, HOME).
     """
-    from fastinstall.core.foreign_code import find_stranger  # only where a wheel is built
+    from fastinstall.core.foreign_code import find_stranger  # needed only to build a wheel
 
     free_threaded = "t" if abi.endswith("t") else ""
     seen: set[str] = set()

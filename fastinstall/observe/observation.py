@@ -48,8 +48,9 @@ class ObservationRequest:
         runtime: whether to import and use PIL, in a subprocess that runs the target's interpreter.
         started: the subprocess that imports and uses PIL, if it is already running.
         binaries: how deeply to examine PIL's extension modules.
-        toolchain: whether to look for compiler, libraries and package manager.
-        interpreter: the facts about the target's Python, or the running subprocess that gets them; None to start it.
+        toolchain: whether to look for a compiler, libraries and a package manager.
+        interpreter: the facts about the target's Python, or the running subprocess that gets them; None to start that
+            subprocess.
         cpu: the processor, if it was observed already.
         cpuid: whether to execute the CPUID instruction too, which takes 60 ms.
         thorough: whether to read all of PIL's files; if False, files whose size and times have not changed count as
@@ -160,7 +161,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
 
 
 def observe_recipe_toolchain(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
-    """Return this machine's compiler, its package manager, and those of its libraries that a recipe may use."""
+    """Return this machine's compiler and package manager, and the libraries on it that a recipe may use."""
     from fastinstall.compilers.flags import list_probed_flags
     from fastinstall.observe.toolchain import observe_toolchain
 
@@ -208,7 +209,7 @@ def read_earlier_receipt(environment: Environment) -> Receipt | None:
 
 
 def observe_committed(seen: Facts) -> Facts:
-    """Return facts observed during a transaction; the history and the pins are read again, after the transaction."""
+    """Return facts that were observed during a transaction, with the history and the pins read again after its end."""
     prefix = seen.environment.prefix
     history = read_environment_history(prefix, sized=True)
     return replace(

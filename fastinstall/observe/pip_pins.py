@@ -1,8 +1,9 @@
-"""Write and read the texts of pin files, which make pip and uv keep a virtual environment's installed Pillow. Pure.
+"""Write and read the texts of pin files, which make pip and uv keep the Pillow in a virtual environment. Pure.
 
 A constraint alone does harm: if a resolver does not find the pinned wheel, it tries older and older versions of the
-packages that require Pillow, until it finds versions that do not. Therefore a pin always has both a constraint and the
-wheel. Sources of the formats: pip's "Configuration" and "Constraints Files", uv's "Environment variables".
+packages that require Pillow, until it finds versions that do not require it. Therefore a pin always has both a
+constraint and the wheel. Sources of the formats: pip's "Configuration" and "Constraints Files", uv's "Environment
+variables".
 """
 
 import re
@@ -68,7 +69,7 @@ def constraints_text(requirement: str, wheel: str) -> str:
         requirement: the requirement for one build, as returned by `requirement_of`.
         wheel: the wheel's file name, from which its platform is read.
     """
-    from fastinstall.pins.tools import parse_pinned_build  # only where a pin is written
+    from fastinstall.pins.tools import parse_pinned_build  # needed only to write a pin
 
     comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:
@@ -124,7 +125,7 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> tu
     header = re.search(rb"(?m)^\[install\][^\n]*(\n|\Z)", content)
     lines = [_OPENING, _TELLING, *([f"[{SECTION}]"] if header is None else []), *lines, _CLOSING]
     text, place = "\n".join((*lines, "")), header.end() if header is not None else 0
-    if header is not None and not header[1]:  # the header ends the file, without a line break
+    if header is not None and not header[1]:  # the section header is the end of the file, without a line break
         text = "\n" + text.removesuffix("\n")
     _refuse_misread(content, text, place, prefix)
     return text, place
@@ -143,7 +144,7 @@ def read_pinned_settings(content: bytes) -> dict[str, str]:
 
 
 def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool:
-    """Return whether `pip install` gets the pin's settings from a configuration file: from [install] or [global].
+    """Return whether `pip install` gets the pin's settings from section [install] or [global] of a configuration file.
 
     Args:
         content: the content of pip's configuration file.
@@ -204,7 +205,7 @@ def _find_spans(content: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _export(name: str, value: str, separator: str) -> str:
-    """Return shell code that appends a value to a variable, unless it contains the value, and exports the variable."""
+    """Return shell code that exports a variable, after appending a value unless the variable contains it already."""
     known = f'"{separator}${{{name}:-}}{separator}"'
     added = f'{name}="${{{name}:+${name}{separator}}}{value}"'
     return f"case {known} in *{quote(f'{separator}{value}{separator}')}*) ;; *) {added} ;; esac; export {name}"

@@ -1,4 +1,4 @@
-"""List pip's settings for a target with their origin, and find those that conflict with a pin. pip is not run.
+"""List pip's settings for a target with their origins, and find those that conflict with a pin. pip is not run.
 
 Several files may set the same key in the same section. The order of precedence, lowest first: 1. the global files; 2.
 the user's files; 3. the environment's file; 4. the file that PIP_CONFIG_FILE names. For `pip install`, the section

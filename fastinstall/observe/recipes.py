@@ -19,7 +19,7 @@ from fastinstall.observe.session import Session
 
 
 def recipe_named(session: Session, name: str) -> Recipe:
-    """Return the recipe with a name, from the session's recipe directories.
+    """Return the recipe that has the given name, from the session's recipe directories.
 
     Raises:
         UsageError: no recipe has this name.
@@ -43,7 +43,7 @@ def read_recorded_recipe(session: Session, environment: Environment, receipt: Re
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
-    """Return every recipe in some directories, by name.
+    """Return every recipe in the given directories, by name.
 
     Args:
         directories: directories of `NAME.toml` files; for each name, the first directory that has it wins.
@@ -56,7 +56,7 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
 
 
 def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
-    """Return the recipe with a name; other recipes are not read.
+    """Return the recipe that has the given name; other recipes are not read.
 
     Raises:
         UsageError: no recipe has this name; the hint lists the known names.
@@ -64,7 +64,7 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
     """
     files = _list_recipe_files(directories)
     if name not in files:
-        import difflib  # only where a name is wrong
+        import difflib  # needed only if a name is wrong
 
         near = difflib.get_close_matches(name, files, n=1)
         suggestion = f"did you mean --recipe {near[0]}? " if near else ""

@@ -27,7 +27,7 @@ _GONE = b" (deleted)"
 def find_outdated_programs(
     prefix: Path, processes: Path = PROCESSES, seconds: float = _SECONDS
 ) -> tuple[OutdatedProgram, ...]:
-    """Return the programs that have mapped files of an environment's replaced Pillow, as far as this user may see them.
+    """Return the programs, of those that this user may see, that have mapped files of an environment's replaced Pillow.
 
     Args:
         prefix: root of the environment.

@@ -52,7 +52,7 @@ def observe_runtime(
 def observe_programs_pil(python: Path, variables: Mapping[str, str]) -> Runtime:
     """Import PIL as a user's program would, and run a few operations.
 
-    If a program would find another PIL than the one in site-packages, that other PIL is reported but not imported.
+    If a program would find a PIL other than the one in site-packages, that PIL is reported but not imported.
 
     Args:
         python: the target's interpreter.

@@ -1,4 +1,4 @@
-"""The surroundings of a command, in one value: environment variables, directories, clock and output."""
+"""A session: the environment variables, directories, clock and output of a command, in one value."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -52,13 +52,13 @@ class Session:
             RefusedError: other users could put files into the directory, and fastinstall would install these; or this
                 user has no home directory.
         """
-        from fastinstall.core.cache_directory import open_cache  # doctor needs no cache
+        from fastinstall.core.cache_directory import open_cache  # imported late, because doctor needs no cache
 
         refuse_homeless(self.directories.cache)
         return open_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":
-        """Return this session with another receiver of events."""
+        """Return a copy of this session whose events go to `emit`."""
         return replace(self, emit=emit)
 
 

@@ -5,9 +5,9 @@ This module determines:
 - Which distributions are installed, from the names of their `.dist-info` directories. Older formats are ignored: no
   relevant installer creates or removes them.
 - Which distributions claim files of PIL, and whether these files still match the RECORD.
-- Which distributions require one that setup would replace. A requirement is parsed only if its line starts with the
-  name of such a distribution. The `packaging` library is imported only if the line has a marker, because importing it
-  would double doctor's time.
+- Which distributions require a distribution that setup would replace. A requirement is parsed only if its line starts
+  with the name of a distribution to be replaced. The `packaging` library is imported only if the line has a marker,
+  because importing it would double doctor's time.
 - The version of CUDA, ROCm or XPU that an installed torch was built for, from `torch/version.py`. If that file does not
   give it, these do: the local label of torch's version, the required `nvidia-cuda-runtime`, or the build string of
   conda's package.
@@ -178,7 +178,7 @@ def _read_checkout(metadata: Path) -> PurePath | None:
     text = foreign.text_or_empty(metadata / "direct_url.json")
     if '"editable"' not in text:
         return None
-    from urllib.parse import unquote, urlsplit  # slow, and rarely needed
+    from urllib.parse import unquote, urlsplit  # slow to import, and rarely needed
 
     try:
         source = json_data(text)
@@ -399,7 +399,7 @@ def observe_constraints(
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
     """Return whether a marker is true for the target; True for a malformed marker, so that no requirement is lost."""
-    from packaging.markers import InvalidMarker, Marker  # slow, and rarely needed
+    from packaging.markers import InvalidMarker, Marker  # slow to import, and rarely needed
 
     try:
         return Marker(marker).evaluate(interpreter.markers)

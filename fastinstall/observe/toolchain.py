@@ -31,7 +31,7 @@ def observe_toolchain(
         flags: compiler and linker flags to try on the compiler.
         variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
     """
-    from fastinstall.observe.conda.executable import find_conda  # only for a build
+    from fastinstall.observe.conda.executable import find_conda  # needed only for a build
 
     include, library = list_search_paths()
     manager = find_package_manager(variables)

@@ -188,8 +188,8 @@ def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any
 def alpha_composite(image: Any, alpha: str) -> Any:
     """Composite another picture over an image.
 
-    `alpha` describes the other picture. A number is the alpha of all its pixels; if empty, the alpha is noise, too.
-    "taller" and "grey" stand for pictures that Pillow refuses, because of their size or mode.
+    `alpha` describes the other picture. A number is the alpha of all its pixels; if `alpha` is empty, each pixel has
+    its own random alpha. "taller" and "grey" stand for pictures that Pillow refuses, because of their size or mode.
     """
     if alpha == "taller":
         return Image.alpha_composite(image, picture(image.mode, (image.size[0], image.size[1] + 1), 1))
@@ -297,9 +297,10 @@ def point(image: Any, kind: str) -> Any:
 
 
 def getcolors(image: Any, most: str) -> Any:
-    """Return the colours of an image with their counts, in the order of Pillow's C code; None if more than `most`.
+    """Return an image's colours with their counts, in the order of Pillow's C code; None if there are more than `most`.
 
-    If `most` is empty, the limit is 65536, and the result is sorted; it is empty above the limit.
+    If `most` is empty, the colours are sorted; for an image with more than 65536 colours, the result is then an empty
+    list.
     """
     return image.getcolors(int(most)) if most else sorted(image.getcolors(1 << 16) or [], key=repr)
 

@@ -162,7 +162,8 @@ def skip_proof_check(name: str, reason: str) -> ProofCheck:
 def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
     modes = dict.fromkeys(difference.case.split("/")[1] for difference in found)
     yield f"{operation}: {_count_cases(found)} in {', '.join(modes)}"
-    worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0 if the pixels were not compared
+    # `largest` is 0 if the pixels were not compared.
+    worst = max(found, key=lambda difference: difference.largest or math.inf)
     yield f"  the worst: {worst.text}"
     smallest = min(found, key=lambda difference: pixels_of(difference.case))
     if smallest != worst:

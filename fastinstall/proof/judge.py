@@ -4,10 +4,11 @@ How the distance of two results is computed depends on the mode: colours are wei
 Only samples that differ are examined, so the comparison of nearly equal pictures is fast.
 
 A build of Pillow's own source, with or without our kernels, must have the same results as the official wheel, except in
-the cases of `KNOWN_DIFFERENCES`. A fork may differ within tolerances, each of which has a reason. They were measured on
-2026-11-21 on an AMD Zen 5, in 70,356 cases: pillow-simd 12.1.1.post0 was compared with Pillow 12.1.1, leaving out the
-cases that three defects of the fork affect. A tolerance is the measured difference, rounded up to a whole number. It is
-one step more if the operation uses the reciprocal instruction of SSE, whose rounding depends on the maker of the CPU.
+the cases of `KNOWN_DIFFERENCES`. A fork may differ within tolerances, each of which has a reason. The tolerances were
+measured on 2026-11-21 on an AMD Zen 5, in 70,356 cases: pillow-simd 12.1.1.post0 was compared with Pillow 12.1.1,
+leaving out the cases that three defects of the fork affect. A tolerance is the measured difference, rounded up to a
+whole number, plus one step if the operation uses the reciprocal instruction of SSE, whose rounding depends on the maker
+of the CPU.
 """
 
 import re

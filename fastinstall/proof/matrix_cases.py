@@ -173,7 +173,7 @@ _REFUSED_MODES = ("L", "LA", "P", "RGB", "RGBA", "F", "I;16")
 
 
 def _list_refused_arguments(members: Members) -> Iterator[str]:
-    """Yield operations with arguments that Pillow's Python or C code refuses, or that it just accepts."""
+    """Yield operations with arguments that Pillow's Python or C code refuses, or that are barely within its limits."""
     if int(members["VERSION"][0].partition(".")[0]) >= _CHECKS_MORE:
         yield from _list_arguments_refused_since()
     yield from _list_refused_sizes()

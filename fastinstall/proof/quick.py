@@ -95,7 +95,7 @@ class ProofDepth:
         sizes: widths and heights of the matrix's pictures, in pixels.
         cuts: number of truncated copies of each file, at different lengths.
         flips: number of copies of each file with bytes replaced anywhere.
-        heads: number of copies of each file with bytes replaced in the first 64.
+        heads: number of copies of each file with some of the first 64 bytes replaced.
     """
 
     sizes: tuple[tuple[int, int], ...]
@@ -147,7 +147,7 @@ class QuickProof:
 
     Attributes:
         subject: the wheel and the circumstances, for the record.
-        levels: one stack for each CPU level of the wheel that this host can run, the baseline first.
+        levels: one stack for each of the wheel's CPU levels that this host can run, the baseline first.
         reference: the stack of the official wheel of the same version; None if there is no such wheel.
         exact: whether pixels must be the same as the reference's. False for a fork, whose pixels may differ slightly.
         known: exceptions from `exact`: allowed differences in steps of the mode, by name of the case.
@@ -185,7 +185,8 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with runs.Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-            results.start(runs.fill_fresh_memory(stack), work)  # first, because the first checks need these runs
+            # These runs start first, because the first checks need them.
+            results.start(runs.fill_fresh_memory(stack), work)
         for stack in trial.levels:
             results.start(runs.disturb_memory(stack), work)
         decoders = RunningProbe(lambda: _check_decoders(trial, depth, results))
@@ -244,7 +245,7 @@ def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results)
     if reference is None:
         return skip_proof_check("decoders", _NO_REFERENCE)
     mine, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (ours, reference))
-    if theirs and not mine & theirs:  # if the reference bundles no libraries, the comparison is made
+    if theirs and not mine & theirs:  # a reference that bundles no libraries is still compared
         return skip_proof_check("decoders", _OTHER_LIBRARIES)
     begun = time.monotonic()
     with generate_damaged_files(reference, depth) as work:

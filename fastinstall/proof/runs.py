@@ -150,7 +150,7 @@ def _run(
     first = 0
     while first < len(work.cases) and len(deaths) < _MOST_DEATHS:
         with results.open("r+b") as stream:
-            stream.write(bytes(8))  # no case is running
+            stream.write(bytes(8))  # 0 means that no case is running
         ending = _describe_death(stack, (*argv, "--from", str(first)), work, process_group)
         if not ending:
             break
@@ -219,7 +219,7 @@ the GNU C Library."""
 class Results(AbstractContextManager["Results"]):
     """Runs cases on several stacks in parallel, and remembers the outcomes, so that no run is made twice.
 
-    Use an instance in a `with` block; at the end of the block it waits for the running processes.
+    Use an instance in a `with` block; at the end of the block, the instance waits for the running processes.
     """
 
     def __init__(self, processes: int = 0) -> None:
@@ -262,8 +262,8 @@ def fill_fresh_memory(stack: ProofStack) -> ProofStack:
 
 
 def disturb_memory(stack: ProofStack) -> ProofStack:
-    """Return a copy of the stack in which new memory is filled with another byte than `fill_fresh_memory` uses.
+    """Return a copy of the stack in which new memory is filled with a byte that `fill_fresh_memory` does not use.
 
-    Besides, its pictures are stored in memory blocks of 4096 bytes, not of the default size.
+    In addition, Pillow stores pictures in memory blocks of 4096 bytes instead of the default size.
     """
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096"})

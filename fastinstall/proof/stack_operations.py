@@ -30,7 +30,7 @@ Source: Pillow's deprecations page.
 
 @immutable
 class ProvenStack:
-    """The wheel that is proven, and the circumstances of the proof; a successful proof holds for all equal values.
+    """The wheel that is proven, and the circumstances of the proof; a successful proof holds for every equal instance.
 
     Attributes:
         wheel_sha256: SHA-256 of the built wheel, 64 hexadecimal digits.
@@ -85,7 +85,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: 
         runtime = observe(stage=stage)
         _refuse_failures(runtime)
         return runtime
-    from fastinstall.proof.judge import compare_pixels  # only if not proven before
+    from fastinstall.proof.judge import compare_pixels  # needed only if the subject was not proven before
 
     with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"
@@ -128,7 +128,7 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
 
 def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
     """Unpack an official wheel into the cache, unless that was done before; return the directory, for `sys.path`."""
-    if not wheel.sha256:  # the index has no hash of it, so it may have changed since it was unpacked
+    if not wheel.sha256:  # the index gives no hash, so the wheel may have changed since it was unpacked
         wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
 
     def unpack(tree: Path) -> None:

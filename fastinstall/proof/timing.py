@@ -1,6 +1,6 @@
 """Time real operations of two stacks in turn (A B A in each round), and compare the medians.
 
-Both A are the same stack in two processes. The difference between these processes shows the noise of the machine.
+A is one stack in two processes. The difference between these two processes shows the noise of the machine.
 """
 
 import json

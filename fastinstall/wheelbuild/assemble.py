@@ -166,7 +166,7 @@ _MANYLINUX = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(\w+)")
 
 
 def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
-    """Copy the libraries that a wheel needs into it, under unique names, and give it the platform tags that now fit.
+    """Copy the libraries that a wheel needs into the wheel, under unique names, and update its platform tags.
 
     Args:
         wheel: the compiled wheel, tagged linux_*.

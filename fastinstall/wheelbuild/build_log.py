@@ -70,7 +70,7 @@ def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
 
 
 def _find_causes(request: BuildRequest, output: str, log: Path) -> Iterator[tuple[str, str]]:
-    """Yield a message and a remedy for each cause of the failure that appears in the output."""
+    """Yield a message and a remedy for each cause of the failure that the output shows."""
     if "No space left on device" in output:
         full = OSError(ENOSPC, os.strerror(ENOSPC))
         yield refused_writes.reason(full, request.cache), advise_on_cache(full, request.cache)

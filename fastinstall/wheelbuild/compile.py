@@ -1,11 +1,12 @@
 """Compile a source for all CPU levels in parallel with its build backend, and audit the logs.
 
-Each level has its own copy of the source, because backends leave objects in it that another level would reuse.
+Each level has its own copy of the source, because backends leave object files in the source, and another level would
+reuse them.
 
-A backend (PEP 517) can import only its requirements. It runs in one process of the target's interpreter per wheel. With
-pip, each wheel would take five processes, and unpack the requirements again: 3.8 s of CPU time besides the compiler's,
-instead of 1.0 s (Pillow 13.0.0, measured 2026-11-23). The interpreter runs without `site`, so it neither imports from
-the target's site-packages nor runs `.pth` files.
+A backend (PEP 517) can import only its requirements. For each wheel, it runs in one process of the target's
+interpreter. With pip, each wheel would take five processes, and unpack the requirements again: 3.8 s of CPU time
+besides the compiler's, instead of 1.0 s (Pillow 13.0.0, measured 2026-11-23). The interpreter runs without `site`, so
+it neither imports from the target's site-packages nor runs `.pth` files.
 """
 
 import os
@@ -75,7 +76,7 @@ def call_backend(
         BuildBackendHookCaller,
         HookMissing,
         UnsupportedOperation,
-    )  # only for a build
+    )  # needed only for a build
 
     system = read_build_system(source)
     search = {"PATH": requirements / PROGRAMS, "PYTHONPATH": requirements / LIBRARY}
@@ -361,13 +362,13 @@ def build_variables(
 
 
 def _list_places(request: BuildRequest) -> dict[str, str]:
-    """Return the variables that adapt a build to its platform: this machine's, or another architecture's."""
+    """Return the variables that adapt a build to its platform: this machine, or a machine of another architecture."""
     interpreter = request.interpreter
     if request.is_foreign:
         # The backend runs on this machine's Python, which would put this machine's architecture into the names of the
-        # wheel and its modules. These variables replace it. Source: sysconfig.get_platform and
-        # setuptools.command.build_ext. _PYTHON_SYSCONFIGDATA_NAME is not needed: it would change only values that CC,
-        # CFLAGS and so on replace.
+        # wheel and its modules. These variables make the backend use the target's architecture. Source:
+        # sysconfig.get_platform and setuptools.command.build_ext. _PYTHON_SYSCONFIGDATA_NAME is not needed: it would
+        # change only values that CC, CFLAGS and so on replace.
         return {
             "_PYTHON_HOST_PLATFORM": interpreter.platform,
             "SETUPTOOLS_EXT_SUFFIX": interpreter.extension_suffix,

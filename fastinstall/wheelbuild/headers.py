@@ -1,8 +1,8 @@
 """Probe the C headers as the compiler finds them, unpack fetched packages of headers, and adapt libjpeg's headers.
 
-One run of the preprocessor with the build's flags shows which headers exist and their versions, and gives a digest of
-everything that the compiler would read. The digest changes with any header, with glibc, with the compiler and with the
-CPU behind `-march=native`, but not with the location of a header.
+One run of the preprocessor with the build's flags shows which headers exist and which versions they have, and gives a
+digest of everything that the compiler would read. The digest changes with any header, with glibc, with the compiler and
+with the CPU behind `-march=native`, but not with the location of a header.
 
 The jpeg headers are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs: the soname
 shows which one (libjpeg.so.62 is 62, libjpeg.so.8 is 80), and so does JPEG_LIB_VERSION in jconfig.h, which decides the
@@ -12,10 +12,11 @@ differ in nothing else, so a private copy with the right number works. LIBJPEG_T
 the library's version, is replaced too; LIBJPEG_TURBO_VERSION_NUMBER, from which C code learns which declarations exist,
 is kept.
 
-Fetched headers come from Debian's packages for x86-64: `<cache>/headers/<key>/usr/include`, keyed by hash. Library
-headers in Debian's packages for arm64 are identical. Python's headers differ only in four macros of pyconfig.h, of
-which public headers read only HAVE_USABLE_WCHAR_T, to include <wchar.h>. Sizes of types are the same (LP64). So to use
-these headers for arm64, it suffices to rename the directory named after the architecture.
+Fetched headers come from Debian's packages for x86-64. They are unpacked to `<cache>/headers/<key>/usr/include`; the
+key is derived from the package's hash. Library headers in Debian's packages for arm64 are identical. Python's headers
+differ only in four macros of pyconfig.h, of which public headers read only HAVE_USABLE_WCHAR_T, to include <wchar.h>.
+Sizes of types are the same (LP64). So to use these headers for arm64, it suffices to rename the directory named after
+the architecture.
 """
 
 import hashlib
@@ -143,7 +144,7 @@ def macro(name: str, text: str) -> str:
 
 
 def _list_header_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
-    """Return the directories of headers in subdirectories (freetype2/ft2build.h), which include others by bare name."""
+    """Return the subdirectories whose headers (freetype2/ft2build.h) include each other by bare name."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
     return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
@@ -245,8 +246,8 @@ def matching_headers(
 ) -> tuple[Path, ...]:
     """Adapt the jpeg headers to the ABI and version of a library; return the directories to search before all others.
 
-    If the headers differ from the library, adapted copies are written into `directory`, the only one returned. If they
-    match, or cannot be compared, the result is empty.
+    If the headers differ from the library, adapted copies are written into `directory`, and only `directory` is
+    returned. If they match, or cannot be compared, the result is empty.
 
     Args:
         library: file name of the linked libjpeg.

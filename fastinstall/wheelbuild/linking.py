@@ -95,7 +95,7 @@ def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
 
 
 def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
-    """Raise if the fetched headers of a library are for another version than the official wheel contains.
+    """Raise if the fetched headers are for a different version of a library than the official wheel contains.
 
     Headers that are installed on the machine are not checked: the user chose them.
 

@@ -81,7 +81,7 @@ class StagedFiles:
     """Files in a temporary directory, to be renamed to their final paths in the order of the `write` calls.
 
     Args:
-        directory: the directory in which the files finally are.
+        directory: the directory to which the final paths are relative.
         space: an empty temporary directory on the same filesystem.
     """
 
@@ -114,7 +114,7 @@ class StagedFiles:
         return fresh
 
     def remove(self, path: Path) -> None:
-        """Have `put_in_place` remove a file after all renames, and then the file's directory if that is empty."""
+        """Have `put_in_place` remove a file after all renames, and also the file's directory if it becomes empty."""
         self._needless.append(path)
 
     @signals.defer_signals()

@@ -46,7 +46,7 @@ _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for l
 
 
 def mark_text(level: str, switches: str) -> str:
-    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches, unless these are empty."""
+    """Return assembly that marks an object with a level ("x86-64-v3") and compiler switches; either may be empty."""
     mark = _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else ""
     return mark + (_SWITCHES_MARK.format(switches=switches) if switches else "") + _MARKS_END
 

@@ -106,7 +106,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
     with lock_directory(session, directory), explain_write_errors(directory):
         _refuse_linked_pages(directory)
         wheels = _read_wheels(directory)
-        # A wheel that somebody may install by its hash is not replaced.
+        # Never replace a wheel with a different one: somebody may already install it by its hash.
         if target.is_file() and files.sha256(target) != sha256:
             raise FailedError(
                 f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
@@ -122,7 +122,8 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             pages = index_pages(wheels.values())
             for name, each in wheels.items():
                 staged.write(f"{name}{METADATA}", each.metadata.encode())
-            for path, text in sorted(pages.items(), key=lambda page: "/" not in page[0]):  # the root page last
+            # Write the root page last, when the pages that it links to exist.
+            for path, text in sorted(pages.items(), key=lambda page: "/" not in page[0]):
                 staged.write(f"{PAGES}/{path}", text.encode())
             for needless in _list_needless(directory, wheels, pages):
                 staged.remove(needless)
@@ -237,5 +238,5 @@ def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
 
 
 def _make_file_address(file: IndexedFile) -> str:
-    """Return a file's address, relative to its project's page, with "+" quoted: some file stores read it as a space."""
+    """Return a file's address, relative to its project's page, with "+" quoted: some stores read "+" as a space."""
     return f"../../{quote_parse(file.filename)}"

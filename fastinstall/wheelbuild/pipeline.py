@@ -116,7 +116,7 @@ def _find_jpeg_directories(
 
 
 def build_wheel(request: BuildRequest) -> BuildResult:
-    """Build a wheel, or take it from the cache if all inputs are the same.
+    """Build a wheel, or return a cached wheel that was built from the same inputs.
 
     Nothing outside the cache changes; a failed or interrupted build leaves only its log.
 

@@ -165,7 +165,7 @@ def _describe_package(value: Ingredient) -> dict[str, Any]:
 def _describe_static(sdist: Ingredient, version: str) -> dict[str, Any]:
     """Describe a library that is linked into the core.
 
-    Its version is the library's own, which scanners know, not the version of the sdist.
+    The version in the description is the library's own, which scanners know, not the version of the sdist.
     """
     return {
         "type": "library",

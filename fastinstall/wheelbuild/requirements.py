@@ -199,7 +199,7 @@ def _fetch_requirements(
         target, aside = place / record.directory, space / "aside"
         if request.wheelhouse is None:
             sealed_trees.publish_sealed(fresh, target, aside, cache=request.cache)
-        else:  # the wheels are for this run only
+        else:  # the downloaded wheels are for this run only
             files.publish(fresh, target, aside)
         files.write_text(place / _LATEST, codec.dump(codec.document(_DOCUMENT, record)))
         return record

@@ -63,7 +63,7 @@ def install_wheel(
     Raises:
         FailedError: the wheel is damaged.
     """
-    from installer import destinations, exceptions, install, sources  # only where something is installed
+    from installer import destinations, exceptions, install, sources  # needed only for an installation
 
     places = {name: str(directory) for name, directory in schemes.items()}
     destination = destinations.SchemeDictionaryDestination(
@@ -79,7 +79,7 @@ def install_wheel(
 
 @contextmanager
 def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
-    """Compile bytecode with the target's interpreter while the block runs, and wait for it when the block ends."""
+    """Compile bytecode with the target's interpreter while the block runs; at its end, wait for the compiler."""
     compiling = RunningProbe(partial(_compile_bytecode, stage, interpreter))
     try:
         yield

@@ -77,7 +77,7 @@ class _Makefile:
         """Return text with references to variables replaced by their values; unset variables are empty.
 
         Raises:
-            FailedError: a variable contains itself, or its expansion is implausibly long.
+            FailedError: a variable refers to itself, or its expansion is implausibly long.
         """
         values = {**self.variables, **automatic}
         for _ in range(_DEEPEST):
@@ -91,8 +91,8 @@ class _Makefile:
     def find_compilation(self, name: str) -> MakefileCompilation | None:
         """Return the command that compiles an object; None if the makefile has none.
 
-        The command is that of the object's own rule or, if there is no such rule but the C file exists, of the pattern
-        rule.
+        The command comes from the object's own rule. If there is no such rule, but the C file exists, it comes from the
+        pattern rule.
         """
         source = self.directory / Path(name).with_suffix(".c")
         command = self.compiling.get(name) or (self.compiling.get("%.o") if source.is_file() else None)
@@ -134,7 +134,7 @@ def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, .
 
 
 STAGE = "library"
-_FORMAT = "1"  # version of this build and of its cache entries
+_FORMAT = "1"  # version of this build procedure and of its cache entries
 _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden")
 """Visibility is hidden so that the library's symbols stay inside the core: otherwise the core could call the libz of
 another module, or that module the core's, and crash. -O2 is the default of such libraries. For zlib-ng 2.3.3, -O3 takes

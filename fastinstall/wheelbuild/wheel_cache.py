@@ -1,4 +1,4 @@
-"""Our cache of wheels: built ones, found by all inputs of the build, and installed ones, found by hash.
+"""Our cache of wheels: those that we built are found by their inputs, those that we only installed by their hash.
 
 `<cache>/wheels/<key>/` holds one built wheel and `result.json`. An entry is stored completely or not at all: it is
 written elsewhere and renamed into place, so concurrent builds do not interfere; `reserve_cache_key` makes a second

@@ -14,7 +14,7 @@ _NO_ANSWER = {"schema": "fastinstall.error/1", "message": "fastinstall printed n
 
 
 class _Document(FactBase):
-    """Base class of facts that are the JSON document of a verb of fastinstall."""
+    """Base class of facts: each fact is the JSON document that a verb of fastinstall prints."""
 
     verb = ""
 

@@ -71,18 +71,24 @@ class CondaSettings:
                 self._files += [data] if isinstance(data, dict) else []
 
     def read_word(self, *names: str) -> str:
-        """Return the string that a key is set to; empty if it is not set. `names` are the key and its aliases."""
+        """Return the string that a key is set to; empty if the key is not set. `names` are the key and its aliases."""
         words = [words[0] for value in self._find(names, str) if (words := self._read_words(value))]
         return self._get_override(names) or (words[0] if words else "")
 
     def read_list(self, *names: str) -> tuple[str, ...]:
-        """Return the items of the lists that a key is set to, the highest rank first; empty if it is not set."""
+        """Return the items of a key's lists, the highest rank first; empty if the key is not set.
+
+        The lists come from a variable and from all files. `names` are the key and its aliases.
+        """
         override = [word.strip() for word in self._get_override(names).split(",") if word.strip()]
         lists = (self._read_words(value) for value in self._find(names, list))
         return tuple(dict.fromkeys(chain(override, *lists)))
 
     def read_table(self, *names: str) -> dict[str, tuple[str, ...]]:
-        """Merge the mappings that a key is set to; the values for each name are in order of rank, the highest first."""
+        """Merge a key's mappings from all files; for each name in them, the values of the highest rank come first.
+
+        `names` are the key and its aliases.
+        """
         found: dict[str, tuple[str, ...]] = {}
         for table in self._find(names, dict):
             for name, value in table.items():
@@ -94,7 +100,7 @@ class CondaSettings:
         return next((value for name in names if (value := self._overrides.get(f"CONDA_{name.upper()}"))), "")
 
     def _find(self, names: tuple[str, ...], kind: type) -> list[Any]:
-        """Return a key's values of type `kind`, one per file that sets the key, the highest rank first."""
+        """Return a key's values of type `kind`, at most one from each file, the highest rank first."""
         values = (next((data[name] for name in names if name in data), None) for data in reversed(self._files))
         return [value for value in values if isinstance(value, kind)]
 
@@ -113,7 +119,7 @@ def _load(text: str) -> object:
     Raises:
         ValueError: the text is not YAML.
     """
-    import yaml  # slow, and rarely needed
+    import yaml  # slow to import, and rarely needed
 
     try:
         return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 (creates only texts)
@@ -255,7 +261,8 @@ def _find_address(name: str, settings: ChannelSettings) -> str:
         return settings.mirrored[name].rstrip("/")
     members = {_get_member_name(each, settings): _resolve_member(each, settings) for each in _list_members(settings)}
     parts = name.split("/")
-    for place in ("/".join(parts[:number]) for number in range(len(parts), 0, -1)):  # for "a/b/c": itself, "a/b", "a"
+    # For "a/b/c", try "a/b/c", "a/b" and "a".
+    for place in ("/".join(parts[:number]) for number in range(len(parts), 0, -1)):
         if place in settings.custom:
             address = settings.custom[place]
             return _join_below(address if "://" in address else settings.alias, name)

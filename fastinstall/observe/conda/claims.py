@@ -1,4 +1,4 @@
-"""Find which packages claim PIL's files in a conda environment, and which of them a shared file comes from.
+"""Find which packages claim PIL's files in a conda environment, and from which package a shared file comes.
 
 Claims come from the records of conda packages and from the RECORD of pip's distributions (source: PyPA, "Recording
 installed projects"). Files are compared by size, by hash, and by the targets of symbolic links.
@@ -30,7 +30,7 @@ _NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 @immutable
 class ClaimedFile:
-    """A file that a package claims, as recorded.
+    """A file that a package claims, as the package's record describes it.
 
     Attributes:
         path: the file's path, relative to the prefix.

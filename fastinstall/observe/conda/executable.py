@@ -128,7 +128,7 @@ def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
 
 
 def _find_conda_module(root: Path) -> Path | None:
-    """Return the directory of the Python package `conda` in a prefix, or None if it is not there."""
+    """Return the directory of the Python package `conda` in a prefix, or None if the prefix does not contain it."""
     return next((path for path in sorted(root.glob("lib/python3*/site-packages/conda")) if path.is_dir()), None)
 
 

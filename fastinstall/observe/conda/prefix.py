@@ -169,7 +169,7 @@ def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> Con
 def _parse_dists(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the packages in lines of the history as "NAME-VERSION-BUILD", without their channels."""
     found = []
-    for line in lines:  # such as "https://host/channel/linux-64::NAME-VERSION-BUILD"
+    for line in lines:  # a line reads, for example, "https://host/channel/linux-64::NAME-VERSION-BUILD"
         dist = line.rpartition("::")[2]
         dist = next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
         if dist.count("-") > 1:

@@ -138,7 +138,7 @@ def matters(path: str) -> bool:
 
 
 def public_channel(text: str, subdir: str = "") -> str:
-    """Return a channel's name or URL without passwords and tokens, and without `subdir` at its end if that is given."""
+    """Return a channel's name or URL without passwords and tokens, and without the suffix `subdir`."""
     channel = public_text(text).rstrip("/")
     return channel.removesuffix(f"/{subdir}") if subdir else channel
 

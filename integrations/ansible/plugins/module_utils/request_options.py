@@ -33,7 +33,7 @@ REQUEST_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def words_of(parameters: Mapping[str, Any]) -> list[str]:
-    """Return flags for the parameters that differ from their defaults; for others, settings of the host can apply."""
+    """Return flags for the parameters that differ from their defaults; the host's settings may set the others."""
     words: list[str] = []
     for name, (flag, specification) in REQUEST_OPTIONS.items():
         value = parameters[name]

@@ -156,7 +156,7 @@ def _keep(facts: Mapping[str, Any], file: Path, request: Request) -> bool:
 
 
 def _target(request: Request, *, creating: bool) -> list[str]:
-    """Return the flags that name the environment: --new-env only if that directory is to be created, else --prefix."""
+    """Return the flags that name the environment; for an existing directory, `new_env` is passed as --prefix."""
     named = request.parameters
     if named["new_env"] and (not creating or os.path.lexists(named["new_env"])):
         return ["--prefix", named["new_env"]]
@@ -192,7 +192,7 @@ def _refuse_unaccepted(plan: Mapping[str, Any]) -> None:
 
 
 def _difference(plan: Mapping[str, Any]) -> dict[str, str]:
-    """Return a plan as a diff from the entries that it removes to its steps, with the reason for each step."""
+    """Return a plan as a diff: "before" lists the entries to remove; "after" lists the steps, each with its reason."""
     listed = ((name, each if isinstance(each, list) else [each]) for name, each in plan.items() if name != "skipped")
     steps = [(name, step) for name, each in listed for step in each if isinstance(step, dict) and "reason" in step]
     leaving = [*plan["swap"]["removes"], *plan["swap"]["records"]] if plan["swap"] is not None else []
