@@ -77,7 +77,7 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
     Args:
         directory: the destination; created if missing.
-        wanted: returns whether to unpack the member of this name.
+        wanted: a function that returns whether to unpack the member with the given name.
 
     Raises:
         ArchiveError: the wheel is damaged, or a member would be written outside the directory.
@@ -96,7 +96,7 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
     Args:
         directory: the destination; created if missing.
-        wanted: returns whether to unpack the member of this name.
+        wanted: a function that returns whether to unpack the member with the given name.
 
     Raises:
         ArchiveError: the sdist is damaged or does not have exactly one top directory; or a wanted member is a link or a
@@ -118,7 +118,7 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: b
     """Return the content of the first wanted file in an sdist; empty if there is no such file.
 
     Args:
-        wanted: returns whether the member of this name is wanted.
+        wanted: a function that returns whether the member with the given name is wanted.
         thorough: whether to verify the checksum of the compression first, which takes a second per 50 MB.
 
     Raises:
@@ -140,7 +140,7 @@ def unpack_deb(archive: Path, directory: Path, below: str) -> None:
     Args:
         archive: the package; its hash must be verified already.
         directory: the destination; created if missing.
-        below: the directory in the package to unpack: "usr/include/".
+        below: the directory to unpack, as a path in the package: "usr/include/".
 
     Raises:
         ArchiveError: the package is damaged.

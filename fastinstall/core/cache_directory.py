@@ -33,7 +33,7 @@ _OTHERS_ENTER = stat.S_IXGRP | stat.S_IXOTH
 # symbolic links have these bits set (mode 0777), so they match as well: symlink(7)
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _LINKS = 40  # maximum number of links that the kernel follows: path_resolution(7)
-_DEPTH = 2  # levels of entries to check: those of the cache, and those of its directories
+_DEPTH = 2  # check the cache's entries, and the entries of its subdirectories, but nothing deeper
 _ACL = "system.posix_acl_access"
 
 
@@ -84,7 +84,7 @@ def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[Pat
 
 
 def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
-    """Return the cache directory after checking it; create it if it is missing and can be created.
+    """Return the cache directory after checking it; create it if it is missing and this user can create it.
 
     Args:
         cache: the directory.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_POLL_SECONDS = 0.2  # a signal that arrives just before a wait is handled only after the wait
+_POLL_SECONDS = 0.2  # short, because a signal that arrives just before a wait is handled only after the wait
 
 
 def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
@@ -88,7 +88,7 @@ class RunningProbe(Generic[T]):
         self._probe = probe
         self._results: list[T] = []
         self._errors: list[BaseException] = []
-        self._under_way = threading.Lock()  # unlike `Thread.join`, a wait for this can be interrupted safely
+        self._under_way = threading.Lock()  # a wait for it can be interrupted safely, unlike `Thread.join`
         self._under_way.acquire()
         self._thread = threading.Thread(target=self._run_probe)
         self._thread.start()

@@ -15,7 +15,7 @@ def file_url(path: PurePath) -> str:
     Raises:
         ValueError: the path is relative.
     """
-    from urllib.parse import quote  # takes 7 ms; doctor has no URL
+    from urllib.parse import quote  # takes 7 ms to import; doctor makes no URLs
 
     if not path.is_absolute():
         raise ValueError(f"no absolute path: {path}")

@@ -176,8 +176,8 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
 
     Args:
         fresh: the finished directory, on the cache's filesystem.
-        target: the path in the cache to move it to. An existing directory at this path is replaced: it is damaged, or
-            another process has just published the same content.
+        target: the directory's future path in the cache. An existing directory at this path is replaced: it is damaged,
+            or another process has just published the same content.
         aside: a path that does not exist yet, to which an existing directory may be moved.
     """
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
     """
     with open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size <= limit:
-            content = stream.read(limit + 1)  # the size may be wrong: /proc and /sys report 0
+            content = stream.read(limit + 1)  # the size that stat reports may be wrong: /proc and /sys report 0
             if len(content) <= limit:
                 return content
     raise OSError(errno.EFBIG, f"is larger than {limit >> 20} MiB", os.fspath(path))

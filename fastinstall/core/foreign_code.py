@@ -76,7 +76,7 @@ class _Search:
             for path in _list_further_places(site):
                 yield from self._look(path, deep=True)
         real = Path(os.path.realpath(python))
-        if real != Path(os.path.realpath(sys.executable)):  # this process runs our own interpreter already
+        if real != Path(os.path.realpath(sys.executable)):  # our own interpreter needs no check: it is running already
             yield from self._list_owners_of_base(real, prefix)
 
     def list_owners_of_entries(self, place: Path) -> Iterator[int]:

@@ -50,8 +50,8 @@ def reserve_file(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[
 
     Args:
         file: the lock file; created if missing, with the directories above it.
-        on_wait: called before waiting, with the ID of the process that holds the lock, or None if that is unknown; not
-            called if the lock is free.
+        on_wait: called before waiting, but not if the lock is free. The argument is the ID of the process that holds
+            the lock, or None if unknown.
 
     Raises:
         KeyboardInterrupt: a signal interrupted the wait.

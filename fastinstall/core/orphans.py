@@ -52,7 +52,7 @@ def release_group(group: int) -> None:
 
 def _write(pipe: int | None, line: str) -> None:
     if pipe is not None:
-        with suppress(OSError):  # the shell was killed; commands run without its protection
+        with suppress(OSError):  # the shell was killed: nothing will end the commands if this process dies
             os.write(pipe, line.encode("ascii"))
 
 
@@ -78,7 +78,7 @@ def _spawn_shell() -> int | None:
             ("/bin/sh", "-c", _SCRIPT),
             {},
             file_actions=[(os.POSIX_SPAWN_DUP2, reader, 0), *streams],
-            setpgroup=0,  # the terminal's signals to our group do not reach the shell
+            setpgroup=0,  # so that the terminal's signals to our group do not reach the shell
         )
     except OSError:
         os.close(writer)

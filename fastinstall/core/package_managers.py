@@ -82,7 +82,7 @@ def recognise_command(words: Sequence[str]) -> PackageCommand | None:
             action = redact_text(shlex.join((tool, *arguments)))
             return PackageCommand(tool=tool, action=action if len(action) <= _SHOWN else f"{action[:_SHOWN]}...")
         if _CODE.fullmatch(word) or not PurePath(words[0]).name.startswith(("python", "pypy")):
-            return None  # only Python runs tools as scripts or modules
+            return None  # only Python runs a tool that its arguments name: a script or `-m`
     return None
 
 

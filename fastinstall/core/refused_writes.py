@@ -48,7 +48,7 @@ def advice(error: OSError, place: Path) -> str:
         error: the kernel's error, with one path, two paths, or none.
         place: the path to examine if the error has none.
     """
-    named = error.filename2 or error.filename  # of two paths, the one to write to
+    named = error.filename2 or error.filename  # if there are two paths, the second is written to
     path = Path(named) if isinstance(named, str) and named.startswith("/") else place
     return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(find_nearest(path)))
 

@@ -29,7 +29,8 @@ class TreeManifest:
     """The content of a tree.
 
     Attributes:
-        files: by path: the SHA-256 of a file; "-> " and the target of a symbolic link; "" for a directory.
+        files: maps each path to the SHA-256 of a file, to "-> " and the target of a symbolic link, or to "" for a
+            directory.
     """
 
     files: dict[str, str]

@@ -67,7 +67,7 @@ def remove_credentials(url: str) -> str:
 
     From a malformed URL, only the user name and password are removed.
     """
-    from urllib.parse import urlsplit, urlunsplit  # slow to import; doctor has no URL
+    from urllib.parse import urlsplit, urlunsplit  # slow to import; doctor handles no URLs
 
     try:
         parts = urlsplit(url)
@@ -143,7 +143,7 @@ def _list_userinfo(url: str) -> Iterator[str]:
 
     Without a colon, the user information is a token, and counts as the password.
     """
-    from urllib.parse import urlsplit  # only where a variable has credentials
+    from urllib.parse import urlsplit  # needed only if a variable has credentials
 
     try:
         told = urlsplit(url[url.index("//") :]).netloc.rpartition("@")[0]
@@ -155,8 +155,8 @@ def _list_userinfo(url: str) -> Iterator[str]:
 
 
 def _list_forms(value: str) -> Iterator[str]:
-    from base64 import b64encode  # only where a variable is secret
-    from urllib.parse import quote, unquote  # only where a variable is secret
+    from base64 import b64encode  # needed only if a variable is secret
+    from urllib.parse import quote, unquote  # needed only if a variable is secret
 
     plain = unquote(value)
     for form in (value, plain, quote(plain, safe=""), quote(plain)):

@@ -217,7 +217,7 @@ def find_person(variables: Mapping[str, str]) -> Person:
 
 def name_user(user: int) -> str:
     """Return the user name of a user ID; empty if this machine has no such account."""
-    import pwd  # only for a refusal
+    import pwd  # rarely needed
 
     try:
         return pwd.getpwuid(user).pw_name

@@ -21,8 +21,8 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     Args:
         prefix: part of the directory's name: "fastinstall-PREFIX-...".
         within: the parent directory; created if missing. Temporary directories that dead processes left in it are
-            removed first, and errors in the removal of the new directory are ignored. None for the machine's directory
-            for temporary files; then no other directory is removed, and errors are raised.
+            removed first, and a failure to remove the new directory is ignored. None for the machine's directory for
+            temporary files. Then no other directory is removed, and a failure is raised.
 
     Raises:
         FailedError: `within` is None, and the machine has no writable temporary directory.
@@ -54,7 +54,7 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
 def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
     """Lock a directory until `locks` closes, and return True.
 
-    Return False if another process took the directory for abandoned and removed it before it was locked.
+    Return False if another process considered the directory abandoned, and removed it before this process locked it.
     """
     try:
         descriptor = locks.enter_context(opened(directory, os.O_RDONLY | os.O_DIRECTORY))

@@ -45,7 +45,7 @@ def parse_version_number(version: str) -> "Version":
     Raises:
         ValueError: `version` is not a version (PEP 440).
     """
-    from packaging.version import Version  # slow to import; only where versions are compared
+    from packaging.version import Version  # slow to import; needed only to compare versions
 
     return Version(version)
 
@@ -85,7 +85,7 @@ def contains(specifier: str, version: str) -> bool:
             _COMPARISONS[comparison](_parse_release(version), _parse_release(bound))
             for comparison, bound in _PARTS.findall(specifier)
         )
-    from packaging.specifiers import SpecifierSet  # slow to import; only for other specifiers
+    from packaging.specifiers import SpecifierSet  # slow to import; not needed for plain ranges
 
     return SpecifierSet(specifier).contains(version, prereleases=True)
 

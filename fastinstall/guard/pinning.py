@@ -204,7 +204,7 @@ class PipPin:
         prefix: root of the environment that is pinned.
         requirement: the requirement that pip has to meet.
         wheel: the pinned wheel in the cache; it is copied.
-        links: other `find-links` places to include, in the notation of `observe.pip_pins`.
+        links: other `find-links` locations to include, in the notation of `observe.pip_pins`.
     """
 
     prefix: Path
@@ -302,7 +302,7 @@ def refuse_harmful_pin(
             hint=f"leave out --pin, or try a later Pillow: fastinstall setup --upgrade --prefix {quote(pin.prefix)}",
             details=details,
         )
-    emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))  # no error: a repair must go on
+    emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))  # not an error, so that a repair goes on
 
 
 def _try_pin(

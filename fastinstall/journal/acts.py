@@ -80,7 +80,7 @@ def find_foreign_paths(prefix: Path, acts: Sequence[Act], log: Log, further: Seq
             in_the_way += external_changes.foreign(act, known)
         elif isinstance(act, Batch):
             in_the_way += (item.move.live for item in act.items if moves.is_blocking(item, known))
-    judged = {item.move.live for item in list_moves(acts)}  # the loop above has compared these paths
+    judged = {item.move.live for item in list_moves(acts)}  # the loop above has judged these paths
     intruding = [path for path in (*further, *find_intruding_records(prefix, log)) if path not in judged]
     found = dict.fromkeys((*in_the_way, *intruding))
     return tuple(path for path in found if os.path.lexists(prefix / path) and not parents_of(path) & found.keys())
@@ -159,9 +159,10 @@ def is_taken_over(prefix: Path, log: Log) -> bool:
 def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
     """Return the conda records that undo must move away, and the files that they claim, relative to the prefix.
 
-    A record must be moved away if it is newer than the transaction, and: 1. an older record of the same package is
-    about to be restored, since two records of one package break every conda engine; or 2. the record claims files of
-    an external change whose end was not recorded.
+    A record must be moved away if it is newer than the transaction and at least one of these is true:
+
+    1. An older record of the same package is about to be restored. Two records of one package break every conda engine.
+    2. The record claims files of an external change whose end was not recorded.
 
     Args:
         prefix: the environment's prefix.
@@ -210,8 +211,8 @@ def find_conceded_entries(acts: Sequence[Act], known: KnownFiles) -> Conceding:
 def list_previous_sources(acts: Sequence[Act], left: Conceding) -> Iterator[tuple[str, Path]]:
     """Yield the original and the present path of each previous file that is not restored because of another program.
 
-    For an external change, these are the name and the path of the directory with all its copies. Files that an
-    interrupted undo has already moved to `kept/` are left out.
+    For an external change, one pair stands for all files: the name and the path of the directory with the copies. Files
+    that an interrupted undo has already moved to `kept/` are left out.
     """
     for act in acts:
         if isinstance(act, Batch):
@@ -238,8 +239,8 @@ def _probe_rename(source: Path, target: Path) -> None:
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     """Yield the `live` paths of a batch that are left to another program.
 
-    If there are any, PIL and its libraries are among them: their files may be identical in the builds of both
-    programs, so the content does not show who installed them.
+    If any path is left, PIL and its libraries are left too: their files may be identical in the builds of both
+    programs, so their content does not show who installed them.
     """
     strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
     absent = {item.move.live for item in batch.items if not os.path.lexists(item.live)}

@@ -77,7 +77,7 @@ def keep_later_revisions(live: Path, kept: Path, digests: Collection[str | None]
     """Append the later revisions of the live history to the kept history, unless the kept one already ends with them.
 
     Args:
-        live: the live history; the kept one also gets its access and modification times.
+        live: the live history; its access and modification times are copied to the kept one.
         kept: the history that will be restored.
         digests: digests of the known states of the live history; see `list_later_revisions`.
     """

@@ -1,7 +1,7 @@
 """Define one class for each kind of line in a journal; `journal.log` interprets the lines together.
 
-All paths are relative to the environment's prefix, so that an environment that was moved or copied whole can still be
-undone.
+All paths are relative to the environment's prefix, so that changes can still be undone after the whole environment was
+moved or copied.
 
 If another program changes the environment, one entry announces its changes before the program starts, and another
 records them after it has ended.
@@ -21,8 +21,9 @@ class ExternalChange:
     """The changes that another program is expected to make.
 
     Attributes:
-        copies: files that the program removes or overwrites; missing files are treated like those of `appearing`.
-        appearing: files that the program creates; existing files are treated like those of `copies`.
+        copies: files that the program removes or overwrites; one that does not exist is treated as if it were in
+            `appearing`.
+        appearing: files that the program creates; one that already exists is treated as if it were in `copies`.
         own_places: `Path.glob` patterns of paths that only the program uses, such as drafts: undo removes every new
             file at or below these paths.
     """

@@ -89,7 +89,7 @@ class LocatedExternalChange:
 
 
 def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> ExternalChangeBegun:
-    """Copy the files that may change to `area`, sync the copies, and return the entry that announces the change.
+    """Copy to `area` the files that may change, sync the copies, and return the entry that announces the change.
 
     Raises:
         FailedError: a path is outside the environment.
@@ -178,8 +178,8 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
 def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
     """Return the paths that undo restores, each with the path of its copy.
 
-    A file that the program left untouched is restored only if it is missing now, and is not one of `ALWAYS`; otherwise
-    it stays, with any later change. Bytecode is always restored, since Python may have written it again.
+    A file that the program left untouched stays, even if it was changed later. It is restored only if it is missing now
+    and is not in `ALWAYS`. Bytecode is always restored, since Python may have written it again.
 
     Args:
         item: an external change that is not undone yet.
@@ -283,7 +283,7 @@ def _take_away(live: Path, gone: Path, mover: Mover) -> None:
 def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
     if is_as_before(copied, item.prefix):
         return True
-    if copied.path != HISTORY:  # compare only content: the time of a link cannot be synced
+    if copied.path != HISTORY:  # compare content, not times: the time of a link cannot be synced
         return digest_entry(copy) != copied.digest
     if item.ended is None or not os.path.lexists(item.prefix / HISTORY):
         return False
@@ -305,7 +305,7 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
 
 
 def _replace(copy: Path, live: Path) -> None:
-    """Replace `live` by `copy`, which is on another filesystem: copy it to a path beside `live`, then rename that."""
+    """Replace `live` by `copy` across filesystems: copy it to a path beside `live`, then rename that to `live`."""
     beside = live.with_name(f".{live.name}.fastinstall")
     files.discard(beside)
     files.copy_file(copy, beside)

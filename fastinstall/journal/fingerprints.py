@@ -35,7 +35,7 @@ class KnownFiles:
     home: str = ""
 
     def has(self, path: str, digest: str) -> bool:
-        """Return whether a digest is known for a path, or the path is unwatched."""
+        """Return whether a file with this digest counts as known at a path; always True for an unwatched path."""
         return path in self.unwatched or digest in self.of(path)
 
     def of(self, path: str) -> frozenset[str]:

@@ -211,7 +211,7 @@ class _Scene:
         return any(self._find(each) is not None for each in (path, *self._list_changed_below(path)))
 
     def is_in_place(self, path: str) -> bool:
-        """Return whether some file at or below a path has its content at the same path on disk, or as changed text."""
+        """Return whether a file at or below a path is unmoved: its content is there on disk, or is changed text."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:

@@ -29,8 +29,8 @@ def list_forgettable_transactions(store: JournalStore, identifier: str | None) -
     Args:
         store: the environment's store.
         identifier: identifier of the newest transaction to forget, or the start of that identifier. None to forget all
-            transactions before the current setup. Those of the current setup, and later ones such as a change of the
-            guard, are then kept.
+            transactions before the current setup. The transactions of this setup and all later ones, such as a change
+            of the guard, are then kept.
 
     Raises:
         RefusedError: a transaction is unfinished.

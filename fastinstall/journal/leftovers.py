@@ -62,8 +62,8 @@ def is_stray(directory: Path) -> bool:
 def remove_strays(prefix: Path) -> None:
     """Remove strays and parent directories that become empty. The caller holds the environment's lock.
 
-    A transaction keeps `stage` and `aside` in site-packages if that is on another filesystem than the prefix, so strays
-    are removed there too.
+    If site-packages is not on the filesystem of the prefix, transactions keep `stage` and `aside` in site-packages. So
+    strays are removed there too.
 
     Raises:
         OSError: a stray could not be removed.

@@ -102,7 +102,7 @@ class Log:
 
     @property
     def dark_changes(self) -> tuple[ExternalChangeBegun, ...]:
-        """The external changes whose end was not recorded, so that their outcome is unknown."""
+        """The external changes whose end was not recorded; what they changed is unknown."""
         return tuple(change for change in self.begun_changes if self.outcome(change) is None)
 
     def happened(self, batch: Moving) -> bool:
@@ -189,7 +189,7 @@ class Journal:
         try:
             files.append_line(self.file, format_entry_line(entry))
         except OSError:
-            with contextlib.suppress(OSError):  # a line that may not be durable must not be read
+            with contextlib.suppress(OSError):  # the line may not be durable, so no later run may read it
                 self._cut(whole)
             raise
 

@@ -104,7 +104,7 @@ class Mover:
                 files.copy_rights(source / directory.path, place)
             place.chmod(directory.mode)
             os.utime(place, ns=(directory.mtime_ns, directory.mtime_ns))
-            files.sync_directory(place)  # the new directory is durable before the old one is removed
+            files.sync_directory(place)  # the new directory must be durable before the old one is removed
             if directory.path in there:
                 (source / directory.path).rmdir()
         files.sync_directory(source.parent)
@@ -140,9 +140,9 @@ class LocatedMove:
 def locate_moves(moving: Moving, prefix: Path, work: Path, log: Log | None = None) -> tuple[LocatedMove, ...]:
     """Return the moves of a batch with their absolute paths, in order.
 
-    A move is `certain` if the journal says that it was done and that no undo has begun. But if a transaction did not
-    commit, its undo may be unrecorded, because the disk was full. Its moves are therefore not `certain` if `live` has
-    the previous inode again.
+    A move is `certain` if the journal says that it was done and that no undo has begun. But the undo of a transaction
+    that did not commit may be unrecorded, because the disk was full. A move of such a transaction is therefore not
+    `certain` if `live` has the previous inode again.
 
     Args:
         moving: the entry that announces the moves.
@@ -228,7 +228,7 @@ def is_lost(item: LocatedMove) -> bool:
 
 
 def find_previous_entry(item: LocatedMove) -> Path | None:
-    """Return where the file that was at `live` before the move is kept, or None if it is not kept."""
+    """Return the path that now holds the file that was at `live` before the move, or None if no path holds it."""
     if item.move.kind is MoveKind.IN:
         return None
     if item.move.kind is MoveKind.OUT:
@@ -250,7 +250,7 @@ def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
         if item.move.live == HISTORY:
             known = item.brought.of(HISTORY)
             if item.live.is_file() and list_later_revisions(item.live, known) is None:
-                return  # conda started this history anew, as in a clone
+                return  # conda started this history anew, as in a clone; keep it
             keep_later_revisions(item.live, item.kept, known)
         if not os.path.lexists(item.live):
             mover.move(item.kept, item.live)

@@ -136,7 +136,7 @@ def _list_touched_directories(prefix: Path, entries: Sequence[Entry]) -> Iterato
     for entry in entries:
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
-                continue  # undo only reads these files, and their directory may be a link that the move replaced
+                continue  # undo only reads these files; their directory may be a link that the move replaced
             whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, MovingTree)
             yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):

@@ -17,7 +17,7 @@ def read_receipt(prefix: Path) -> Receipt | None:
 
     Raises:
         LaterDocumentError: a later fastinstall wrote the receipt in a form that this version cannot read.
-        DocumentError: the receipt is malformed; the message names the file and the key, the hint a remedy.
+        DocumentError: the receipt is malformed; the message names the file and the key, and the hint says what to do.
     """
     try:
         data = receipt_data(prefix)

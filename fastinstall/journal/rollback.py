@@ -180,7 +180,7 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
 def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
     newest_first = list_undoable_transactions(store)
     chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
-    for each in store.unreadable():  # one that is not older than `chosen` would have to be undone first
+    for each in store.unreadable():  # if not older than `chosen`, it would have to be undone first
         if not chosen or not store.is_before(each.transaction, chosen[-1]):
             store.read(each.transaction)  # raises the error, with its hint
     return chosen

@@ -71,7 +71,7 @@ class Title:
 
 
 def title_of(directory: Path) -> Title:
-    """Return the title of the transaction in a directory; an empty title if its plan cannot be read."""
+    """Return the title of the transaction in a directory; its fields are empty if the plan cannot be read."""
     plan = foreign.read_object(directory / PLAN)
     build = plan.get("build")
     parts = (build.get("distribution"), build.get("version")) if isinstance(build, dict) else ()
@@ -143,7 +143,7 @@ def _walk_statuses(path: Path) -> Iterator[os.stat_result]:
 
 @immutable
 class _JournalSummary:
-    """The facts of a transaction that doctor needs."""
+    """The facts about one transaction that doctor needs."""
 
     file: Path
     id: str

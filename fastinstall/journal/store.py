@@ -121,7 +121,7 @@ class JournalStore:
         return Journal(self.directory(identifier) / JOURNAL)
 
     def relative(self, path: Path) -> str:
-        """Return an absolute path of this environment relative to the prefix."""
+        """Convert an absolute path inside this environment to a path relative to the prefix."""
         return path.relative_to(self.prefix).as_posix()
 
     def read(self, identifier: str) -> TransactionInfo:

@@ -216,7 +216,7 @@ class Transaction:
         reason = f"{type(error).__name__}: {error}" if error is not None else "not committed"
         try:
             self.undo(reason)
-        except KeyboardInterrupt:  # Ctrl-C stopped the undo: complete the undo first
+        except KeyboardInterrupt:  # Ctrl-C arrived during the undo: complete the undo before raising
             if self._journal.file.exists():
                 self.undo(reason)
             raise
@@ -226,7 +226,7 @@ class Transaction:
             raise FailedError(message, hint=hint) from error
 
     def _give_rights(self, planned: Sequence[Move]) -> None:
-        """Give each incoming file the rights of the file that it replaces, or else those that fit its directory."""
+        """Give each incoming file the rights of the file that it replaces, or else rights that suit its directory."""
         for move in planned:
             live, staged = self._store.prefix / move.live, self.work / move.kept
             if move.kind is MoveKind.OUT or not os.path.lexists(staged):

@@ -98,7 +98,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -
 
 
 def _is_one_mount(one: Path, other: Path) -> bool:
-    """Return whether two directories are on the same mount, so that a rename between them works; False if unknown."""
+    """Return whether two directories are on the same mount, so that renames between them work; False if unknown."""
     return _OPEN_FILES.is_dir() and _find_mount(one) == _find_mount(other)
 
 

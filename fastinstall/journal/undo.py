@@ -110,7 +110,7 @@ def undo(
         strange = tuple(path for path in foreign if path not in returned)
         if strange and not force:
             raise make_foreign_refusal(store, strange)
-        if not foreign:  # otherwise the obstacles may be the foreign files, which are moved away first
+        if not foreign:  # foreign files may themselves be the obstacles, and are moved away first
             _refuse_impossible(acts, left, log, journal)
         if left is not None and log.conceding is None:
             journal.append(left)

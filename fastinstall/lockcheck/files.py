@@ -1,7 +1,7 @@
 """Check requirement and lock files on disk: would installing from them bring stock Pillow back? Changes nothing.
 
 The check reads the named files, the files that they include, and the local directories that they search for wheels.
-Entries with the comment "fastinstall: stock" are accepted. It uses no environment and no network.
+Entries with the comment "fastinstall: stock" are accepted. The check uses no environment and no network.
 """
 
 import codecs
@@ -31,7 +31,7 @@ def check_locks(files: Sequence[Path], *, machine: str = "") -> verdict.LockRepo
 
     Raises:
         UsageError: a file has an unsupported name, or cannot be read.
-        DocumentError: a file is malformed; the error has the place.
+        DocumentError: a file is malformed; the message says where.
     """
     named = []
     found: dict[tuple[str, int, str], verdict.LockFinding] = {}
@@ -100,7 +100,7 @@ def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterato
 
     Like pip, first try the path of a directory relative to the file that names it.
     """
-    from fastinstall.core.files import sha256  # only where a file names directories
+    from fastinstall.core.files import sha256  # needed only if a file names directories
 
     for file, link in links:
         place = link.removeprefix("file://")

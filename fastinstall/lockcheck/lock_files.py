@@ -22,12 +22,12 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
     """Parse a file of a known format; files that it includes are listed, not read.
 
     Raises:
-        DocumentError: the file is malformed; the error has the place.
+        DocumentError: the file is malformed; the message says where.
     """
     if kind is LockKind.REQUIREMENTS:
         return read_requirements(text, file)
     if kind in (LockKind.ENVIRONMENT, LockKind.PIXI):
-        from fastinstall.lockcheck import yaml_files  # PyYAML, 13 ms
+        from fastinstall.lockcheck import yaml_files  # imports PyYAML, which takes 13 ms
 
         if kind is LockKind.ENVIRONMENT:
             return yaml_files.read_environment(text, file)

@@ -1,4 +1,4 @@
-"""Names of lock files, and names, versions and build strings in them. Pure.
+"""Recognise lock files by name, and fastinstall's builds by names, versions and build strings in the files. Pure.
 
 The name of a file says its format; .pre-commit-hooks.yaml has the same pattern as `FILES`, so that pre-commit passes
 exactly these files. The names in a file say whether fastinstall made a build. Sources: file names of wheels (PEP 427),

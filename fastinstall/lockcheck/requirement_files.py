@@ -172,12 +172,12 @@ def _read_subject(line: _Line, text: str, marker: str) -> Iterator[LockEntry]:
 
 
 def _parse_requirement(subject: str, marker: str) -> tuple[str, str, str]:
-    """Return name, exact version and URL of a requirement; version and URL are empty if it has none.
+    """Return name, exact version and URL of a requirement; a part that the requirement lacks is empty.
 
     Raises:
         ValueError: pip rejects the requirement; the message says why.
     """
-    from packaging.requirements import InvalidRequirement, Requirement  # slow, and not always needed
+    from packaging.requirements import InvalidRequirement, Requirement  # slow to import, and not always needed
 
     written = f"{subject} ; {marker}" if marker else subject
     text = _VARIABLE.sub("0", written)

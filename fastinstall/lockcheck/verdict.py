@@ -21,9 +21,9 @@ class LockEntry:
     Attributes:
         name: name of the distribution or conda package, normalised ("pillow", "pillow-simd", "pil").
         excerpt: the entry, shortened for messages ("pillow==13.0.0").
-        line: number of the line that `excerpt` is from, from 1.
-        first: the entry's first line; 0 if that is `line`. A comment can accept the entry from here, or from the line
-            before.
+        line: number of the line that has the text of `excerpt`, counted from 1.
+        first: the entry's first line; 0 if that is `line`. A comment on this line, or on the line before, can accept
+            the entry.
         last: the entry's last line; 0 if that is `line`.
         version: the only version that the entry allows; empty if it allows several.
         source: path or URL of the file to install; empty to install from an index.
@@ -125,7 +125,7 @@ class VerdictContext:
         kind: the format of the file that the user named.
         machine: the architecture to install on, as the kernel names it.
         wheels: fastinstall's wheels in the directories that the files name for the search.
-        looks: whether the files name any place to search besides an index.
+        looks: whether the files name directories or URLs to search besides an index.
         held: versions of fastinstall builds that entries of the same files require exactly.
     """
 
@@ -207,7 +207,7 @@ def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) 
 
 
 def _find_version(entry: LockEntry) -> str:
-    """Return the version in the source's file name, as pdm omits the label in the entry; else the entry's version."""
+    """Return the version in the source's file name, which has the label even in a pdm lock, or else the entry's."""
     return archive(entry.source)[1] or entry.version
 
 
@@ -285,7 +285,7 @@ def may_apply(marker: str, machine: str) -> bool:
     """
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True
-    from packaging.markers import InvalidMarker, Marker  # slow, and rarely needed
+    from packaging.markers import InvalidMarker, Marker  # slow to import, and rarely needed
 
     try:
         read = Marker(marker)

@@ -171,7 +171,7 @@ def _compose(text: str, file: PurePath) -> yaml.Node | None:
     """
     loader, depth = getattr(yaml, "CSafeLoader", yaml.SafeLoader), 0
     try:
-        for event in yaml.parse(text, Loader=loader):  # libyaml's composer does not limit the depth
+        for event in yaml.parse(text, Loader=loader):  # libyaml's composer does not limit the depth of nesting
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEPTH:
                 line = event.start_mark.line + 1 if event.start_mark else 1

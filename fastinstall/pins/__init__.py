@@ -1,1 +1,1 @@
-"""Pin projects to the stack: prepare and try the change, and recognise pins; `tools` has a class for each tool."""
+"""Pin projects to the stack: prepare and try a pin, and recognise existing pins; `tools` has a class per tool."""

@@ -22,7 +22,7 @@ _OURS = re.compile(
 
 
 def merge_lines(text: str, lines: str, *, file: PurePath) -> str:
-    r"""Return a manifest with the lines of a pin; they replace entries of an earlier pin to another build.
+    r"""Return a manifest with the lines of a pin added; they replace a pin to another build of fastinstall.
 
     Args:
         text: content of the manifest, in TOML.
@@ -37,7 +37,7 @@ def merge_lines(text: str, lines: str, *, file: PurePath) -> str:
     [a]
     x = ['y','z']  # theirs
     """
-    import tomlkit  # only where a manifest is edited
+    import tomlkit  # needed only to edit a manifest
 
     expected = parse_toml(text, file=file)
     _merge(expected, parse_toml(lines, file=file), file)
@@ -58,7 +58,7 @@ def quote_toml(text: str) -> str:
 
 
 def format_array(items: Iterable[str]) -> str:
-    """Return TOML values as an array with one item per line, with `MARK` as a comment, and a final newline."""
+    """Return TOML values as an array: `MARK` as a comment after the bracket, one item per line, and a final newline."""
     return "\n".join((f"[  {MARK}", *(f"    {item}," for item in items), "]\n"))
 
 

@@ -86,7 +86,7 @@ def make_pin(
     text = (before[name] or b"").decode("utf-8")
     kept, payload = _list_payload(tool, prefix, receipt, wheel, directory)
     with _kept(kept, payload):
-        # relative if the build is inside the project, so that the project can be moved
+        # A path inside the project is made relative, so that the project can be moved.
         named, root = kept.resolve(), place.resolve()
         named = named.relative_to(root) if named.is_relative_to(root) else named
         pinned: PinnedBuild | CondaPackage = (
@@ -131,7 +131,7 @@ def _describe_costs(
 def _list_payload(
     tool: PinTool[Any], prefix: Path, receipt: Receipt, wheel: Path, directory: Path
 ) -> tuple[Path, dict[str, Path]]:
-    """Return the directory to copy the build into, and the files to copy, by their path in that directory."""
+    """Return the directory for the build, and the files to copy into it; keys are their paths in this directory."""
     if not tool.takes_packages:
         return directory, {wheel.name: wheel}
     # Do not trust the path in the receipt: somebody else may have made the environment.
@@ -299,11 +299,12 @@ class LockTrial:
     def _relocate(self, content: bytes, mirror: Path) -> bytes:
         """Change the paths in a lock that was made in a mirror, so that they are relative to the project.
 
-        Tools write these paths relative to the mirror: targets of the links in it (poetry), and the build (uv, poetry).
+        Tools write two kinds of paths relative to the mirror: targets of the mirror's links (poetry), and the path of
+        the build (uv, poetry).
         """
         lock, directory = content.decode("utf-8"), Path(self.project.directory).resolve()
         places = [(directory, "/", ""), (directory.parent, "/", "../")]
-        if self.kept.is_absolute():  # replaced first: the build's directory may be inside one of the others
+        if self.kept.is_absolute():  # replace the build's path first: it may be inside one of the others
             places.insert(0, (Path(self.kept), "", os.path.relpath(self.kept, directory)))
         for place, end, name in places:
             lock = lock.replace(f"{os.path.relpath(place, mirror.resolve())}{end}", name)
@@ -349,7 +350,7 @@ def mirror_project(project: Project, contents: Mapping[str, bytes | None]) -> It
 
 
 def _link_siblings(directory: Path, root: Path, text: str) -> None:
-    """Link the directories beside the project that a manifest or lock names ("../library") into `root`."""
+    """Link into `root` the directories beside the project that its manifest or lock names ("../library")."""
     for name in set(re.findall(r"\.\./([\w.-]+)", text)) - {"..", ".", directory.name}:
         if (directory.parent / name).exists() and not (root / name).is_symlink():
             (root / name).symlink_to(directory.parent / name)
@@ -367,7 +368,7 @@ def parse_locked_versions(text: str) -> Locked:
     Raises:
         ValueError: the text is not TOML.
     """
-    from packaging.utils import canonicalize_name  # only where a pin is made
+    from packaging.utils import canonicalize_name  # needed only to make a pin
 
     packages = toml_data(text).get("package", [])
     versions: dict[str, set[str]] = {}

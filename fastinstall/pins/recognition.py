@@ -1,6 +1,6 @@
 """Find the project that an environment belongs to, and read its pin from the manifest and the lock file.
 
-If no pin is found, this costs a few stat calls, plus reading the manifest and the receipt if there is a project.
+If no pin is found, the search costs a few stat calls and, if there is a project, reading its manifest and the receipt.
 """
 
 import os
@@ -52,7 +52,7 @@ def find_project_directory(prefix: Path) -> Path | None:
 
 
 def _find_project(directory: Path) -> Project | None:
-    from fastinstall.pins.tools import TOOLS  # only where something may be a project
+    from fastinstall.pins.tools import TOOLS  # needed only if there may be a project
 
     names = {name for tool in TOOLS.values() for name in (*tool.manifests, tool.lock)}
     there = frozenset(name for name in names if (directory / name).is_file())
@@ -81,19 +81,20 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
     """Return the pin in a project's manifest, or None if it pins no build of fastinstall.
 
     Args:
-        prefix: prefix of the environment whose stack the project should pin; a pin to another build has `problems`.
+        prefix: prefix of the environment whose stack the project should pin. A pin to another build is returned with
+            `problems`.
         named: the project's directory; None for the project that the environment belongs to.
     """
     directory = named or find_project_directory(prefix) or prefix
     if not any((directory / name).is_file() for name in _MANIFESTS):
         return None
-    from fastinstall.pins.tools import TOOLS  # only where there is a project
+    from fastinstall.pins.tools import TOOLS  # needed only if there is a project
 
     try:
         project = project_of(prefix, named)
         receipt = json_data(foreign.read_bytes(prefix / RECEIPT))
         name, version = str(receipt["distribution"]), str(receipt["version"])
-    except (FastinstallError, OSError, ValueError, LookupError, TypeError):  # `guard pin` reports the error
+    except (FastinstallError, OSError, ValueError, LookupError, TypeError):  # reported by `guard pin`, not here
         return None
     text = foreign.text_or_empty(Path(project.manifest)) if project is not None else ""
     pinned = TOOLS[project.manager].find_pinned(text) if project is not None else ""

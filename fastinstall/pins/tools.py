@@ -44,15 +44,16 @@ class PinnedBuild:
 
     @property
     def here(self) -> str:
-        """The marker that is true exactly where the wheel runs."""
+        """The marker that is true exactly on the platforms and Pythons that can run the wheel."""
         return f"{self._same_python} and {_AND.format(machine=self.machine)}"
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
-        """Markers that together are true wherever the wheel does not run; no two are true in the same place.
+        """Markers that cover all Pythons and platforms that cannot run the wheel; no two are true at once.
 
         The markers are separate because uv resolves each range of Python versions separately, but merges the ranges
-        that a single marker covers. With a single marker, every Python got the newest numpy for the oldest Python.
+        that a single marker covers. With a single marker, every Python got the newest numpy that supports the oldest
+        Python.
         """
         return (
             f"{self._same_python} and ({_OR.format(machine=self.machine)})",
@@ -206,9 +207,9 @@ class Hatch(PinTool[PinnedBuild]):
 class Pdm(PinTool[PinnedBuild]):
     """Pin a pdm project: add a dependency group, and a source of type `find_links`.
 
-    pdm locks one version of each distribution for all platforms and Pythons. A pinned project can therefore only be
-    installed where the wheel runs. The pin is a group, not an override: pdm resolves all groups together, and reports
-    which distribution requires another Pillow.
+    pdm locks one version of each distribution for all platforms and Pythons. A pinned project can therefore be
+    installed only on a platform and Python that can run the wheel. The pin is a group, not an override: pdm resolves
+    all groups together, and reports which distribution requires another Pillow.
     """
 
     name = "pdm"
@@ -274,8 +275,8 @@ class Poetry(PinTool[PinnedBuild]):
     """Pin a poetry project: add a dependency group that takes Pillow from the wheel.
 
     A group does not change the requirements that the project publishes. poetry resolves all groups together: the lock
-    has the wheel for all of them, and even `poetry install --only main` installs it. Where the wheel does not run, the
-    group only excludes the wheel's version.
+    has the wheel for all of them, and even `poetry install --only main` installs it. On platforms and Pythons that
+    cannot run the wheel, the group only excludes the wheel's version.
     """
 
     name = "poetry"
@@ -287,7 +288,7 @@ class Poetry(PinTool[PinnedBuild]):
     drops = ("POETRY_PROJECT",)
 
     def format_lines(self, text: str, pinned: PinnedBuild, place: PurePath) -> str:
-        """Return a group that requires the wheel where it runs, and excludes its version elsewhere."""
+        """Return a group that requires the wheel on machines that can run it, and excludes its version elsewhere."""
         path = quote_toml(str(place / pinned.wheel))
         elsewhere = (f'{{ version = "!={pinned.version}", markers = "{marker}" }}' for marker in pinned.elsewhere)
         sources = format_array((f'{{ path = {path}, markers = "{pinned.here}" }}', *elsewhere))
@@ -301,8 +302,8 @@ class Uv(PinTool[PinnedBuild]):
     With an override, uv 0.13 accepted `uv add pillow==12.2.0` but silently locked our 13.0.0. With the constraint, uv
     refuses this command and names both versions.
 
-    Where the wheel does not run, the constraint only excludes the wheel's version. uv treats the directory as a
-    registry, so that `uv sync` accepts an installed stack and does not install it again.
+    On platforms and Pythons that cannot run the wheel, the constraint only excludes the wheel's version. uv treats the
+    directory as a registry, so that `uv sync` accepts an installed stack and does not install it again.
     """
 
     name = "uv"
@@ -317,7 +318,7 @@ class Uv(PinTool[PinnedBuild]):
     def format_lines(self, text: str, pinned: PinnedBuild, place: PurePath) -> str:
         """Return the wheel's directory, and the constraints.
 
-        The constraints require the wheel where it runs, and exclude its version elsewhere.
+        The constraints require the wheel on machines that can run it, and exclude the wheel's version on all others.
         """
         excluded = (f'"{pinned.name}!={pinned.version} ; {marker}"' for marker in pinned.elsewhere)
         constraints = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"', *excluded))

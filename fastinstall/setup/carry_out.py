@@ -127,7 +127,8 @@ def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
         store, site_packages = JournalStore(prefix), interpreter.site_packages
         with (
             begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction,
-            # Nested in `begin`, which would blame the environment even if the cache's filesystem is full.
+            # This context is inside `begin`, so that it handles errors first: `begin` would blame the environment even
+            # if the cache's filesystem is full.
             _explain_system_errors(prefix, run.cache),
         ):
             # Stage the files on the target's filesystem; test and time the staged stack before it replaces anything.
@@ -221,7 +222,7 @@ def _stage_stack(
         receipt, complete except for its libjpeg, which is observed after the swap.
 
     Raises:
-        FailedError: the staged PIL does not work, computes wrong results, or lacks a feature of the installed one.
+        FailedError: the staged PIL does not work, computes wrong results, or lacks a feature of the installed PIL.
     """
     interpreter, linked = before.interpreter, None
     if plan.package is None:
@@ -246,7 +247,7 @@ def _stage_stack(
         created_at=transaction.at,
         tool_version=__version__,
         environment=plan.environment,
-        request=replace(plan.request, upgrade=False),  # the upgrade is done: a repair must not upgrade again
+        request=replace(plan.request, upgrade=False),  # the upgrade is done: later repairs must not upgrade
         recipe=build.recipe,
         source_version=artefact.version if artefact is not None else "",
         distribution=build.distribution,
@@ -272,8 +273,8 @@ def _stage_stack(
 def _refuse_errors(findings: Iterable[Finding], facts: Facts) -> None:
     """Raise if a check reports an error; the caller then undoes the swap.
 
-    An error about another PIL, which programs import instead of the installed one, does not count: the plan has warned
-    of that PIL, and the swap neither causes nor removes the error.
+    Errors about another PIL that hides the installed one from programs do not count: the plan has warned of that PIL,
+    and the swap neither causes nor removes such errors.
 
     Raises:
         FailedError: a check reports an error; the details list all such errors.

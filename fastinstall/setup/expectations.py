@@ -15,18 +15,18 @@ from fastinstall.setup.steps.build import Build
 from fastinstall.setup.steps.conda_packages import ChangeCondaPackages
 from fastinstall.setup.steps.prepare import CondaToolchain, PrivateHeaders, SystemPackages
 
-# Seconds, unless another unit is given. Measured on 2026-11-29 for two levels, on one core of a virtual machine with an
-# Intel Xeon (Sapphire Rapids).
+# Durations in seconds, unless another unit is given. Measured on 2026-11-29 for two levels, on one core of a virtual
+# machine with an Intel Xeon (Sapphire Rapids).
 _DOWNLOADED = 20e6  # bytes per second
-_UNPACKED = 5.0  # unpacking the compiler
-_CREATED = 6.0  # creating a virtual environment
-_LIBRARY, _LIBRARY_CONFIGURED = 23.0, 11.0  # compiling and configuring zlib-ng; `configure` uses one core
-_LEVEL = 30.0  # compiling one level of Pillow
+_UNPACKED = 5.0  # seconds to unpack the compiler
+_CREATED = 6.0  # seconds to create a virtual environment
+_LIBRARY, _LIBRARY_CONFIGURED = 23.0, 11.0  # seconds to compile and to configure zlib-ng; `configure` uses one core
+_LEVEL = 30.0  # seconds to compile one level of Pillow
 _ASSEMBLED = 11.0
-_COMPARED = 25.0  # comparing the wheel with the official one
+_COMPARED = 25.0  # seconds to compare the wheel with the official one
 _MEASURED = 9.0
 _CHECKED = 3.0
-_CONDA = 15.0  # changing an environment with conda
+_CONDA = 15.0  # seconds to change an environment with conda
 
 
 def describe_expectations(session: Session, plan: Plan) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def estimate_cost(plan: Plan, cache: Path) -> PlanCost:
     """Estimate the downloads of a plan, and the space that they need in the cache.
 
     Args:
-        plan: the plan, whose artefacts give their sizes.
+        plan: the plan; the index states the sizes of its artefacts.
         cache: root of our cache; files in it are not fetched again.
     """
     is_cached = plan.build is not None and bool(plan.build.cached)
@@ -132,7 +132,7 @@ def describe_cost(plan: Plan, cache: Path) -> str:
 
 
 def _format_size(count: int, digits: int) -> str:
-    """Format a number of bytes in MB, rounded to `digits` as by `round`; if that gives 0 MB, in a smaller unit."""
+    """Format a number of bytes in MB, rounded by `round(..., digits)`; if that gives 0, in a smaller unit."""
     rounded = round(count / _MB, digits)
     return f"{rounded:.0f} MB" if rounded else format_bytes(count)
 

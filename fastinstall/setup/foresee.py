@@ -153,7 +153,7 @@ def describe_python(interpreter: Interpreter, architecture: Architecture) -> Int
 
 
 def describe_cpu(here: Cpu, architecture: Architecture) -> Cpu:
-    """Return the lowest CPU of an architecture. Its number of cores is this machine's, on which the compilers run."""
+    """Return the lowest CPU of an architecture. The number of cores is this machine's: compilers run here."""
     level = architecture.levels[0].name
     return Cpu(
         architecture=architecture.machine,

@@ -67,7 +67,7 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
 def _decide_with_toolchain(
     session: Session, situation: Situation, *, from_cache: bool
 ) -> tuple[Situation, BuildDecision]:
-    """Decide what to build or take from the cache; return the situation and the decision.
+    """Decide what to build or to take from the cache; return the completed situation and the decision.
 
     The toolchain is observed, and added to the situation, only if a wheel may have to be built.
     """
@@ -139,7 +139,7 @@ def foresee_situation(
 
 
 def find_project(facts: Facts) -> Project | None:
-    """Return the project that manages the environment; None if there is none, or if it cannot be read."""
+    """Return the project that manages the environment; None if there is none, or its files cannot be read."""
     try:
         return project_of(facts.environment.prefix)
     except FastinstallError:
@@ -147,14 +147,14 @@ def find_project(facts: Facts) -> Project | None:
 
 
 def _add_links(session: Session, situation: Situation) -> Situation:
-    """Return the situation with the `find-links` of pip's other configuration files, which a pin would hide.
+    """Add to the situation the `find-links` of pip's other configuration files, because a pin would hide them.
 
     Raises:
         RefusedError: a foreign setting is in the way, or pip cannot read one of its configuration files.
     """
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
         return situation
-    from fastinstall.guard.pinning import list_links_beside_pin  # only where something is pinned
+    from fastinstall.guard.pinning import list_links_beside_pin  # needed only for a pin
 
     prefix = situation.facts.environment.prefix
     return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
@@ -162,7 +162,7 @@ def _add_links(session: Session, situation: Situation) -> Situation:
 
 def _find_cached_wheel(session: Session, decision: BuildDecision) -> str:
     """Return the SHA-256 of a cached wheel that matches the planned build; empty if the cache has none."""
-    from fastinstall.wheelbuild.pipeline import find_ready  # slow to import; not where nothing is built
+    from fastinstall.wheelbuild.pipeline import find_ready  # slow to import; needed only for a build
 
     situation, step = decision.situation, make_build_step(decision)
     facts, request, cache = situation.facts, situation.request, session.own_cache()
@@ -257,7 +257,7 @@ def open_run(
     refuse_unusable_cache(session.own_cache())
     opened, tunables = None, session.variables.get("GLIBC_TUNABLES", "")
     if engine is not None:
-        from fastinstall.observe.conda.executable import find_conda  # only for conda packages
+        from fastinstall.observe.conda.executable import find_conda  # needed only for conda packages
 
         opened = make_engine(session, engine, find_conda(session.variables, prefix), offline=request.offline)
     return Run(
@@ -276,7 +276,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
     Raises:
         RefusedError: the engine is not available.
     """
-    from fastinstall.conda.engines.choose import open_engine  # only for conda packages
+    from fastinstall.conda.engines.choose import open_engine  # needed only for conda packages
 
     return open_engine(engine, tool, session.variables, session.own_cache() / "conda", offline=offline)
 
@@ -284,7 +284,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
 def make_index(
     session: Session, request: Request, python: Path, settings: Callable[[], PipSettings] | None = None
 ) -> PackageIndex:
-    """Return the package index that pip's settings for a Python name, with the wheelhouse of the request.
+    """Return a package index, as named by pip's settings for a Python, with the wheelhouse of the request.
 
     `settings` is a function that returns these settings; None to read them at their first use.
     """

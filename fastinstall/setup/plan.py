@@ -116,7 +116,7 @@ class Plan:
 
     @property
     def builds_upon_changes(self) -> bool:
-        """Whether conda packages other than Pillow's are changed before the build, because the build links them."""
+        """Whether the plan changes conda packages other than Pillow's before the build, which links them."""
         return bool(self.change) and self.build is not None and self.build.link is LinkMode.ENV
 
     @property
@@ -275,7 +275,8 @@ _BRIEF = 200
 def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
     """Yield the differences between a saved plan and one made now, as pairs of dotted key and description.
 
-    Warnings that only the saved plan has do not count: they may concern a later release, which is no longer considered.
+    Warnings that only the saved plan has do not count: they may concern a release later than the saved plan's, and such
+    releases are now left out.
     """
     missing = [warning for warning in anew.warnings if warning not in saved.warnings]
     yield from (("warnings", f"missing: {warning}") for warning in missing)

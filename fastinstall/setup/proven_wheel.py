@@ -85,7 +85,7 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, run:
     """Make a wheel; if the recipe has kernels, prove the wheel, and make it again without the kernels that fail.
 
     Args:
-        step: the build step of the plan.
+        step: the plan's step that makes the wheel.
         make: function that makes the wheel of a build step.
         proof_context: Python, CPU and reference wheel of the proof.
         run: recipe, cache and receiver of events.
@@ -123,9 +123,9 @@ def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext
 
 def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext, run: Run) -> "QuickProof":
     """Prepare a quick proof that compares every level of an unpacked build with the official wheel."""
-    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # not where the proof is on record
-    from fastinstall.proof.quick import QuickProof  # not where the proof is on record
-    from fastinstall.proof.runs import ProofStack  # not where the proof is on record
+    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # not needed if the proof is on record
+    from fastinstall.proof.quick import QuickProof  # not needed if the proof is on record
+    from fastinstall.proof.runs import ProofStack  # not needed if the proof is on record
 
     wheel, official, levels = proof_context.reference, None, list[ProofStack]()
     whole = ProofStack(
@@ -137,7 +137,7 @@ def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext
     )
     if wheel is not None:
         official = replace(whole, label=f"{wheel.name} {wheel.version}", tree=unpack_official_wheel(wheel, run))
-    for level in subject.levels:  # one tree has all levels; a setting of the loader hides those above this one
+    for level in subject.levels:  # one tree has all levels; a setting of the loader hides the levels above `level`
         stack, hidden = replace(whole, label=level), tunable_for(level) if level != subject.levels[-1] else ""
         levels.append(stack.with_tunables(hidden) if hidden else stack)
     return QuickProof(
@@ -215,7 +215,7 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
     if proof_context.reference is None and step.prebuilt is not None:
         return  # a ready-made wheel was proven when it was built; a later step still runs operations with it
     subject = subject_of(step, built, proof_context)
-    if proof_context.reference is not None and not subject.reference_sha256:  # without a hash, nothing can be cached
+    if proof_context.reference is not None and not subject.reference_sha256:  # without its hash, no proof can be cached
         _prove_anew(step, subject, built, proof_context, run)
         return
     kept = run.cache / "proofs" / f"{digest((subject, __version__))}.json"
@@ -228,7 +228,7 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
 
 
 def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_context: ProofContext, run: Run) -> Proof:
-    from fastinstall.proof.quick import run_quick_proof  # not where the proof is on record
+    from fastinstall.proof.quick import run_quick_proof  # not needed if the proof is on record
 
     run.emit(Started(stage="prove", message=f"comparing {built.wheel.name} with the official wheel"))
     with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as space:

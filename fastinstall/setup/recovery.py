@@ -61,7 +61,7 @@ def lock_recovered_environment(
                 sentences.append(sentence)
                 session.emit(Noted(message=sentence, changed=interruption.kind not in _UNSEEN))
 
-    # No lock is needed to read this: while another run holds the lock, no run counts as interrupted.
+    # No lock is needed to read the history: while another run holds the lock, no run counts as interrupted.
     before = read_environment_history(prefix, sized=False).interruptions
     try:
         with hold_environment_lock(prefix):
@@ -76,7 +76,7 @@ def lock_recovered_environment(
                 report(creation)
             yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
     except KeyboardInterrupt:
-        # The signal may have been deferred until a recovery was done, which must still be reported.
+        # The interruption may have been deferred until a recovery was done; that recovery must still be reported.
         left = read_environment_history(prefix, sized=False).interruptions
         for interruption in before:
             if interruption not in left:

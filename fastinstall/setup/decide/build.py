@@ -41,7 +41,7 @@ class BuildDecision:
     """The decision on what to build, and from what.
 
     Attributes:
-        situation: inputs of the decision; in a repair, the request among them asks for the build of the receipt.
+        situation: inputs of the decision; in a repair, its request asks for the build that the receipt records.
         choice: the chosen version, with its files.
         levels: the CPU levels that the core is compiled for, and why they were chosen.
         statics: sdists of libraries that are linked into the core; keys are the recipe's names of the libraries.
@@ -113,7 +113,7 @@ def complete_build(decision: BuildDecision, cached: str) -> BuildDecision:
 
 
 def needs_compiling(situation: Situation) -> bool:
-    """Return whether a wheel must be compiled because no ready-made one suits. No observed toolchain is needed."""
+    """Return whether a wheel must be compiled because no ready-made one suits. The toolchain need not be observed."""
     return _choose_release(situation)[2].prebuilt is None
 
 
@@ -127,7 +127,7 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
     """
-    from packaging.specifiers import SpecifierSet  # slow to import; only where versions are compared
+    from packaging.specifiers import SpecifierSet  # slow to import; needed only to compare versions
 
     known = SpecifierSet(recipe.source.versions)
     asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(request)))
@@ -239,7 +239,7 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
         hindrance = explain_single_level(facts.interpreter, request.link, base_wheel=choice.base_wheel is not None)
         receipt = situation.receipt if situation.restoring else None
         if hindrance and receipt is not None and not list_requested_levels(receipt.request):
-            # The receipt's levels were chosen automatically, and a wheel for this Python cannot contain several.
+            # The receipt's levels were chosen automatically, but a wheel for this Python cannot contain several levels.
             request = replace(request, levels=())
         return choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
     if list_requested_levels(request):

@@ -215,7 +215,8 @@ def merge_conda_dependants(situation: Situation) -> Situation:
 def choose_conda_engine(situation: Situation) -> CondaInstaller:
     """Return the engine that will install the stack; never "auto", and always "pip" outside conda environments.
 
-    A restored build uses the engine of its receipt or, if that is no longer available, any available one.
+    A restored build uses the engine that its receipt names. If that engine is no longer available, any available one is
+    used.
 
     Raises:
         RefusedError: the requested engine is not available, or no engine is.
@@ -292,8 +293,8 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     """Return a repair's plan with steps that reinstall conda packages whose libraries or headers are damaged.
 
     The plan is unchanged if no package is damaged, or if no conda engine is used; `doctor` then keeps reporting the
-    damage. libjpeg-turbo gets a step of its own, the last one: if packages share a file, the last one installed
-    provides it, and within a step the engine chooses the order.
+    damage. libjpeg-turbo gets a step of its own, after all others. The reason: if packages share a file, the package
+    installed last provides it, and within a step the engine chooses the order.
     """
     if plan.package is None:
         return plan

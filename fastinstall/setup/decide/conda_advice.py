@@ -74,7 +74,7 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
     """Return the conda packages that the environment lacks for a build with `--link env`; empty for other link modes.
 
-    They contain libtiff, and the libraries that the recipe or the request requires.
+    These packages contain libtiff, and the libraries that the recipe or the request requires.
     """
     if request.link is not LinkMode.ENV:
         return ()
@@ -88,9 +88,9 @@ def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tup
 
 
 def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
-    """Replace the machine's libraries in the facts with those of the environment, including `coming` ones.
+    """Replace the machine's libraries in the facts with those of the environment and of the `coming` packages.
 
-    A library for which the recipe names no conda package remains as observed.
+    If the recipe names no conda package for a library, the facts about that library do not change.
 
     Args:
         facts: facts of the target.

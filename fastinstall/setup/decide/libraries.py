@@ -43,9 +43,9 @@ def choose_libraries(
 ) -> NativeChoice:
     """Decide for each library of the recipe whether the build enables it, and how to get missing headers.
 
-    With a base wheel (an official wheel), only the core is built. It needs only headers, as the wheel contains the
-    libraries. Without a base wheel, the build uses all libraries that the machine has. A library that is linked
-    statically from its own sdist needs nothing from the machine.
+    With a base wheel (an official wheel), only the core is built. This needs only the libraries' headers, because the
+    wheel contains the libraries. Without a base wheel, the build uses all libraries that the machine has. A library
+    that is linked statically from its own sdist needs nothing from the machine.
 
     Args:
         recipe: lists the libraries, with their packages for each package manager.
@@ -118,7 +118,7 @@ def choose_libraries(
 def _list_header_packages(
     python: Interpreter, tools: Sequence[str], libraries: Sequence[str], headers: Mapping[str, Artefact]
 ) -> tuple[Artefact, ...] | None:
-    """Return header packages with all that is missing; None if something, like a compiler, is in none of them."""
+    """Return packages with all missing headers; None if something, such as a compiler, is in no known package."""
     usual = python.libc == "glibc" and python.abi.removesuffix("t") == f"cp{python.minor.replace('.', '')}"
     keys = {"Python.h": f"python{python.minor}" if usual else ""}
     wanted = (*(keys.get(tool, "") for tool in tools), *libraries)
@@ -134,7 +134,8 @@ def _plan_conda_toolchain(
         facts: facts of this machine and the target.
         request: names the compiler and the channels.
         tools: missing tools: "compiler", "Python.h".
-        libraries: the recipe's name of each library whose headers the prefix must have, with its conda packages.
+        libraries: conda packages with the headers that the prefix must have; keys are the recipe's names of the
+            libraries.
 
     Returns:
         The step; None if the requested toolchain excludes conda packages, or if no compiler can be installed from them.

@@ -135,7 +135,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
     built = receipt.source_version
     if request.version is not None and built != request.version and not _is_labelled(built, request.version):
         yield f"requested: version {request.version}; installed: {built}"
-    # If the request names no level, any wheel with the best level for this CPU will do.
+    # If the request names no level, any wheel with the best level for this CPU is accepted.
     chosen = choose_levels(recipe, facts.cpu, request).names
     named = list_requested_levels(request)
     if receipt.levels != chosen and (named or not is_best_served(recipe, facts.cpu, receipt.levels)):

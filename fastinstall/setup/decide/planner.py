@@ -196,7 +196,7 @@ def _plan_swap(situation: Situation, build: Build) -> Swap:
     what = [
         f"{each.name} {each.version}"
         for each in (owner.distribution for owner in stack.owners)
-        # if conda installed the distribution, its conda record is named below instead
+        # if conda installed the distribution, the list below names its conda record instead
         if each.installer != "conda" or not any(dist.startswith(f"{each.name}-") for dist in records)
     ]
     what += [f"conda's {dist}" for dist in records]
@@ -247,7 +247,7 @@ def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]
 
 
 def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | None:
-    """Return the step that pins the build for pip; a `Skipped` if an existing pin stays; None if no pin is wanted.
+    """Return the step that pins the build for pip; `Skipped` if an existing pin remains; None if no pin is wanted.
 
     Raises:
         RefusedError: the environment has a pin on pillow, and the build has another distribution name.
@@ -277,6 +277,6 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
 
 
 def keeps_pip_pin(situation: Situation) -> bool:
-    """Return whether an existing pin stays because it is intact and the build that it pins is being restored."""
+    """Return whether an existing pin remains: it is intact, and the build that it pins is the one being restored."""
     there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems

@@ -15,9 +15,9 @@ def refuse_if_protected(facts: Facts) -> None:
 
     Raises:
         RefusedError: the target's Python is not CPython. Or the target belongs to the system (PEP 668), is frozen, or
-            is the own environment of conda ("base") or of fastinstall. Or its conda records cannot be read, this user
-            may not write to it, an obstacle prevents replacing its files (`Facts.obstacles`), or a transaction of ours
-            or of conda is unfinished.
+            is the environment of conda itself ("base") or of fastinstall itself. Or its conda records cannot be read,
+            this user may not write to it, an obstacle prevents replacing its files (`Facts.obstacles`), or a
+            transaction of ours or of conda is unfinished.
         UsageError: the journal of a transaction cannot be read.
     """
     _refuse_target(facts)
@@ -66,7 +66,8 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
             hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        # An unreadable record leaves unknown which package owns which file. conda itself refuses to work then, too.
+        # If a record cannot be read, the owners of that package's files are unknown. conda itself refuses to work then,
+        # too.
         names = sorted(conda.unreadable)
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""

@@ -201,7 +201,7 @@ def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath
 
 
 def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Return a repair's plan, with a warning if the user had asked by name for the earlier version that it replaces.
+    """Return a repair's plan, with a warning if it replaces an older version that the user had requested by name.
 
     Args:
         plan: a plan that restores the build of the receipt.

@@ -134,7 +134,7 @@ def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
 
     Only base versions are compared for a ready-made wheel, or if the requested version has a local label.
     """
-    from packaging.version import InvalidVersion  # slow to import; only where versions are compared
+    from packaging.version import InvalidVersion  # slow to import; needed only to compare versions
 
     try:
         if artefact in releases.sources and "+" not in version:

@@ -30,7 +30,7 @@ from fastinstall.wheelbuild.wheel_cache import locate_wheel
 
 @immutable
 class Build(WheelOrder, SetupStep):
-    """Make the wheel, or take it from the cache if all inputs that decide its bytes are the same.
+    """Make the wheel, or take it from the cache if a cached wheel was built from the same inputs.
 
     Attributes:
         reason: why this version, level and link mode were chosen.
@@ -85,7 +85,7 @@ class Build(WheelOrder, SetupStep):
         cached = self._take_from_cache(interpreter, run) if self.cached else None
         if cached is not None:
             return cached
-        from fastinstall.wheelbuild.pipeline import build_wheel  # slow to import; not for a wheel that is ready
+        from fastinstall.wheelbuild.pipeline import build_wheel  # slow to import; not needed if the wheel is ready
 
         return build_wheel(self.request_build(interpreter, fetched, run))
 
@@ -131,7 +131,7 @@ class Build(WheelOrder, SetupStep):
 
     def _take_from_cache(self, interpreter: Interpreter, run: Run) -> BuildResult | None:
         """Return the cached wheel that the plan names; None if it is gone or has kernels that are now left out."""
-        from fastinstall.wheelbuild.pipeline import find_ready  # slow to import; not for a wheel that is ready
+        from fastinstall.wheelbuild.pipeline import find_ready  # slow to import; not needed if the wheel is ready
 
         for entry in find_ready(run.cache, self, run.recipe, interpreter, run.index.wheelhouse):
             if entry.sha256 == self.cached:

@@ -91,7 +91,7 @@ class MakeCondaPackages(SetupStep):
         return f"make the conda package {self.package.dist} of it, linked by {_name_engine(self.engine)}"
 
     def outline(self) -> Iterable[str]:
-        """Return the line of `describe` and the effect of the guard package; without a guard, the reason instead."""
+        """Return the line of `describe`, then the effect of the guard package or, without a guard, the reason."""
         if self.guard is None:
             return (f"{self.describe()} ({self.reason})",)
         return (self.describe(), _KEEPING)
@@ -107,7 +107,7 @@ class MakeCondaPackages(SetupStep):
         Raises:
             FailedError: the engine could not link the packages; the caller undoes the changes.
         """
-        from fastinstall.conda.stage import link_packages  # only in conda environments
+        from fastinstall.conda.stage import link_packages  # needed only in conda environments
 
         planned = CondaStack(package=self.package, guard=self.guard, channel=self.channel)
         return link_packages(planned, built, before, transaction, run)

@@ -31,7 +31,7 @@ class Pin(ExplainedStep):
         return f"pin it in {self.file}: {self.line}"
 
     def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
-        """Do nothing: before the plan was made, conda's solver was asked for exactly the package that is pinned."""
+        """Do nothing: conda's solver was already asked, before the plan was made, for exactly the pinned package."""
 
     def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Add the line to the file of pins."""

@@ -46,7 +46,7 @@ class FetchedInputs:
 
 
 class PreparingStep(ExplainedStep):
-    """Base class of steps that fetch a build's compiler or headers without touching the target."""
+    """Base class of steps that fetch compiler or headers for a build; the target is not touched."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ class SystemPackages(PreparingStep):
             RefusedError: the user is not root, or the package manager is unknown.
             FailedError: the package manager failed.
         """
-        from fastinstall.wheelbuild.system_packages import install_packages  # only where it is carried out
+        from fastinstall.wheelbuild.system_packages import install_packages  # needed only to carry out the step
 
         run.emit(Started(stage="packages", message=f"installing {' '.join(self.packages)}"))
         install_packages(self.manager, self.packages, run.variables, run.emit)
@@ -100,8 +100,9 @@ class PrivateHeaders(PreparingStep):
     Attributes:
         packages: names of the packages that hold the headers.
         libraries: the recipe's names of the libraries that the headers belong to.
-        python: minor version of the Python whose headers are missing ("3.12"), for a hint that names system packages;
-            empty if Python.h is not missing, or for a free-threaded Python, whose headers no system package contains.
+        python: minor version of the Python whose headers are missing ("3.12"), for a hint that names system packages.
+            Empty if Python.h is not missing. Also empty for a free-threaded Python, whose headers no system package
+            contains.
         artefacts: the packages as files of an index, with hashes.
         reason: why the plan has this step, for the user.
     """
@@ -126,7 +127,7 @@ class PrivateHeaders(PreparingStep):
         Raises:
             FailedError: the packages could not be fetched.
         """
-        from fastinstall.wheelbuild.headers import unpack_headers  # only where it is carried out
+        from fastinstall.wheelbuild.headers import unpack_headers  # needed only to carry out the step
 
         packages, architecture = self.fetch_packages(run), architecture_of(run.cpu.architecture)
         return FetchedInputs(
@@ -196,10 +197,10 @@ class CondaToolchain(PreparingStep):
         )
 
     def _make_prefix(self, run: Run) -> Path:
-        """Return an intact prefix from the cache, or make it there. It cannot be moved: its files contain its path."""
-        from fastinstall.conda.engines.choose import open_rattler  # only where it is carried out
-        from fastinstall.conda.engines.rattler import read_channel_settings  # only where it is carried out
-        from fastinstall.observe.conda.channels import channel_urls  # only where it is carried out
+        """Return an intact prefix from the cache, or make it at its final path, which its files contain."""
+        from fastinstall.conda.engines.choose import open_rattler  # needed only to carry out the step
+        from fastinstall.conda.engines.rattler import read_channel_settings  # needed only to carry out the step
+        from fastinstall.observe.conda.channels import channel_urls  # needed only to carry out the step
 
         offline = run.index.offline
         addresses = channel_urls(self.channels, read_channel_settings(run.variables, run.cache))
@@ -244,7 +245,7 @@ class CondaToolchain(PreparingStep):
 
 
 def _explain_system_packages(run: Run, libraries: Iterable[str], python: str, *, compiler: bool = False) -> str:
-    """Return a hint on how to install headers, and a compiler if `compiler`, with the system's package manager."""
+    """Return a hint on how to get headers (and a compiler, if `compiler`) from the system's package manager."""
     needs = BuildNeeds(
         libraries=tuple(run.recipe.libraries[name] for name in libraries), python=python, compiler=compiler
     )

@@ -76,7 +76,7 @@ class Prove(SetupStep):
         """Return the speed table that an earlier setup measured for the same builds and CPU; None if there is none.
 
         Args:
-            build: the build that is set up; no table is found unless its wheel is ready-made or cached.
+            build: the build that is set up; a table can be found only if the build's wheel is ready-made or cached.
             cpu: name of the CPU.
             cache: root of our cache.
         """
@@ -88,11 +88,11 @@ class Prove(SetupStep):
         return foreign.read_kept(SpeedTable, "speed", kept)
 
     def time(self, after: MeasuredPil, built: BuildResult, before: Facts, run: Run) -> SpeedTable | None:
-        """Time the staged stack against the baseline or the installed stack; None if not planned or not possible."""
+        """Time the staged stack against the baseline or installed stack; return None if not planned or possible."""
         if not self.timed:
             return None
         if self.baseline is not None:
-            tree = unpack_official_wheel(self.baseline, run)  # the name of this directory is the wheel's hash
+            tree = unpack_official_wheel(self.baseline, run)  # the directory's name is the wheel's hash
             official = MeasuredPil(label=_label_official(self.baseline), python=after.python, stage=tree)
             return measure_speed(official, after, f"{tree.name} {built.sha256}", before, run)
         core = before.stack.core

@@ -66,7 +66,7 @@ class Swap(SetupStep):
         kept = f"stage/prefix/{site}" if conda is not None else "stage"
         leaving = find_claimed_entries(site, conda, self.records) if conda is not None else ()
         names = sorted(path.name for path in staged.iterdir())
-        for name in names:  # must come before the bridge makes hard links to these files, which share their rights
+        for name in names:  # must precede the bridge: its hard links share these files' rights
             rights.give_tree(staged / name, rights.read_rights(site_packages))
         incoming = sorted(names, key=lambda name: _rank_arrival(name, site_packages))
         guarded = entries_present(site_packages) if GUARD_PACKAGE in names else ()
@@ -116,7 +116,7 @@ _BRIDGE = "aside/bridge"
 
 
 def _rank_arrival(name: str, site_packages: Path) -> int:
-    """Return the rank of a staged entry: new libraries, then PIL, then libraries that replace others, then the rest."""
+    """Return an entry's rank in the order of moves: added libraries, PIL, libraries that replace others, the rest."""
     if name in LIBRARIES:
         return 2 if os.path.lexists(site_packages / name) else 0
     return 1 if name == "PIL" else 3
