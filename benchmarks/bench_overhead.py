@@ -10,9 +10,9 @@ Three measurements, with a photo of 500 x 375 and one of 4000 x 3000, generated 
   between the stages. This loop and the pipeline of `bench` take turns with each image, in one process.
 - The timing code: a pipeline of seven stages that do nothing, in microseconds per image.
 
-`bench` and what it is compared with take turns. Prints the best rounds, the median of the rounds' ratios, and the ratio
-of the best rounds, which is the most reliable on a busy machine and should be below 1.02. tjbench is in Debian's
-package libjpeg-turbo-progs; without it the first measurement is skipped.
+`bench` takes turns with the program or loop that it is compared with. Prints the best rounds, the median of the rounds'
+ratios, and the ratio of the best rounds, which is the most reliable on a busy machine and should be below 1.02. tjbench
+is in Debian's package libjpeg-turbo-progs; without it the first measurement is skipped.
 """
 
 import argparse

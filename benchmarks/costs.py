@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def doctor(prefix: Path, runs: int) -> None:
-    """Measure the time of doctor as scripts call it, and its peak memory."""
+    """Measure the time of `doctor --json`, in full and with --quick, and its peak memory."""
     show("doctor --json", timed(lambda: run((*TOOL, "doctor", "--json", "--prefix", prefix)), runs))
     show("doctor --quick --json", timed(lambda: run((*TOOL, "doctor", "--quick", "--json", "--prefix", prefix)), runs))
     show("python -c pass", timed(lambda: run((sys.executable, "-c", "pass")), runs))

@@ -3,9 +3,10 @@
     python benchmarks/doctor.py [--rounds N] [--wheel FILE] [--environments N] [--markdown]
 
 Creates a temporary environment with a stock Pillow wheel, runs every program on it in turn, each as a whole process,
-and prints medians and their ratios to the first. Then the environment is damaged in three ways, one after another, and
-each program runs again. A program notices the damage if its exit code or output differs from that on the intact
-environment. Finally, `doctor --all --quick` runs on many environments, and the memory of all its processes is measured.
+and prints medians, and their ratios to the first program's. Then the environment is damaged in three ways, one after
+another, and each program runs again. A program notices the damage if its exit code or output differs from that on the
+intact environment. Finally, `doctor --all --quick` runs on many environments, and the memory of all its processes is
+measured.
 """
 
 import argparse
@@ -159,7 +160,7 @@ def foreign_version(place: Place) -> Iterator[None]:
 
 @contextlib.contextmanager
 def put_back(file: Path, place: Place) -> Iterator[None]:
-    """Restore a file when the block ends."""
+    """Restore a file when the `with` block ends."""
     kept = place.prefix.parent / "kept"
     shutil.copy2(file, kept)
     try:

@@ -96,7 +96,7 @@ def with_line(prefix: Path) -> Path:
 
 
 def with_virtualenv(prefix: Path, python: Path) -> Path:
-    """Copy the two start-up files of an environment by virtualenv (below version 21, which no longer writes them)."""
+    """Copy the two start-up files that virtualenv writes into an environment (versions before 21 only)."""
     tool, made = prefix.with_name("virtualenv-itself"), prefix.with_name("made-by-virtualenv")
     subprocess.run([UV, "venv", "-q", "--python", python, tool], check=True)
     subprocess.run([UV, "pip", "install", "-q", "--python", tool / "bin" / "python", "virtualenv<21"], check=True)

@@ -5,7 +5,7 @@
 
 Each DIR has an unpacked aarch64 wheel for the Python in ROOT. ROOT is a Debian of that architecture
 (`FASTINSTALL_TEST_CACHE=DIR PYTHONPATH=.:tests python -m support.machine.arm_python` creates one in DIR, and prints the
-path of its Python). The table has millions of instructions, and the ratio of the first build's number to each other
+path of its Python). The table gives millions of instructions, and the ratio of the first build's number to each other
 build's. Needs qemu-aarch64 7.2 and a C compiler. Instructions are no measure of time: vector instructions take longer
 than others, and waiting for memory is not counted.
 """

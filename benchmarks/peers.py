@@ -1,6 +1,7 @@
-"""Do the operations of `rows.py` with other libraries. Each has only some rows, and may give pixels unlike Pillow's.
+"""Do the operations of `rows.py` with other libraries, whose pixels may differ from Pillow's.
 
-All arrays are RGB. OpenCV's functions depend on the order of bands only when they read or write files.
+A library has only some of the rows. All arrays are RGB. OpenCV's functions depend on the order of bands only when they
+read or write files.
 """
 
 import importlib

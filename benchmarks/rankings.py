@@ -82,7 +82,7 @@ def turn(arguments: argparse.Namespace, numbers: Sequence[int]) -> dict[int, tup
 
 
 def best(turns: Sequence[Rates]) -> Rates:
-    """Return the highest rate of each way that every turn has measured."""
+    """Return the highest rate of each way; leave out ways that were not measured in every turn."""
     shared = set.intersection(*(set(rates) for rates in turns))
     return {name: max(rates[name] for rates in turns) for name in turns[0] if name in shared}
 

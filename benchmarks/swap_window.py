@@ -3,9 +3,10 @@
     python benchmarks/swap_window.py [--runs N]
 
 In a virtual environment, stock Pillow is replaced with a fastinstall build, and restored, by each of these in turn:
-`fastinstall setup`; the same without exchanging renames (three renames per entry); `pip install --force-reinstall`; and
-`uv pip install --reinstall` with hard links and with copies. A process reads the state of PIL in a tight loop:
-`__init__.py`, `_version.py`, two extension modules and the metadata. They should all be old or all be new.
+`fastinstall setup`; the same without renames that exchange two entries (so with three renames per entry); `pip install
+--force-reinstall`; and `uv pip install --reinstall` with hard links and with copies. A process reads the state of PIL
+in a tight loop: `__init__.py`, `_version.py`, two extension modules and the metadata. They should all be old or all be
+new.
 
 The window is the time from the last completely old state to the first completely new one. It includes the time of the
 reads, which the kernel blocks while a rename waits for a busy disk. The time between the first and the last mixed state

@@ -134,7 +134,7 @@ def _warn(sentence: str, hint: str) -> None:
 
 
 def _get_context() -> Any:  # noqa: ANN401 (conda's Context)
-    from conda.base.context import context  # conda has imported it before it calls a hook
+    from conda.base.context import context  # conda imports this module before it calls a hook
 
     return context
 

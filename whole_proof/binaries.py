@@ -64,8 +64,7 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
 def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -> Iterator[str]:
     """Yield a problem for each copy that is missing, unexpected, unreadable, or marked with a different level.
 
-    The first copy is the baseline. Its level in `copies` is only the one that it is marked with, so `levels[0]` is
-    expected.
+    The first copy is the baseline. Its `level` only repeats its mark, so the mark is compared with `levels[0]` instead.
     """
     there = [copy.level for copy in copies[1:]]
     for promised, copy in zip((levels[0], *there), copies, strict=True):

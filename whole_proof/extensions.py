@@ -26,7 +26,7 @@ _CHOOSES = "FI_AT_LOAD("
 
 
 def prove_extensions(build_tree: BuildTree, reference: ProofStack, effort: ProofDepth) -> ProofCheck:
-    """Compare operations whose kernels have variants with the official wheel, for each set of allowed extensions.
+    """Compare the build with the official wheel for each set of allowed extensions, in operations with kernel variants.
 
     Raises:
         FailedError: the build does not compile with test switches, or PIL cannot be imported.

@@ -138,8 +138,8 @@ def _group_archived_objects(
 ) -> tuple[tuple[RecordedCompilation, ...], set[str]]:
     """Return the compilations for the build's own static libraries, and the words of `link` that link these libraries.
 
-    Their objects are those that no extension module links directly. They do not use Python, so the prefix header is
-    removed from the commands.
+    The objects of these libraries are those that no extension module links directly. They do not use Python, so the
+    prefix header is removed from their commands.
     """
     words = {f"-l{path.stem.removeprefix('lib')}" for path in source.glob("**/lib*.a")}.intersection(link)
     if not words:

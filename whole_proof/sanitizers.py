@@ -66,7 +66,7 @@ def read_reports(log: str) -> frozenset[SanitizerFault]:
 
 
 def _find_function(lines: list[str]) -> str:
-    """Return the innermost function of a report's first stack trace that is not the sanitizers' own; empty if none."""
+    """Return the innermost function in a report's first stack trace that is outside the sanitizers; empty if none."""
     for line in lines:
         if _ERROR.search(line):
             return ""
@@ -84,7 +84,7 @@ _RUNTIMES = ("libasan.so", "libubsan.so")
 _OPTIONS = "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_odr_violation=0:print_stacktrace=1"
 _SECONDS = 60.0
 _LOOKED_INTO = 3
-_NOT_REACHED = "was not reached"  # outcome of cases that `runs` did not start after too many deaths
+_NOT_REACHED = "was not reached"  # outcome of cases that were not run, because earlier ones killed too many processes
 
 
 @immutable
@@ -129,8 +129,8 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
 def _choose_sanitizing_compiler(build_tree: BuildTree) -> CoreSteps | None:
     """Return the steps with a GCC that has the sanitizers: the build's compiler or, failing that, the system's GCC.
 
-    Another compiler than the build's will do, because the faults are in the source. None if GCC or its AddressSanitizer
-    is missing.
+    Another compiler than the build's will do, because the faults are in the source. Return None if GCC or its
+    AddressSanitizer is missing.
     """
     steps = build_tree.steps if build_tree.steps.gcc else replace(build_tree.steps, compiler=("gcc",), gcc=True)
     there = find_program(steps.compiler[0], steps.variables) is not None
@@ -163,8 +163,8 @@ def faults(
     Args:
         ours: the sanitized build.
         works: the cases to run.
-        stock: function that returns a sanitized build of Pillow's unmodified source, or None for a fork; called only if
-            there are faults.
+        stock: function that returns a sanitized build of Pillow's unmodified source; it returns None for a fork, which
+            has no such source. It is called only if there are faults.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -220,6 +220,6 @@ def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> C
 
 
 def _find_library_path(steps: CoreSteps, library: str) -> str:
-    """Return the path of a compiler's library, or "" if the compiler has none, and so prints only the name."""
+    """Return the path of a compiler's library, or "" if the compiler has no such library, and prints only the name."""
     answer = run((*steps.compiler, f"-print-file-name={library}"), environment=steps.variables).stdout.strip()
     return answer if "/" in answer else ""

@@ -226,7 +226,7 @@ The test expects Pillow's rounding of each sample, but the coefficients of the f
 
 
 def parse_reported_difference(message: str) -> int | None:
-    """Return the largest difference between the two tables of samples in an assertion's message, or None."""
+    """Return the largest difference between two tables of samples in a message; None if it has no comparable ones."""
     tables = _TABLES.search(message)
     if tables is None:
         return None

@@ -106,7 +106,7 @@ def noise(numbers: random.Random, size: Size) -> Any:
 
 
 def outline(numbers: random.Random, size: Size) -> Any:
-    """Return a mask of polygons that are white and black in turn; the first is the largest, the others get smaller."""
+    """Return a mask of polygons that are alternately white and black, each smaller than the previous one."""
     from PIL import Image, ImageDraw
 
     mask = Image.new("L", size)

@@ -44,7 +44,11 @@ def held(reader: Any) -> List[int]:
 
 
 def make(kind: str, images: List[str], out: str, limit_bytes: int, wanted: Dict[str, Any]) -> Dict[str, Any]:
-    """Write a store; return its size in bytes, the indexes of its images, and error texts of images that failed."""
+    """Write images into a store until it is larger than `limit_bytes`.
+
+    Returns:
+        The store's size in bytes, the indexes of its images, and error texts of images that failed.
+    """
     module, written, skipped, disk = _loading.import_equipped("_stores." + kind), 0, [], os.statvfs(out)
     wanted = {**wanted, "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
     named = [("%0*d%s" % (DIGITS, index, os.path.splitext(path)[1]), path) for index, path in enumerate(images)]

@@ -1,8 +1,8 @@
 """Time a pipeline stage by stage; called by `_loading.py` in a target, on Python 3.8 or later.
 
-Each pass loads all images once; passes are repeated for a given time. For each image, the pass with the median total
-time counts, or the shorter of the two middle passes. The times of its stages therefore add up to the total. The
-results are averaged over the images.
+Each pass loads all images once; passes are repeated for a given time. For each image, only the pass with the median
+total time counts; if the number of passes is even, it is the shorter of the two middle passes. The times of its stages
+therefore add up to the total. The results are averaged over the images.
 
 `least_ms` uses the shortest pass of each image instead. Comparisons of two loaders use `least_ms`, because other
 programs can only lengthen a pass. In the same time, the faster loader makes more passes, so it has more chances of an

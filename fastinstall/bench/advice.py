@@ -203,7 +203,7 @@ def _list_flaws(candidate: report.Candidate, workload: report.Workload) -> tuple
 
 
 def _count_stored_bytes(candidate: report.Candidate, workload: report.Workload) -> int:
-    """Return the bytes that a candidate's store takes for all files of the workload; 0 if it uses no store."""
+    """Return how many bytes a candidate's store would take for all files of the workload; 0 if it uses no store."""
     return round((candidate.stored_ratio or 0.0) * workload.files * workload.mean_bytes)
 
 

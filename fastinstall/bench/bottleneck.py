@@ -51,7 +51,7 @@ def verdict_of(
     stages = _list_stage_costs(baseline, is_from_disk=is_from_disk)
     best = find_best_rate(baseline.rates)
     workers, reached = (best.workers, best.images_per_second) if best else (0, baseline.images_per_second)
-    if is_from_disk and baseline.cold_read_ms is not None:  # all workers wait for the disk at the same time
+    if is_from_disk and baseline.cold_read_ms is not None:  # the wait is not divided by workers: they share the disk
         longer = max(0.0, baseline.cold_read_ms - baseline.stages["read"])
         processes = max(1, workers) * 1000
         reached = processes / (processes / reached + longer)
@@ -71,12 +71,12 @@ def verdict_of(
 
 
 def _list_stage_costs(baseline: report.Candidate, *, is_from_disk: bool) -> tuple[report.StageCost, ...]:
-    """Return the time of every measured stage, and of handing an image over if the rate of one worker was measured."""
+    """Return the time of every measured stage, and, if one worker was measured, the time of handing an image over."""
     costs = [(name, _LIMITS[name], ms) for name, ms in baseline.stages.items()]
     if is_from_disk and baseline.cold_read_ms is not None:
         costs[0] = ("read from disk", report.LoadingLimit.IO, baseline.cold_read_ms)
-    # Compare two rates, not a rate with the stages: both rates include collecting batches, and are measured closely
-    # together, so that the CPU's speed has not drifted.
+    # The cost of handing over is the difference between two rates, not between a rate and the stages: both rates
+    # include collecting batches, and are measured shortly after each other, so that the CPU's speed has not drifted.
     best = {rate.workers: rate for rate in sorted(baseline.rates, key=lambda rate: rate.images_per_second)}
     alone = best.get(0, baseline)
     if 1 in best and (lost := 1000 / best[1].images_per_second - 1000 / alone.images_per_second) > 0:

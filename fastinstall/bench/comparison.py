@@ -101,7 +101,7 @@ def compare_candidates(
 def start_comparison(
     job: loading.Job, effort: Effort, space: Path, emit: Emit = ignore, title: str = ""
 ) -> Iterator["Comparison"]:
-    """Start the process of the baseline, which is killed when the block ends.
+    """Start the baseline's process, and kill it when the `with` block ends.
 
     Args:
         job: images and loader of the baseline.

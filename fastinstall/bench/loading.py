@@ -173,7 +173,7 @@ class LoadingProcess:
 
 @contextmanager
 def start_target(python: Path, variables: Mapping[str, str], site: Sequence[Path] = ()) -> Iterator[LoadingProcess]:
-    """Start a process of the target that answers requests; the process is killed when the block ends.
+    """Start a process of the target that answers requests; kill it when the `with` block ends.
 
     Args:
         python: path of the target's interpreter.
@@ -193,7 +193,7 @@ def start_target(python: Path, variables: Mapping[str, str], site: Sequence[Path
 
 @contextmanager
 def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[LoadingProcess]:
-    """Start a process for a job; the process is killed when the block ends.
+    """Start a process for a job; kill it when the `with` block ends.
 
     Args:
         job: interpreter, decoder and images.
@@ -216,7 +216,7 @@ def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading
 
 @contextmanager
 def temporary_store(kind: str, title: str, job: Job, space: Path, emit: Emit) -> Iterator[tuple[Job, list[int], int]]:
-    """Write as many images into a store as its size limit allows; remove the store when the block ends, or on failure.
+    """Write as many images into a store as its size limit allows; remove the store when the `with` block ends.
 
     Args:
         kind: name of the store: a file in `_stores/`.

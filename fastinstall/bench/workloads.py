@@ -331,7 +331,7 @@ def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bo
 
 
 def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
-    """Reorder images so that the first few, however many, have the file extensions in the same proportions as all.
+    """Reorder images so that any number of the first images has about the same mix of file extensions as all images.
 
     The order is the same in every run.
     """

@@ -36,7 +36,7 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]
         render: formats the result as text.
         effect: what the run changed; None for a command that never changes anything.
     """
-    from fastinstall.core.codec import document, dump, encode  # doctor prints without it
+    from fastinstall.core.codec import document, dump, encode  # doctor prints its report without this import
 
     context.closing.close()  # ends the live progress line before the result is printed
     console = context.console
@@ -124,7 +124,7 @@ def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Sessi
 
 def tell_interruptions(environment: Environment, context: Context) -> None:
     """Report on stderr each interrupted run in an environment, with the command that recovers from it."""
-    from fastinstall.setup.recovery import describe_interruptions  # doctor has it in its report
+    from fastinstall.setup.recovery import describe_interruptions  # doctor does not need this import
 
     for notice in describe_interruptions(environment):
         context.console.complain(f"warning: {notice}")
@@ -139,7 +139,7 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
         FastinstallError: raised by `recover_environment`.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.setup.recovery import recover_environment  # doctor has it in its report
+        from fastinstall.setup.recovery import recover_environment  # doctor does not need this import
 
         recover_environment(session, environment)
     else:
@@ -194,7 +194,7 @@ def progress_for(context: Context) -> Callable[[Event], None]:
     """Return a listener that logs events and, without --quiet, shows them on stderr."""
     if context.console.quiet:
         return lambda event: _log(context, event)
-    from fastinstall.cli.progress import progress_listener  # doctor shows no progress
+    from fastinstall.cli.progress import progress_listener  # not needed by doctor without --fix
 
     show = context.closing.enter_context(progress_listener(context.console))
     notes = set[str]()

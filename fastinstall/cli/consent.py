@@ -34,7 +34,7 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
         RefusedError: nobody can be asked, or --yes was given but a risk is not allowed (exit code 5).
         DeclinedError: the person declined.
     """
-    from fastinstall.cli.text.plan_page import plan_text  # only where there is a plan
+    from fastinstall.cli.text.plan_page import plan_text  # only for a plan
 
     is_shown = not (arguments.yes and context.console.json)
     if is_shown:
@@ -51,7 +51,7 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
 
 
 def agree(question: str, arguments: Namespace, console: Console, command: str) -> None:
-    """Return if --yes was given or a person answers the question with yes; otherwise raise.
+    """Raise unless --yes was given or a person answers the question with yes.
 
     Args:
         question: a yes-or-no question.
@@ -130,7 +130,7 @@ def equivalent_command(plan: "Plan", *, names_python: bool) -> str:
         plan: a plan of `setup`.
         names_python: whether the user gave --python; if not, the default interpreter makes a new environment.
     """
-    from fastinstall.verbs.setup import name_target  # only where there is a plan
+    from fastinstall.verbs.setup import name_target  # only for a plan
 
     named = name_target(plan)
     target = ("--new-env", named.new) if named.new else ("--prefix", named.prefix)

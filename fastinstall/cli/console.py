@@ -24,7 +24,7 @@ _ESCAPED = "fastinstall.escaped"
 
 
 def open_closed_streams() -> None:
-    """Open standard streams that the caller closed (`>&-`) on /dev/null, so that no other file gets their numbers."""
+    """Open standard streams that the caller closed (`>&-`) on /dev/null: later files must not get their numbers."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
@@ -77,7 +77,7 @@ def write_lines(stream: TextIO, text: str) -> None:
 
 @contextlib.contextmanager
 def _writing_to(stream: TextIO) -> Iterator[None]:
-    """Flush the stream after the block. If a write fails, discard later output, and raise unless a pipe was closed.
+    """Flush the stream after the block. If a write fails, discard later output; raise OSError unless a pipe was closed.
 
     Later output goes to /dev/null, so that Python's own flush at exit does not fail either. Source: Python's
     documentation of the signal module, "Note on SIGPIPE".
@@ -257,7 +257,7 @@ class Console:
         quiet: whether to omit messages; results and errors are always printed.
         interactive: whether a person can be asked.
         lines_only: whether to ask and to show progress in plain lines, without moving the cursor.
-        make_page: returns the layout for stdout or stderr; called each time, because a terminal can be resized.
+        make_page: returns the layout for stdout or stderr; called for every output, because a terminal can be resized.
         known: the values of secrets, which are never printed.
     """
 

@@ -51,7 +51,7 @@ class Context:
         console: prints to stdout and stderr.
         log: the log of this run; every event is written to it.
         closing: context managers to leave before an error or result is printed, such as that of the live progress line.
-        changes: a sentence for each change that remains even if the run fails, with whether it was printed already.
+        changes: a sentence for each change that remains even if the run fails, mapped to whether it has been printed.
         words: the command line, without the program.
         program: the command that starts this program, quoted for a shell.
     """
@@ -170,7 +170,7 @@ def _explain_no_environment(error: NoEnvironmentError, context: Context) -> Refu
     if words[0] in ("setup", "plan"):
         return RefusedError(error.message, hint=f"make one: {command} --new-env ./fast-env")
     if words[0] == "doctor":
-        from fastinstall.observe.environments import has_pillow, list_known_environments  # only here
+        from fastinstall.observe.environments import has_pillow, list_known_environments  # only for this error
 
         prefixes = list_known_environments(variables, user_directories(variables).state)
         if known := [str(prefix) for prefix in prefixes if has_pillow(prefix)]:
@@ -261,7 +261,7 @@ def _report_interruption(console: Console, context: Context | None = None) -> in
 
 def _report_unexpected(error: BaseException, arguments: Namespace, context: Context) -> int:
     """Report an unexpected exception: a failure of the system, or a bug in fastinstall."""
-    import traceback  # for our own bugs
+    import traceback  # only for unexpected exceptions
 
     console, log = context.console, context.log
     trace = "".join(traceback.format_exception(error))

@@ -33,7 +33,7 @@ def name_program(script: str, options: Mapping[str, str | bool], python: Path, s
     if Path(script).name == "__main__.py":
         return f"{quote(python)} -m {PROGRAM}"
     if Path(script).name != PROGRAM:
-        return PROGRAM  # another program called main()
+        return PROGRAM  # another program called our main()
     runner = _find_runner(prefix)
     # If this fastinstall did not come from an index, `uvx fastinstall` would run another version.
     has_own_source = any(prefix.glob(f"lib/python*/site-packages/{PROGRAM}-*.dist-info/direct_url.json"))

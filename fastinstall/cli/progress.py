@@ -152,7 +152,7 @@ class ProgressLine(ProgressLines):
     def _render_line(self) -> "Text":
         from rich.text import Text
 
-        if not self._state.stage:  # rich draws once more when the line is removed
+        if not self._state.stage:  # rich draws once more, after the last stage, when the line is removed
             return Text()
         width = (self._console.err.width or 80) - 1
         text = fit(describe_state(self._state, time.monotonic(), width), self._console.known)

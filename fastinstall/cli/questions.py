@@ -179,7 +179,7 @@ class Lines:
         if page.width is not None and len(asked) + _SHORT > page.width:
             asked = "\n".join((*page.lines(question), ways)).rstrip()
         line = ""
-        try:  # includes the question, because Ctrl-C may come as soon as it is visible
+        try:  # includes printing the question, because Ctrl-C may come as soon as the question is visible
             self._say(f"{asked} ")
             line = sys.stdin.readline()
         finally:
@@ -263,7 +263,7 @@ def ask_text_or_go_back(
         asker: asks the question.
         question: one sentence, without the instructions for going back.
         read: raises ValueError with a sentence if the text is invalid.
-        complain: prints that sentence, before the question is asked again.
+        complain: prints the sentence of that error, before the question is asked again.
         default: the answer if the user presses only Enter.
     """
     ways = f"{BACK}: go back" + (f", {NOTHING}: none" if default else "")

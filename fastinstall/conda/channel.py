@@ -25,7 +25,7 @@ _INDEX = "repodata.json"
 
 
 def write_repodata(channel: Path) -> None:
-    """Rewrite `repodata.json` in both subdirectories of a channel; each lists the packages in its own subdirectory.
+    """Rewrite the index `repodata.json` of each subdirectory of a channel (this platform's, and noarch).
 
     Raises:
         FailedError: a package cannot be read.
@@ -113,7 +113,7 @@ def _make_record(package: Path) -> dict[str, Any]:
 
 
 def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
-    """Write a channel that has only an index; with it, a solver can choose packages that do not exist yet.
+    """Write a channel that has only an index, so that a solver can choose packages that do not exist yet.
 
     Engines cache indices by the channel's URL. Therefore the name of the channel's directory is a digest of the index.
 

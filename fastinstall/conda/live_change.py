@@ -1,7 +1,8 @@
 """Let a conda engine change packages of a live environment in a way that can be undone.
 
 The affected files are known before the change: records in `conda-meta` list the files of installed packages, and the
-engine lists the files of new packages. The journal copies the existing files and announces the new ones.
+engine lists the files of new packages. The journal copies the existing files, and records the paths of the new ones in
+advance.
 """
 
 import re

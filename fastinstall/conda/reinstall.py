@@ -22,8 +22,8 @@ _NEVER = _FOREIGN | {GUARD}
 def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
     """Return the packages to reinstall, in the order of reinstallation.
 
-    A package is reinstalled if a file that only this package contains is missing or altered, or if it is the rightful
-    owner of a file with another content (`is_taken`).
+    A package is reinstalled if a file that only this package contains is missing or altered, or if a file of which it
+    is the rightful owner has other content (`is_taken`).
 
     libjpeg-turbo comes last, so that its headers remain if `jpeg`, which contains the same headers, is reinstalled too.
     The guard package and packages that provide PIL are left out, because setup replaces them.
@@ -53,7 +53,7 @@ def find_rightful_owner(clash: CondaClash) -> str:
 
     The first rule that applies decides: 1. libjpeg-turbo, if it claims the file; 2. the package whose content the file
     has now; 3. the first claimant. Rules 2 and 3 skip packages that overwrite others (`_FOREIGN`), unless no other
-    package claims the file. Distributions that pip installed never count.
+    package claims the file. A distribution that pip installed is never the rightful owner.
     """
     packages = [dist for dist in clash.claimants if not dist.startswith("pip: ")]
     turbo = next((dist for dist in packages if name_of_dist(dist) == TURBO), "")

@@ -90,7 +90,7 @@ def link_packages(
 
 
 def format_registration(prefix: PurePath, conda: Conda) -> str:
-    """Return the text of a conda configuration file that lists the stack's channel and the channels conda uses now.
+    """Return the text of a conda configuration file that lists the stack's channel.
 
     This file may later be the only one that lists channels. Therefore it also lists the channels that conda uses now,
     with the lowest priority ("#!bottom").

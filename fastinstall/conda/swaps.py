@@ -122,8 +122,8 @@ def describe_conda_changes(status: StackStatus, command: str = "") -> tuple[str,
         command: conda's command ("install"); empty if unknown.
 
     Returns:
-        A sentence, and the command that repairs the stack; empty if the stack, or another build of fastinstall, is in
-        place.
+        A sentence, and the command that repairs the stack; empty if the stack, or another build made by
+        fastinstall, is in place.
     """
     other = next((each for each in status.records if not is_our_package(each)), None)
     if status.core is CoreStatus.INTACT or (other is None and status.records and status.core is CoreStatus.OTHER):

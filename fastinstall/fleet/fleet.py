@@ -98,7 +98,7 @@ class FleetArtefact:
             can run, or the name of a level for a wheel that only some of them can run.
         reason: why it is built for these levels; empty in a set.
         hosts: names of the hosts that take it, sorted; empty in a set.
-        builder: the interpreter on this machine to build it; None if there is none, or if the wheel is built already.
+        builder: the interpreter on this machine that builds it; None if there is none, or if the wheel exists already.
         wheel: path of the wheel, relative to the wheelhouse; None until it is built.
         sha256: digest of the wheel, hexadecimal; empty until it is built.
         problem: why it was not or cannot be built; empty if there is no problem.
@@ -131,7 +131,7 @@ class Fleet:
         summary: one line with the number of wheels, and of the hosts that they serve.
         request: the request for all wheels; it names levels only if the user did.
         groups: groups of similar hosts, the largest first; empty in a set.
-        artefacts: the wheels, sorted by Python; those at the top of the wheelhouse come before those below it.
+        artefacts: the wheels, sorted by Python; those at the top of the wheelhouse come before those in subdirectories.
         left_out: hosts that no wheel is built for, sorted by name.
         notes: sentences for the user, such as hosts that will run a lower level than their CPU has.
     """

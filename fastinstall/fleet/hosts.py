@@ -196,7 +196,7 @@ class _Facts:
 
 
 def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
-    """Read all facts files of a directory; return the hosts, and the hosts whose files are unusable.
+    """Read all facts files of a directory; return the hosts that they describe, and the hosts whose files are unusable.
 
     Args:
         place: a directory of `inspect --json` documents. fastinstall's own documents about many hosts are ignored.

@@ -1,7 +1,7 @@
 """Collect and sum up doctor's reports from many machines.
 
 The summary counts hosts by status, lists the findings that they share, and names the hosts without a usable report.
-From each report it takes the status and the findings that are not ok, without their evidence.
+From each report, it uses only the status and the findings that are not ok, without their evidence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,7 +59,7 @@ class SharedFinding:
         status: the verdict, the same on all hosts.
         message: the message, the same on all hosts; "PREFIX" replaces the environment's path.
         hosts: names of the hosts, in alphabetical order.
-        remedy: the remedy in the first of the reports, with "PREFIX" as in the message; None if it has none.
+        remedy: the remedy in the first report with this finding, with "PREFIX" as in `message`; None if there is none.
         link: URL of a page that explains the finding.
     """
 

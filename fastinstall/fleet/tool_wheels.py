@@ -1,6 +1,7 @@
 """Put wheels of fastinstall itself and its dependencies beside a stack's wheels, for machines without a package index.
 
-Such a machine unpacks the wheels that fit it, and runs `python -m fastinstall` from that directory without pip.
+Such a machine unpacks the wheels that fit it, and runs `python -m fastinstall` from the directory with the unpacked
+files, without pip.
 
 fastinstall's own wheel is not downloaded from its origin (PEP 610), but built from the running code: from the checkout
 of an editable installation, otherwise from the installed files.

@@ -102,7 +102,7 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
 
     Args:
         fleet: a fleet whose wheels are built.
-        needed: artefact `id` to the oldest glibc that the wheel runs with; the text is empty if unknown.
+        needed: an artefact's `id` to the oldest glibc that its wheel runs with, or to "" if that is unknown.
     """
     out: list[ExcludedHost] = []
     groups: list[HostGroup] = []
@@ -188,7 +188,7 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], now: float, max_a
 
 
 def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
-    """Return why no wheel is built for a machine, or None; the architecture comes first, as levels depend on it."""
+    """Return why no wheel is built for a machine, or None. The architecture is checked first: levels depend on it."""
     known = (machine.cpu.architecture, machine.architecture)
     architecture = next((each for each in known if not recipe.serves(each)), None)
     if architecture is not None:
@@ -236,7 +236,10 @@ def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
 
 
 def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[_Share]:
-    """Yield few wheels with which machines of the same Python all get their best level, the common wheel first."""
+    """Yield the few wheels for machines with the same Python, the wheel at the top of the wheelhouse first.
+
+    Without requested levels, each machine gets the best level of its CPU.
+    """
     asked = tuple(level.name for level in _list_asked_levels(recipe, request, machines[0].architecture))
     if asked:
         yield machines, asked, ".", f"{listing(asked)}, as requested"

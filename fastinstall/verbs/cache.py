@@ -95,8 +95,8 @@ def _remove_parts(cache: Path, parts: Sequence[CachePart]) -> Iterator[CachePart
 def _take_away(part: Path, aside: Path) -> bool:
     """Move a directory of the cache to `aside`; return False if it does not exist.
 
-    A run that starts at the same time then finds the directory either complete or absent. Only the contents of a link
-    or mount point are moved away.
+    A run that starts at the same time then finds the directory either complete or absent. If the directory is a link or
+    a mount point, only its contents are moved.
     """
     try:
         if not part.is_symlink():

@@ -150,7 +150,7 @@ def _compare_operations(context: BenchContext, candidates: Sequence[Candidate]) 
     there = replace(here, label=other.title, stage=other.site[0])
     before, after = (here, there) if other.name == catalogue.FASTINSTALL else (there, here)
     effort = TimingEffort(operations=())
-    if context.request.quick:  # measure as many as time permits; the most important come first
+    if context.request.quick:  # measure as many operations as time permits; the most important come first
         left = context.end - time.monotonic() - _START_SECONDS
         operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]
         effort = TimingEffort(operations=operations, rounds=2, seconds=0.015)
@@ -226,7 +226,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
 def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Path | None:
     """Return the newest cached wheel of the default recipe for a Python, or None if the cache has none.
 
-    Of several wheels of that version, the one with the most levels is returned.
+    Of several wheels of the newest version, the one with the most levels is returned.
 
     Args:
         cache: the root of fastinstall's cache.

@@ -47,9 +47,9 @@ _OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
 def plan_repair(session: Session, environment: Environment, request: Request, facts: Facts | None = None) -> Plan:
     """Decide how to repair an environment.
 
-    With a receipt, restore exactly the build that it records, from the cache if possible. If somebody installed a later
-    Pillow on purpose, or if a package requires the installed version, build the installed version instead, with the
-    options of the receipt's request. Without a receipt, plan a setup as `request` says.
+    With a receipt, restore exactly the build that it records, from the cache if possible. If a later Pillow was
+    installed by explicit request, or if a package requires the installed version, build the installed version instead,
+    with the options of the receipt's request. Without a receipt, plan a setup as `request` says.
 
     Args:
         session: variables, directories, clock and event listener of this run.
@@ -183,7 +183,7 @@ def _plan_following(
         session: variables, directories, clock and event listener of this run.
         environment: the target environment, as returned by `find_environment`.
         receipt: the receipt of the setup that was replaced; its request is kept, except for the version.
-        intent: the version that replaced our stack, and why somebody installed it.
+        intent: the version that replaced our stack, and why it was installed.
         request: the request of this run: allowed risks, and whether there is a network.
 
     Returns:

@@ -38,7 +38,7 @@ _SITES = ("site-packages", "dist-packages")
 
 
 def roll_back(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
-    """Undo the last setup; or, with `to`, undo that transaction and all later ones.
+    """Undo the last setup; or, if `to` is given, undo the transaction `to` and all later ones.
 
     If an earlier run was interrupted, only recover from the interruption, and undo no finished setup: a user who
     repeats a failed rollback does not want to undo one more setup. But if `to` still names a transaction after the
@@ -71,7 +71,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         with signals.defer_signals():  # undo all of the transactions, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         with suppress(OSError, RefusedError):  # the rollback is done, even if the cache cannot be cleaned
-            if has_kept_wheels(session.directories.cache):  # kept wheels, of which some may no longer be needed
+            if has_kept_wheels(session.directories.cache):  # some of the kept wheels may no longer be needed
                 discard_unneeded_wheels(session.own_cache())
         packages, names = _read_conda_packages(store.prefix), _list_provided_names(session, receipt)
         unmet = describe_unmet_requirements(packages, names, str(store.prefix))
@@ -102,9 +102,10 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
 
 def _choose_ids_to_undo(store: JournalStore, to: str | None) -> tuple[str, ...]:
-    """Return the IDs of the transactions to undo, newest first: back to `to`, or without `to` to the current setup.
+    """Return the IDs of the transactions to undo, newest first.
 
-    If the current setup repaired an altered stack, the setup of that stack is undone, too.
+    The last of them is `to` or, without `to`, the current setup. If the current setup repaired an altered stack, the
+    setup of that stack is undone, too.
     """
     infos = list_undoable_transactions(store)
     if to is not None:
@@ -117,7 +118,7 @@ def _choose_ids_to_undo(store: JournalStore, to: str | None) -> tuple[str, ...]:
                 f"{store.prefix}: nothing to undo: fastinstall has not set up this environment",
                 hint=f"see what is there: fastinstall doctor --prefix {quote(store.prefix)}",
             )
-        return known[:1]  # the replacement was accepted, or the receipt is unreadable
+        return known[:1]  # the current setup is unknown: the replacement was accepted, or the receipt is unreadable
     if receipt.id not in known:
         raise _make_missing_cache_error(store, receipt, known)
     own = known.index(receipt.id) + 1

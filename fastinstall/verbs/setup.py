@@ -1,4 +1,4 @@
-"""Set up an environment: make a plan, or make a saved plan again, and carry it out after consent.
+"""Set up an environment: make a plan (a new one, or one from a saved plan), and carry it out after consent.
 
 A build with our kernels is proven on this machine before the environment is changed. If the proof fails, the failure is
 shown, and the user is asked about the newest earlier version.
@@ -60,7 +60,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         session: variables, directories, clock and event listener of this run.
         target: an existing environment, or one to be created.
         request: the options of the setup.
-        saved: a saved plan to make again: only files that the saved plan names may be installed; None for a new plan.
+        saved: a saved plan to repeat: only files that it names may be installed; None for a new plan.
 
     Raises:
         FastinstallError: the environment cannot be observed, the index cannot be read, or no plan is possible.
@@ -118,7 +118,7 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
     """
     if not agreed.steps:
         return confirm_empty_plan(agreed)
-    from fastinstall.setup.carry_out import carry_out  # not for a plan without steps
+    from fastinstall.setup.carry_out import carry_out  # a plan without steps does not need it
 
     while True:
         try:
@@ -178,7 +178,7 @@ def name_target(plan: Plan) -> NamedTarget:
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
-    """Make a saved plan again. The risks that the file allows are ignored, because anybody may have written the file.
+    """Make a new plan from a saved plan. The risks that its file allows are ignored: anybody may have written the file.
 
     Args:
         session: variables, directories, clock and event listener of this run.
@@ -186,10 +186,10 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         allowed: the risks that the user of this run accepts.
 
     Returns:
-        A newly made plan to carry out, with URLs from the index that is configured for this run.
+        The new plan to carry out, with URLs from the index that is configured for this run.
 
     Raises:
-        RefusedError: the environment has changed since the plan was saved; or the plan made now differs (the message
+        RefusedError: the environment has changed since the plan was saved; or the new plan differs (the message
             names the key); or a file that the plan names is not on offer.
         FastinstallError: raised by `plan_setup`.
 
@@ -203,7 +203,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
     else:
         facts = foresee_facts(session, recipe, made)
-    if compute_facts_digest(facts) != saved.facts_digest:  # facts on which no decision depends may differ
+    if compute_facts_digest(facts) != saved.facts_digest:  # the digest covers only facts that matter for a plan
         stale = f"the plan is stale: {saved.environment.prefix} has changed since it was made"
         raise RefusedError(stale, hint=PLAN_AGAIN)
     anew = plan_setup(session, target, saved.request, saved=saved)

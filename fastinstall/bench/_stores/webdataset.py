@@ -62,7 +62,7 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 def members(images: List[Source]) -> Dict[str, str]:
-    """Choose for each image a member name whose key is unique; return the member names by the images' names."""
+    """Return a member name for each image, by the image's name; the key in each member name is unique."""
     names: Dict[str, str] = {}
     taken: Set[str] = set()
     for number, (name, _) in enumerate(images):

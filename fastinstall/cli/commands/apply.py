@@ -24,7 +24,7 @@ def run(arguments: Namespace, context: Context) -> int:
     session = open_working_session(context)
     saved = read_plan(Path(arguments.file))
     try:
-        refuse_another_environment(session, saved)  # this does not run the plan's interpreter
+        refuse_another_environment(session, saved)  # comes before consent, so it must not run the plan's interpreter
     except UndeterminedError as error:
         message = f"{arguments.file}: environment.prefix: {error.message}"
         raise UndeterminedError(message, hint=PLAN_AGAIN) from None
@@ -40,7 +40,7 @@ def run(arguments: Namespace, context: Context) -> int:
     agreed = decide_saved_plan_again(session, saved, consented.request.allow)
     refuse_unaccepted(agreed)
     if agreed.steps:
-        from fastinstall.setup.carry_out import carry_out  # not for a plan without steps
+        from fastinstall.setup.carry_out import carry_out  # a plan without steps does not need it
 
         outcome = carry_out(session, agreed)
     else:

@@ -37,8 +37,8 @@ def run(arguments: Namespace, context: Context) -> int:
 
         context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
         return ExitCode.OK
-    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # not for --list, --print-code
-    from fastinstall.verbs.measure_loading import bench  # not for --list, --print-code
+    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # not needed for --list and --print-code
+    from fastinstall.verbs.measure_loading import bench  # not needed for --list and --print-code
 
     request = make_bench_request(arguments)
     session, environment = open_target_to_read(arguments, context)
@@ -80,7 +80,7 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
 
 
 def pipeline_of(arguments: Namespace) -> ImagePipeline:
-    """Return how every image is resized and cropped; --print-code uses this too.
+    """Return how every image is resized and cropped, in the measurement or in the code of --print-code.
 
     Raises:
         UsageError: --size or --crop is invalid, or the crop is larger than the resized image.

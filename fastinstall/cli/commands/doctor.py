@@ -67,7 +67,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     before = identify_state(environment.prefix) if arguments.fix else None
     answer = ask_interpreter(session, environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
-    # The target's Python has just been started, so this import takes place while it runs.
+    # The target's Python was just started, and runs during this import.
     from fastinstall.verbs.examine import Examination, examine_facts
 
     again = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=hosts)
@@ -132,11 +132,11 @@ def _fix(
 ) -> "tuple[EnvironmentReport, Facts]":
     """Repair an environment after consent, and return report and facts after the repair.
 
-    First, an interrupted run is recovered from, which may be enough to repair the environment. The new report is based
-    on the facts that the repair observed at its end. If there are none, or they lack something that the user asked for
-    (--quick, --host-flags), the environment is observed again.
+    First, an interrupted run is recovered from, which alone may repair the environment. The new report is based on the
+    facts that the repair observed at its end. The environment is observed again if there are no such facts, or if
+    --quick or --host-flags asks for other facts.
     """
-    from fastinstall.cli.consent import consent, refuse_without_yes  # all of them only with --fix
+    from fastinstall.cli.consent import consent, refuse_without_yes  # these imports are needed only with --fix
     from fastinstall.setup.expectations import describe_expectations
     from fastinstall.setup.recovery import (
         recover_environment,

@@ -66,7 +66,7 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
 def _save_or_print(
     name: str, plan: object, saved: str, render: Callable[[Page], str], arguments: Namespace, context: Context
 ) -> None:
-    """With -o, save a plan and print the message `saved`; otherwise print the plan, as text or as the same JSON."""
+    """With -o, save a plan as JSON and print the message `saved`; else print the plan, as text or as that JSON."""
     text, console = dump(document(name, plan)), context.console
     if arguments.output is not None:
         path = Path(arguments.output)

@@ -101,7 +101,7 @@ def _render_verdict(result: report.WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def _choose_first_advice(advice: Sequence[report.SpeedAdvice]) -> tuple[report.SpeedAdvice, ...]:
-    """Return the advice that has no remedy, then the recommended advice; if there is neither, the first advice."""
+    """Return the remarks (advice without a remedy) and the recommended advice; if there are none, the first advice."""
     first = [each for each in advice if each.recommended or not each.remedy]
     return tuple(sorted(first, key=attrgetter("recommended"))) or tuple(advice[:1])
 

@@ -95,7 +95,7 @@ def _list_machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _compare_cpuid(cpu: Cpu, executed: Sequence[str]) -> str:
-    """Say whether the CPUID instruction and the kernel report the same features of CPU levels."""
+    """Say whether the CPUID instruction and the kernel agree on the CPU features that CPU levels require."""
     shown = select_level_features(architecture_of(cpu.architecture), cpu.flags)
     hidden = [flag for flag in executed if flag not in shown]
     lacking = [flag for flag in shown if flag not in executed]

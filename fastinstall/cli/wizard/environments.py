@@ -82,13 +82,13 @@ def _read_target(text: str, directory: Path) -> NamedTarget:
 
 
 def _find_free_name(usual: Path) -> Path:
-    """Return the path if nothing exists there; otherwise, return a free path with a number appended to the name."""
+    """Return `usual` if nothing exists at that path; otherwise, append a number that makes the path free."""
     numbered = (usual.with_name(f"{usual.name}-{number}") for number in count(2))
     return next(path for path in chain((usual,), numbered) if not os.path.lexists(path))
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:
-    """Return True if the user must choose: no flag names a target, and not exactly one environment is active.
+    """Return True if the user must choose: no flag names a target, and none or several environments are active.
 
     The environment of fastinstall itself does not count as active.
     """
@@ -125,8 +125,9 @@ def _word_question(ways: list[str], session: Session) -> str:
 def list_environments(session: Session, directory: Path) -> list[tuple[EnvironmentSummary, str]]:
     """Return environments and how each was found ("active (VIRTUAL_ENV)", "in this directory", "known here").
 
-    The likeliest come first: active ones, then those in the working directory `directory`, then other known ones. Other
-    known ones with neither a Pillow nor a setup of fastinstall are left out, and so is fastinstall's own environment.
+    Active environments come first, then those in the working directory `directory`, then other known ones. Of the
+    other known ones, those with neither a Pillow nor a setup of fastinstall are left out. fastinstall's own environment
+    is always left out.
     """
     found: dict[str, tuple[EnvironmentSummary, str]] = {}
     own = os.path.realpath(session.tool_prefix)

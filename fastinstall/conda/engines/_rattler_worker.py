@@ -50,7 +50,7 @@ async def _solve_gently(request: Request, present: list[rattler.PrefixRecord]) -
     """Return the packages of the solution that changes the fewest other packages.
 
     Three solves are tried in order: 1. other packages must stay as they are; 2. they may change version; 3. packages
-    that nobody requested and that others only needed as dependencies may also be removed.
+    that were never requested, but are dependencies of others, may also be removed.
 
     Raises:
         PinnedError: a solution exists only without the environment's pins.
@@ -211,7 +211,7 @@ class InvalidRecordError(Exception):
 
 
 async def _fetch_record(request: Request, package: Request) -> rattler.RepoDataRecord:
-    """Return the record in a package's file, with dependencies, channel and URL from the request's package."""
+    """Return the record in a package's file, but with the dependencies, channel and URL that `package` gives."""
     file = await _fetch_file(request, package)
     record = await rattler.RepoDataRecord.from_package_archive(file)
     record.md5 = hashlib.md5(file.read_bytes(), usedforsecurity=False).digest()

@@ -75,7 +75,7 @@ class CondaCommand:
         )
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
-        """Let conda create an environment in `scratch` from exactly these packages, with records for `prefix`.
+        """Let conda create an environment in `scratch` from exactly these packages, with records made for `prefix`.
 
         The packages are unpacked in a temporary package cache beside `scratch`. In the user's package cache, conda
         could confuse them with packages that have the same name but were made for another environment.
@@ -98,7 +98,7 @@ class CondaCommand:
         before = linked_records.read_linked_records(prefix)
         history = prefix / "conda-meta" / "history"
         said = foreign.text_or_empty(history, "surrogateescape")
-        # conda itself removes the old build when it installs another build of a package
+        # Leave out packages of which another build is installed: conda then removes the old build itself.
         coming = {each.name: each.dist for each in change.linked}
         leaving = [
             each.name
@@ -161,7 +161,7 @@ class CondaCommand:
         return documents
 
     def _complete_package(self, package: CondaPackage) -> CondaPackage:
-        """Add the URL of a package, which conda leaves out in its report if the package is in its package cache."""
+        """Add the URL to a package: conda's report leaves it out if conda's package cache has the package."""
         if package.url:
             return package
         directory = self._find_extracted(package)

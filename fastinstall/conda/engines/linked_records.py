@@ -97,7 +97,7 @@ def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[s
 
     Args:
         prefix: the environment, after py-rattler's change.
-        linked: the file names of the installed packages' records.
+        linked: the file names of the records of packages that the change installed.
         before: the content of every record before the change, by file name.
     """
     conda_meta = prefix / "conda-meta"

@@ -86,7 +86,7 @@ class Rattler:
         )
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
-        """Install packages into `scratch` as if it were `prefix`, with a temporary package cache beside `scratch`."""
+        """Install packages into `scratch`, with paths and records for `prefix`; unpack them in a temporary cache."""
         with temporary_directory("packages", within=scratch.parent) as cache:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
             self._ask_worker("link", prefix, packages=self._list_packages(prefix, packages), **words)
@@ -105,7 +105,7 @@ class Rattler:
             discard(prefix / _TAG)
         linked_records.give_files_to_later(prefix, [each.record for each in change.linked], texts)
         linked_records.finalize_changed_records(prefix, change, before)
-        # Write the history, which py-rattler does not.
+        # py-rattler does not write the history.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
         history = prefix / "conda-meta" / "history"
         at = datetime.now()  # noqa: DTZ005 (conda writes local time)
@@ -135,7 +135,7 @@ class Rattler:
             raise
 
     def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
-        """Return lists of URLs: the named channels, the channels that conda's configuration allows, those it denies."""
+        """Return URLs of the named channels, and of the channels that conda's configuration allows and denies."""
         settings = read_channel_settings(self._variables, prefix)
         return {
             "channels": channel_urls(channels, settings),
