@@ -25,7 +25,7 @@ class Case:
 
     Attributes:
         name: id of the test.
-        arguments: words of the command line; {env}, {conda}, {managed}, ... are replaced by places of the scene.
+        arguments: words of the command line; {env}, {conda}, {managed}, ... are replaced by paths of the scene.
         exit_code: the expected exit code.
         says: expected parts of the message.
         variables: changes to the environment variables.
@@ -392,7 +392,7 @@ FAILED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The environments, files and ports that the cases' command lines name, in one sandbox."""
+    """The environments and directories that the cases' command lines name, in one sandbox."""
 
     sandbox: Sandbox
     places: Mapping[str, Path]
@@ -485,7 +485,7 @@ def _silent_port() -> Iterator[int]:
 
 
 def _make_global(prefix: Path, python: Python) -> Path:
-    """Create a Python that is no virtual environment: a copy of the executable, and links to its library.
+    """Create a Python outside any virtual environment: a copy of the executable, and links to its library.
 
     Returns:
         The directory of its library.

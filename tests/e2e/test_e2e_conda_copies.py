@@ -32,7 +32,7 @@ def cloned(scene: Scene, copy: Path) -> None:
 
 
 def renamed(scene: Scene, copy: Path) -> None:
-    """Rename a copy with conda, which clones the copy and then removes it. Later tests need the original."""
+    """Rename a copy with conda, which clones that copy and then removes it. The original is kept for later tests."""
     between = scene.conda.root / "envs/between"
     copied(scene, between)
     done = scene.conda.run("rename", "--prefix", between, copy, changes={"CONDA_ALWAYS_YES": "true"})

@@ -64,7 +64,7 @@ def _forms(secret: str) -> set[bytes]:
 
 
 def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
-    """Offer the real index's files, at addresses with a secret token, without which the server has no files."""
+    """Offer the real index's files at addresses with a secret token; addresses without the token have no files."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=60.0)
     real = PackageIndex(settings=settings)
     found = ask_indexes(settings, PROJECTS, _is_of_these)

@@ -130,7 +130,7 @@ def test_memory_of_one_image_serves_the_next(fast: Fast, pipeline: str, where: t
     assert run([fast.venv.python, "-c", PICTURE], variables, directory=directory).exit_code == 0
     program: list[str | Path] = [fast.venv.python, "-c", DECODED % PIPELINES[pipeline], *where]
     assert int(run(program, variables, directory=directory).stdout) < 10
-    # in the other cases, a large block is freed first, after which glibc by itself keeps the next one
+    # in the other cases, the program first frees a large block; from then on, glibc itself keeps such blocks
     if not where and pipeline != "bytes":
         untouched = run(program, {**variables, "FASTINSTALL_KEEP_MB": "0"}, directory=directory)
         assert int(untouched.stdout) > 1000

@@ -196,9 +196,9 @@ def test_a_tool_whose_files_were_altered_is_not_brought_on(brought: Brought, unp
 
 
 def _set_up(brought: Brought, python: Python, unpacked: Path, sandbox: Sandbox) -> None:
-    """Set an environment up and check it, through an interpreter without fastinstall.
+    """Set up and check an environment with the unpacked fastinstall, which `python` runs.
 
-    The environment is one of the tests' own Python, which the wheel in the wheelhouse is for.
+    The environment itself has the Python of the tests, because the wheelhouse's wheel is built for that Python.
     """
     environment = sandbox.venv(running(), pip=False, name=f"env-{python}").prefix
     words = ("--offline", "--wheelhouse", brought.directory, "--prefix", environment, *STOCK)

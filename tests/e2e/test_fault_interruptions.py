@@ -1,4 +1,4 @@
-"""Interruptions during whole commands: exit code 130 and no change, or the usual result if all was done already."""
+"""Interruptions during whole commands: exit code 130 and no change, or the usual result if the work was done."""
 
 import contextlib
 import logging

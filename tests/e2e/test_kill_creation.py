@@ -35,7 +35,7 @@ def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
 def _wait_for_venv(prefix: Path) -> None:
     """Wait until processes that outlived an earlier setup have ended.
 
-    A process that is between fork and exec may briefly show no command line, so none must be seen for one second.
+    A process that is between fork and exec may briefly show no command line, so wait until none is seen for one second.
     """
     deadline = time.monotonic() + 60
     last_seen = time.monotonic()

@@ -85,7 +85,7 @@ def _assert_none_lost(deaths: list[Death]) -> None:
 
 
 def _mostly_cheap(stage: Stage) -> Iterator[str]:
-    """Yield the next commands: in one scene first setup and doctor, which are slow; then only cheap ones, forever."""
+    """Yield the next commands: in one scene, first setup and doctor, which are slow; then only cheap ones, forever."""
     yield from ("setup", "doctor") if stage.scene.name == "published" else ()
     yield from cycle(CHEAP)
 

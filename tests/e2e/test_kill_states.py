@@ -1,7 +1,7 @@
 """`kill -9` at every boundary of every verb that changes an environment: every state left on disk is recovered.
 
-Each verb runs once, and before each change its directory is copied (`faults.film`). Then every copied state is
-restored and recovered. By default, only one verb is copied while it unpacks files into the staging directory.
+Each verb runs once, and the scene's files are copied before each change (`faults.film`). Then every copied state is
+restored and recovered. By default, writing in the staging directory is recorded for only one verb.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ IN_FORCE = pytest.mark.parametrize("filmed", ["published"], indirect=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filmed:
-    """A scene, and all states that its command could leave behind."""
+    """A scene, and all disk states that a killed command could leave behind."""
 
     scene: Scene
     film: Film

@@ -1,4 +1,4 @@
-"""A guard with nothing to report: ordinary commands on an intact environment print and write nothing of ours.
+"""A guard with nothing to report: during ordinary commands on an intact environment, it prints and writes nothing.
 
 The commands are written as a person types them in an activated environment. A command may change the files of packages
 that it installs or removes. The guard must add nothing below the prefix: no bytecode, stamp, event or state.
@@ -67,7 +67,7 @@ class Command:
 
     Attributes:
         words: the command line.
-        adds: prefixes of the names of files and directories that it adds or removes.
+        adds: prefixes of the names of files and directories that the command adds or removes.
         code: the expected exit code.
     """
 

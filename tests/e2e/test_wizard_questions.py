@@ -1,4 +1,4 @@
-"""A question is printed once; its answer follows on the same line, in narrow terminals on the next one."""
+"""A question is printed once; its answer follows on the same line or, in narrow terminals, on the next line."""
 
 import time
 from pathlib import Path

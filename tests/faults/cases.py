@@ -22,7 +22,7 @@ Picture = Mapping[str, tuple[object, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A scene, and the files that its command leads to.
+    """A scene, and the environment's files before and after its command.
 
     Attributes:
         scene: the environment, restored to its state before the command, and the command.

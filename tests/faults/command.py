@@ -83,7 +83,7 @@ def distinct(stops: Iterable[Boundary], scene: Scene, *, whole: bool) -> tuple[B
 
 
 def essence(scene: Scene) -> dict[str, tuple[object, ...]]:
-    """Return an environment's files without our records; files with times or digests in them have no content."""
+    """Return an environment's files without our records, and without contents that include times or digests."""
     found = ((path, look) for path, look in picture(scene.prefix).items() if not path.startswith("share"))
     return {path: () if _is_of_the_moment(path) else look[:2] for path, look in found}
 

@@ -61,8 +61,8 @@ class Stage:
 
     Attributes:
         scene: the environment and its command.
-        film: the states before and after a run that was not killed.
-        pool: the contents of the film's files.
+        film: the disk states before and after a run that was not killed.
+        pool: stores the contents of the files in `film`.
         seconds: duration of a run.
     """
 
@@ -115,15 +115,15 @@ def die_after(stage: Stage, seconds: float, turn: str, *, aimed: bool = False) -
 
 
 def list_turns(scene: Scene) -> tuple[str, ...]:
-    """Return those of `TURNS` that lead from any kill to one of the scene's two states, before or after its command.
+    """Return the `TURNS` that must lead to the state before or after the scene's command, wherever it was killed.
 
-    After `guard-accept`, setup and doctor rightly install our build again, so they lead to neither state.
+    In `guard-accept`, setup and doctor rightly install our build again, so they lead to neither state.
     """
     return ("rollback",) if scene.name == "guard-accept" else TURNS
 
 
 def moments(random_numbers: random.Random, count: int, lasting: float, window: float) -> Iterator[tuple[float, bool]]:
-    """Yield times in seconds, counted from the start of the run (False) or from the announcement of its moves (True).
+    """Yield arguments of `die_after`: a time in seconds, and whether it counts from the announcement of moves.
 
     Args:
         random_numbers: a seeded source.
@@ -202,7 +202,7 @@ _PHASES = {"committed": "held", "committing": "committing", "moved": "verifying"
 
 
 def _words(scene: Scene, turn: str) -> tuple[str, ...]:
-    """Return the words of the next command; instead of a rollback that would undo an earlier setup, only list."""
+    """Return the words of the next command. A rollback that would undo an earlier setup is replaced by a listing."""
     here = ("--yes", "--prefix", str(scene.prefix))
     rollback = ("rollback", *here)
     if scene.is_over_ours and JournalStore(scene.prefix).unfinished() is None:

@@ -37,8 +37,8 @@ class Fault:
     Attributes:
         number: number of the first boundary that fails.
         error: the errno, such as `errno.ENOSPC`.
-        lasting: whether later calls fail, too. For errors of a full disk, only calls that need space fail; otherwise
-            all that change something do.
+        lasting: whether later calls fail, too. Errors of a full disk affect only later calls that need space; other
+            errors affect all later calls that change something.
     """
 
     number: int
@@ -92,7 +92,7 @@ def breaking(fault: Fault, struck: Callable[[Boundary], None] = lambda _boundary
 
 
 def calling(number: int, by: Sequence[signal.Signals], struck: Callable[[Boundary], None]) -> Hook:
-    """Make a hook that sends its own process these signals: one after boundary `number`, one after each later one."""
+    """Make a hook that sends its own process the signals `by`, one after each boundary from `number` on."""
 
     due, left = number, list(by)
 
@@ -100,7 +100,7 @@ def calling(number: int, by: Sequence[signal.Signals], struck: Callable[[Boundar
         nonlocal due
         passed = boundary.number > due or (
             boundary.number == due and side is Side.AFTER
-        )  # for a call that fails, the hook is not called after it
+        )  # the hook is not called after a call that fails
         if left and passed:
             struck(boundary)
             due = boundary.number + 1
@@ -140,7 +140,7 @@ def boundaries_of(work: Callable[[], object], within: Path) -> Sequence[Boundary
 
 
 def spread_over(numbers: Sequence[int], *, whole: bool) -> Iterator[Fault]:
-    """Yield a fault per boundary, varying in kind; if `whole`, every error at every boundary, lasting and not."""
+    """Yield one fault per boundary, alternating errors; if `whole`, every error at every boundary, lasting and not."""
     others = [each for each in ERRORS if each != errno.ENOSPC]
     for place, number in enumerate(numbers):
         if whole:

@@ -61,7 +61,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Film:
-    """A run, and all states that a kill could leave.
+    """A run, and all disk states that a kill could leave.
 
     Attributes:
         frames: the distinct states in order; the last one is the end of the run.

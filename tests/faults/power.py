@@ -159,7 +159,7 @@ def _prefixes(pending: Sequence[int]) -> Iterator[frozenset[int]]:
 
 
 def _single(operations: Sequence[Operation], pending: Sequence[int]) -> Iterator[frozenset[int]]:
-    """Yield sets of lost operations: one and its dependants; or all, except one and the operations it depends on."""
+    """Yield sets of lost operations: one operation and its dependants; or all but one operation and its conditions."""
     for each in pending:
         yield _with_dependants(operations, pending, (each,))
         yield frozenset(pending) - _with_conditions(operations, pending, each)

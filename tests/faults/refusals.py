@@ -1,9 +1,9 @@
 """Prints a table of runs with a failing call: `python -m faults.refusals [--half N] [--seconds N] [SCENE...]`.
 
-Each call fails with each error in two ways: only once, or permanently. With --half 1 or 2, a call fails with an error
-in one of these ways only; both halves together cover everything. With --seconds, runs are tried in a fixed random
-order, in which each kind of call soon meets each error, until the time per scene is over. With --jobs, that many scenes
-are tried at once. Needs tests/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE.
+Each call fails with each error in two ways: only once, or permanently. With --half 1 or 2, each combination of call and
+error is tried in one of these ways only; both halves together cover everything. With --seconds, runs are tried in a
+fixed random order, in which each kind of call soon meets each error, until the time per scene is over. With --jobs,
+that many scenes are tried at once. Needs tests/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE.
 
 Prints Markdown, with a row per scene and error. Exits with 1 if anything was lost, incomplete or wrongly reported.
 """
@@ -59,7 +59,7 @@ class Found:
     """The results of a scene's runs.
 
     Attributes:
-        possible: number of possible runs, by error: two for each call, which fails once or permanently.
+        possible: number of possible runs, by error: two for each call, because a call fails once or permanently.
         reached: number of runs that reached the call to fail, by error.
         outcomes: number of runs, by error and outcome.
     """

@@ -160,7 +160,7 @@ class Disk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the process of which runs are forks."""
+        """End the process that forks the runs."""
         self._server.communicate()
 
     def run(
@@ -306,7 +306,7 @@ def _hold(streams: Sequence[int], pipes: tuple[int, int]) -> None:
 
 
 def _list_modules(space: Path) -> Iterator[str]:
-    """Yield the names of modules that a run has imported, for import before later forks; then forget them."""
+    """Yield the names of modules that a run has imported, to import them before later forks; then delete the list."""
     file = space / "modules"
     if file.exists():
         yield from file.read_text(encoding="utf-8").split()

@@ -166,7 +166,7 @@ def make_scene(name: str, space: Path, given: Materials) -> Scene:
 
 
 def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]]:
-    """Return each entry's mode, digest or link target, and modification time (not that of the prefix itself), by path.
+    """Return each entry's mode, digest or link target, and modification time, by path; omit the time of the prefix.
 
     Args:
         prefix: the environment; the result is empty if it does not exist.

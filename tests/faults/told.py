@@ -140,7 +140,7 @@ def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: s
     own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name in BUILDS else {}
     variables = {**scene.variables, **own}
     area = Area(within=(scene.prefix, scene.live / "out"), without=without)
-    disk.run(scene.argv, variables, area)  # this run only serves to import modules, which later forks then have
+    disk.run(scene.argv, variables, area)  # this run is only for its imports: later forks have the modules already
     pool = Pool(space / "pool")
     start = _lay_links(scene, pool)
     before = _look(scene, pool)
@@ -164,7 +164,7 @@ def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: s
 
 
 def _hold(trial: Trial, after: str, holding: ExitStack) -> Stop:
-    """Stop the command; assert twice that, continued from the stop, it ends as it does when run from its start."""
+    """Stop the command; continue it twice from the stop, and assert that both runs end as a run without a stop."""
     trial.pool.lay(trial.start, trial.scene.live)
     held = holding.enter_context(trial.disk.held(trial.scene.argv, trial.variables, trial.area, after))
     stop = Stop(held=held, there=trial.pool.read(trial.scene.live))
@@ -260,7 +260,7 @@ def _list_differences(trial: Trial) -> Iterator[str]:
 
 
 def _look(scene: Scene, pool: Pool) -> Picture:
-    """Read modes, contents and times in the environment and in `build`'s output, except these directories' times."""
+    """Read the environment and `build`'s output: modes, contents, and times except those of the two directories."""
     return {
         f"{beside}{path}": (mode, content, 0 if path == "." else mtime_ns)
         for beside, directory in (("", scene.prefix), ("out/", scene.live / "out"))
@@ -274,7 +274,7 @@ def _timeless(looks: Picture) -> Picture:
 
 def _essence(scene: Scene, pool: Pool) -> Picture:
     """Read as `_look` does, but leave out our records and what differs between runs; add the number of setups."""
-    # "out/." begins the names of unfinished files, which a failing disk may not let us remove
+    # "out/." begins the paths of unfinished files; on a failing disk, we may be unable to remove these files
     ours = ("share", "out/.")
     looks = {path: look for path, look in _look(scene, pool).items() if not path.startswith(ours)}
     kept = len(read_environment_history(scene.prefix, sized=False).setups)

@@ -51,7 +51,7 @@ class Judged:
 
 
 def judged(scene: Scene, film: Film, pool: Pool) -> Iterator[Judged]:
-    """Restore and recover each state of a film; compare the environment with those before and after the command."""
+    """Restore and recover each recorded disk state; compare the result with the states before and after the command."""
     before, after = environment(film.before), environment(film.after)
     for frame in film.frames:
         frame.lay(pool, scene.live)

@@ -1,4 +1,4 @@
-"""Real wheels, sdists and Debian packages are read; damaged archives and those that write elsewhere are refused."""
+"""Real wheels, sdists and Debian packages are read; archives that are damaged or write elsewhere are refused."""
 
 import hashlib
 import io

@@ -98,7 +98,7 @@ def test_threads_load_together_in_one_process(tmp_path: Path, version: str) -> N
 
 @pytest.fixture(scope="module")
 def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, LoadingProcess]]:
-    """Yield a loading process whose images are good, kill their worker, never finish loading, or are corrupt."""
+    """Yield a directory, and a loading process with four images: good, killing the worker, endless, and corrupt."""
     place = tmp_path_factory.mktemp("trouble")
     with _loading(place, "good", "deadly", "endless", "corrupt") as process:
         yield place, process

@@ -32,7 +32,7 @@ NAMES = ("cats/a.b.jpg", "cats/grey.JPEG", "cats/small.jpg", "dogs.x/a.png", "do
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with two directories of images in several formats."""
+    """Return a directory with two subdirectories of images in several formats."""
     place = tmp_path_factory.mktemp("photos")
     noise = Image.frombytes("RGB", (24, 16), bytes(range(256)) * 4 + bytes(128)).resize((320, 200))
     turned = Image.Exif()

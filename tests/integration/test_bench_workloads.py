@@ -1,4 +1,4 @@
-"""Which images may be measured: images with all kinds of damage, written by real Pillow, judged in another process."""
+"""Which images can be measured: real Pillow writes images, many are damaged, and another process judges them."""
 
 import io
 import os
@@ -124,7 +124,7 @@ def pictures() -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """Return paths of all that a directory of images may contain: images, a directory, a FIFO, links, odd names."""
+    """Return all that a directory of images may contain: images, a directory, a FIFO, links, odd names."""
     directory = tmp_path_factory.mktemp("images")
     for name, content in pictures().items():
         (directory / name).write_bytes(content)

@@ -14,7 +14,7 @@ Link = Callable[[str], tuple[str, ...]]
 
 
 def compare(path: Path, environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Assert that simulation and loader agree; return the libraries of the test's directory, in simulated order."""
+    """Assert that simulation and loader agree; return the libraries found in the test's directory, in order."""
     library_path = tuple(map(Path, (environment or {}).get("LD_LIBRARY_PATH", "").split(":")))
     libraries = resolve_libraries(
         path,

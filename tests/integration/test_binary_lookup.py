@@ -93,7 +93,7 @@ def test_a_program_that_exports_nothing_has_references(tmp_path: Path) -> None:
 
 
 def test_the_real_loader_binds_as_foreseen(library: Path, plain: Path, tmp_path: Path) -> None:
-    """A user linked to the unversioned library gets the oldest definition; a user linked to `library`, the default."""
+    """A binary linked to the unversioned library gets the oldest definition; one linked to `library`, the default."""
     users = [
         compile_library(tmp_path / "libold.so", CALL, needs=(plain,)),
         compile_library(tmp_path / "libnew.so", CALL, needs=(library,)),

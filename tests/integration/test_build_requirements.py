@@ -127,7 +127,7 @@ def test_a_damaged_requirement_is_named(tmp_path: Path, source: Path) -> None:
 
 
 def request_from_index(directory: Path, wheel: Path, **changes: Any) -> BuildRequest:
-    """Return a request whose pip finds the wheel's directory."""
+    """Return a request whose pip searches the directory of the wheel."""
     variables = {**os.environ, **NOWHERE, "PIP_FIND_LINKS": str(wheel.parent)}
     return request_for(directory, **{"variables": variables, "offline": False, **changes})
 

@@ -94,7 +94,7 @@ def test_without_a_level_it_compiles_for_any_cpu(
 
 
 def test_tuning_chooses_no_instructions(native: Say) -> None:
-    """`zig cc` takes -mtune for a second -march, which wins (findings/zig-mtune-chooses-instructions.sh)."""
+    """`zig cc` treats -mtune as a second -march, and the second wins (findings/zig-mtune-chooses-instructions.sh)."""
     told = native("-march=x86-64-v2", "-mtune=znver4", "-mtune=native", "-c", "x.c")
     assert not any(word.startswith("-mtune") for word in told)
     assert told[told.index("-tune-cpu") : told.index("-c")] == ["-tune-cpu", "-Xclang", "znver4"]

@@ -1,4 +1,4 @@
-"""Real pip and uv run while fastinstall changes their environment: they are noticed, and their work is kept."""
+"""Real pip and uv run while fastinstall changes their environment: it notices them, and keeps their work."""
 
 import importlib.util
 import os
@@ -121,7 +121,7 @@ def test_nothing_is_touched_while_another_tool_is_at_work(
 
 
 def test_uv_is_given_the_path_of_an_environment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """uv reads a name without a slash as a version if it can: `--python v3` installs into .venv."""
+    """uv reads a name without a slash as a Python version if it can: `--python v3` installs into .venv, not v3."""
     wheel = write_files_wheel(sandbox.root, "marked", "1.0", {"marked.py": b""})
     usual, named = (sandbox.venv(running(), name=name, pip=False) for name in (".venv", "v3"))
     monkeypatch.chdir(sandbox.root)

@@ -193,7 +193,7 @@ def test_a_private_servers_toolchain_is_not_reused_for_another(sandbox: Sandbox)
             step.fetch(_workshop(sandbox, variables))
         variables = _variables(sandbox, proxy, f"channel_alias: {server.url}/none\n")
         with pytest.raises(FastinstallError):
-            # must not use the cached toolchain, which comes from another channel
+            # this must not use the cached toolchain, which comes from another channel
             step.fetch(_workshop(sandbox, variables))
     assert afar == []
     assert len(list((sandbox.root / "cache/toolchains").glob("*/conda-meta"))) == 1

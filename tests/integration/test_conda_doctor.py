@@ -50,7 +50,7 @@ def classic(
 
 
 def beside_conda(prefix: Path, sandbox: Sandbox) -> Venv:
-    """Return the conda environment as a virtual environment, which it is for pip and uv."""
+    """Return the conda environment as a virtual environment: pip and uv treat it as one."""
     return Venv(prefix=prefix, variables=sandbox.variables())
 
 

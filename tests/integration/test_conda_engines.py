@@ -35,7 +35,7 @@ class Ours:
 
     Attributes:
         stack: provides PIL.
-        guard: has a script that contains its prefix.
+        guard: has a script that contains the environment's prefix.
     """
 
     stack: CondaPackage

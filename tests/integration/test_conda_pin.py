@@ -35,7 +35,7 @@ python = "3.11.*"
 
 @pytest.fixture(scope="module")
 def place(channel: CondaChannel, new_sandbox: NewSandbox) -> Iterator[tuple[Sandbox, tuple[str, str]]]:
-    """Yield a sandbox, and the URLs of two channels: one of tiny packages, then the usual one."""
+    """Yield a sandbox, and the URLs of two channels: the first with tiny packages, the second the usual one."""
     with new_sandbox() as sandbox:
         yield sandbox, (swappable_channel(sandbox.root / "channel"), channel.url)
 

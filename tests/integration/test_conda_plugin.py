@@ -58,7 +58,7 @@ class Plugged:
 
 @pytest.fixture(scope="module")
 def plugin(conda: RealConda, channel: CondaChannel, unpacked: Path, new_sandbox: NewSandbox) -> Iterator[Plugged]:
-    """Yield conda with the plugin; its channels are one of tiny packages, and then the usual one."""
+    """Yield conda with the plugin and two channels: the first with tiny packages, the second the usual one."""
     with new_sandbox() as sandbox:
         urls = (swappable_channel(sandbox.root / "channel"), channel.url)
         there = conda.at(sandbox.root / "conda", *urls)

@@ -1,4 +1,4 @@
-"""Conda environments left by real engines: fastinstall reads from files what the engines report."""
+"""Conda environments made by real engines: what fastinstall reads from their files matches the engines' reports."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The recipes for rattler-build, which builds and tests them against the local channel; then they are installed.
+"""The recipes for rattler-build: it builds and tests packages from them, which are then installed.
 
 The wheel comes from a wheelhouse; other tests cover building it. A fake package stands in for conda-forge's
 `_x86_64-microarch-level`, with the same dependencies.

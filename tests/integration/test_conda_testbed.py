@@ -56,13 +56,13 @@ def space(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def usual(conda_environment: NewEnvironment, space: Sandbox) -> Path:
-    """Return an environment with the usual packages, which no test changes."""
+    """Return an environment with the usual packages; no test changes it."""
     return conda_environment(space.root / "usual", *USUAL)
 
 
 @pytest.fixture(scope="module")
 def old(conda_environment: NewEnvironment, space: Sandbox) -> Path:
-    """Return an environment with old packages, which no test changes."""
+    """Return an environment with old packages; no test changes it."""
     return conda_environment(space.root / "old", *OLD)
 
 

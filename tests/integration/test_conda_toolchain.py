@@ -1,6 +1,6 @@
-"""A compiler and headers from conda packages: installed once in a private prefix for builds, in no environment.
+"""A compiler and headers from conda packages: installed once in a private prefix for builds, never in an environment.
 
-The channel has no real compiler: its compiler package wraps this machine's. The rest is real.
+The channel has no real compiler: its compiler package wraps this machine's compiler. The rest is real.
 """
 
 import os

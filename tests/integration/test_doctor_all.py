@@ -134,7 +134,7 @@ def test_root_runs_no_code_of_another_user(sandbox: Sandbox, given: str) -> None
 
 
 def _list_deep_places(sandbox: Sandbox, prefix: Path) -> dict[str, Path]:
-    """List files in subdirectories of site-packages that the environment's Python may run, by label."""
+    """Return files, by label, that the environment's Python may run, in subdirectories of site-packages."""
     site = site_packages(prefix / "bin/python")
     below, beside = site / "PIL/deeper/still", sandbox.root / "beside/package"
     for directory in (below, beside, sandbox.root / "linked", sandbox.root / "editable/src"):

@@ -1,4 +1,4 @@
-"""doctor in scripts: one line with --quiet, for environments that exist."""
+"""doctor in scripts: with --quiet, it prints one line for each broken environment."""
 
 from support.environments.interpreters import running
 from support.environments.site_packages import PIL_FILES, install

@@ -69,7 +69,7 @@ def test_the_steps_of_a_test_job_run_in_their_order(sandbox: Sandbox) -> None:
 
 
 def _wishes() -> Mapping[str, str]:
-    """Return environment variables with the options of the tests' shared wheel, so that steps need no options."""
+    """Return environment variables that select the tests' shared wheel, so that steps need no options."""
     words = iter(STOCK)
     return {f"FASTINSTALL_{flag.removeprefix('--').upper()}": value for flag, value in zip(words, words, strict=True)}
 

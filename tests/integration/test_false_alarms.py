@@ -1,7 +1,7 @@
 """Healthy environments made by other tools: doctor reports no warning and no error, and describes them correctly.
 
-Environments with our stack, and environments linked to a separate libjpeg, are tested as the undamaged cases of the
-catalogue of damage.
+Environments with our stack, and environments linked to a separate libjpeg, are tested elsewhere: they are the undamaged
+cases in the catalogue of damage.
 """
 
 import ctypes

@@ -25,7 +25,7 @@ CLOCKS = {
 
 
 def _stamps(name: str) -> tuple[Stamp, ...]:
-    """Return stamps whose random parts descend, so that the names of equal times sort in the wrong order."""
+    """Return stamps whose random parts descend, so that names with equal times sort in the wrong order."""
     return tuple(stamp(moment, f"{9 - number:06x}") for number, moment in enumerate(CLOCKS[name]))
 
 

@@ -51,7 +51,7 @@ def _outcome(verb: Verb, fault: Fault, after: Picture, place: Path) -> str:
 
 
 def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Picture) -> str:
-    """Assert that the verb's message is true, and that a recovery repairs damage; return the outcome."""
+    """Assert that the verb's message is true, and that a recovery repairs any damage; return the outcome."""
     where = f"{told.reached}: {told.message}\n{told.trace}"
     if told.kind == "done":
         assert timeless(picture(store.prefix)) == after, where

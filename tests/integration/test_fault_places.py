@@ -192,7 +192,7 @@ def test_files_linked_into_a_cache_are_never_written_through(tmp_path: Path, nam
     store = verb.scene(tmp_path / "env")
     cache = tmp_path / "cache"
     for path in (path for path in store.prefix.rglob("*") if path.is_file() and not path.is_symlink()):
-        # never linked into a cache: conda appends to its history in place
+        # conda's history is never linked into a cache, because conda appends to it in place
         if not path.is_relative_to(store.root) and path.name != "history":
             (cache / path.relative_to(store.prefix)).parent.mkdir(parents=True, exist_ok=True)
             os.link(path, cache / path.relative_to(store.prefix))
@@ -334,7 +334,7 @@ def _open_to_all(directory: Path) -> None:
 
 
 def _as_nobody(work: Callable[[], None], elsewhere: Path) -> None:
-    """Run `work` as a user who owns nothing; a setup `elsewhere` imports our modules, which that user cannot read."""
+    """Run `work` as a user who owns nothing; first, a setup in `elsewhere` imports modules the user cannot read."""
     if os.geteuid() != 0:
         pytest.skip("to become another user needs root")
     set_up(make_environment(elsewhere))

@@ -1,4 +1,4 @@
-"""The interpreters that build a fleet's wheels: files that are only named like an interpreter are passed over."""
+"""The interpreters that build a fleet's wheels: files that are only named like an interpreter are skipped."""
 
 import sysconfig
 from pathlib import Path

@@ -55,7 +55,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, wheels: Path) -> Guarded:
-    """Return a guarded environment with the newest pip and our PIL. The fixture `real` has the interpreter's pip."""
+    """Return a guarded environment with our PIL and the newest pip; `real` has the interpreter's own pip instead."""
     guarded = make_environment(tmp_path_factory.mktemp("template"), Path(sys.executable), pip_of=shared_cache)
     newest = guarded.execute((UV, "pip", "install", "--quiet", "--python", guarded.python, "-U", "pip"))
     assert newest.returncode == 0, newest.stderr
@@ -162,7 +162,7 @@ def test_a_pip_that_ends_badly_after_the_swap_says_it_once(guarded: Guarded, whe
 def test_a_pip_that_fails_after_the_swap_says_it_once(guarded: Guarded, wheels: Path, tmp_path: Path) -> None:
     broken = tmp_path / "zzz-1.0-py3-none-any.whl"
     metadata = "Metadata-Version: 2.1\nName: zzz\nVersion: 1.0\nRequires-Dist: pillow\n"
-    with zipfile.ZipFile(broken, "w") as archive:  # has no RECORD, which pip notices only after it has installed pillow
+    with zipfile.ZipFile(broken, "w") as archive:  # no RECORD in this wheel: pip notices only after installing pillow
         archive.writestr("zzz-1.0.dist-info/METADATA", metadata)
         archive.writestr("zzz-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     result = pip(guarded, wheels, "install", "-U", "pillow", broken)

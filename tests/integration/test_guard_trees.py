@@ -1,4 +1,4 @@
-"""One warning for all processes of a tree: pools, pre-forked or restarted workers, servers from before the swap."""
+"""One warning for all processes of a tree: pools, pre-forked or restarted workers, servers started before the swap."""
 
 import json
 import os
@@ -81,7 +81,7 @@ def gunicorn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = Path(lasting) if lasting else tmp_path_factory.mktemp("tools")
     if not UV.exists():
         pytest.skip("uv is not installed beside the Python that runs the tests")
-    # too deep for fastinstall's check of its cache: uv creates a lock that everybody can write to
+    # uv creates a lock file that everybody can write to; fastinstall does not check its cache this deep
     deep = directory / "made"
     return made_once(deep / f"gunicorn-{key_of('1')}", _download_gunicorn)
 
@@ -190,7 +190,7 @@ def test_the_workers_of_pytest_tell_it_once(own: Guarded, tmp_path: Path) -> Non
 def test_gunicorns_workers_warn_once_despite_an_older_master(own: Guarded, gunicorn: Path) -> None:
     shutil.copytree(gunicorn, own.site, dirs_exist_ok=True)
     (own.temporary / "served.py").write_text(APPLICATION)
-    # The timeout is short because a worker that starts while the master ends misses the signal, and runs until then.
+    # A worker that starts while the master ends misses the signal and runs until the timeout, so the timeout is short.
     options = ("-w", "2", "-b", "unix:gunicorn.sock", "--max-requests", "1", "--graceful-timeout", "2")
     argv = (own.python, "-m", "gunicorn", *options, "served")
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(own.temporary)}

@@ -1,4 +1,4 @@
-"""The verbs of the history list transactions, give them up, and report dead runs and damaged or missing files.
+"""The history verbs: they list transactions, give them up, and report dead runs and damaged or missing files.
 
 The program runs within the test process, because a process for each call would take most of the time.
 """
@@ -268,7 +268,7 @@ def test_without_an_interpreter_a_venv_is_listed_and_rolled_back(place: Place, g
     assert f"fastinstall rollback --yes --prefix {place.prefix}" in report.text
     undone = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
     assert undone.exit_code == ExitCode.OK, undone.text
-    if gone is not _of_another_machine:  # an interpreter for another CPU is never run, so no test of it can fail
+    if gone is not _of_another_machine:  # an interpreter for another CPU is never run: no failed test to report
         assert "could not be tested" in undone.stdout
     after = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
     assert after == before

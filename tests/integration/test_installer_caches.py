@@ -1,4 +1,4 @@
-"""Wheels that pip and uv build and cache: as the pages say, some changes of settings and flags cause no new build."""
+"""Wheels that pip and uv build and cache: as our pages say, some changed settings and flags cause no new build."""
 
 import io
 import tarfile

@@ -46,7 +46,7 @@ def _children() -> list[str]:
 
 @pytest.mark.parametrize("scene", [_commanded, _talked])
 def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None]) -> None:
-    _commanded()  # a process's first command also starts the shell that ends orphans, which stays alive
+    _commanded()  # the first command also starts the shell that kills orphans; this shell stays alive
     before = _children()
     moments = 0
     for moment, error in outcomes(scene):

@@ -76,7 +76,7 @@ REGISTRATION = "condarc.d/fastinstall.yml"
 
 
 def set_up_as_in_conda(store: JournalStore) -> None:
-    """Perform a setup that installs a text with the prefix in it, and leaves its staging directory without files."""
+    """Perform a setup that installs a text file with the prefix in it, and leaves no files in its staging directory."""
     write_tree(store.prefix, {HISTORY: "==> one <==\n+python\n"})
     with open_transaction(store) as transaction:
         staged = {
@@ -97,7 +97,7 @@ def set_up_as_in_conda(store: JournalStore) -> None:
 
 
 def copy_files(store: JournalStore, copy: Path) -> JournalStore:
-    """Copy an environment as `conda create --clone` does: no empty directories, new prefix in texts, new history."""
+    """Copy as `conda create --clone` does: no empty directories, a new prefix in text files, a new history."""
     for directory, _, names in os.walk(store.prefix):
         for path in (Path(directory) / name for name in names):
             place = copy / path.relative_to(store.prefix)

@@ -161,7 +161,7 @@ def _steps_that_leave_work(scene: Scene) -> list[int]:
 
 
 def _pictures(scene: Scene, work: Callable[[JournalStore], object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the environment's state before and after `work`: its live files, and all others if there is no journal."""
+    """Return the environment's files before and after `work`; if there is a journal, only the live files."""
     store = scene.store()
     first = _whole_or_live(store)
     work(store)

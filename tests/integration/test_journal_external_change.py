@@ -196,7 +196,7 @@ def test_a_later_version_blocks_rollback_or_is_forced_aside(store: JournalStore)
 
 
 def test_a_forced_rollback_restores_files_the_engine_left_alone(store: JournalStore) -> None:
-    """The file is the same in both versions of the setup's change, but missing in a version installed later."""
+    """The file is the same in turbo 2.0 and 3.0, so the setup left it alone; turbo 4.0, installed later, lacks it."""
     same = {"turbo-3.0-0": CONTENTS["turbo-2.0-0"], "turbo-4.0-0": {"lib/four": ""}}
     linked = store.prefix / "lib/libturbojpeg.so.0"
     with open_in(store) as transaction:

@@ -109,5 +109,5 @@ def _outcome(store: JournalStore, before: Pictures, after: Pictures) -> str:
 
 
 def _timeless(pictures: Mapping[str, object]) -> Pictures:
-    """Drop the times of `share`, which creating and removing the journal changes (docs/internals/transaction.md)."""
+    """Drop the times of `share`: the journal's creation and removal change them (docs/internals/transaction.md)."""
     return {path: look[:2] if isinstance(look, tuple) and path == "share" else look for path, look in pictures.items()}

@@ -1,4 +1,4 @@
-"""Giving up a rollback touches neither live files nor those of other rollbacks, whenever the process dies."""
+"""Giving up a rollback touches neither live files nor those of other rollbacks, no matter when the process dies."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,7 +106,7 @@ def test_later_guard_changes_belong_to_the_setup_in_force(tmp_path: Path) -> Non
     set_up(store)
     (store.root / "receipt.json").rename(tmp_path / "receipt.json")
     set_up_again(store)
-    # the receipt is the first setup's again, as after `guard install`
+    # the first setup's receipt is back, as after `guard install`
     (tmp_path / "receipt.json").replace(store.root / "receipt.json")
     assert list_forgettable_transactions(store, None) == ()
 

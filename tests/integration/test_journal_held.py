@@ -1,4 +1,4 @@
-"""Root changes another user's environment while that user replaces its directories by links."""
+"""Root changes another user's environment while that user replaces its directories with links."""
 
 import os
 from pathlib import Path

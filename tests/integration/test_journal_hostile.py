@@ -115,7 +115,7 @@ def test_a_loose_journal_that_means_others_removes_nothing(store: JournalStore) 
 
 
 def _linked_out(store: JournalStore, path: str) -> Path:
-    """Replace a path of the environment by a link to the victim's directory; return that directory."""
+    """Replace a path of the environment with a link to the victim's directory; return that directory."""
     victim = store.prefix.parent / "victim" / "letters"
     (store.prefix / path).symlink_to(victim)
     return victim

@@ -97,7 +97,7 @@ def test_a_lock_file_is_used_where_directories_cannot_be_locked(nfs: Path) -> No
 
 
 def test_another_user_of_such_an_environment_is_kept_out(nfs: Path) -> None:
-    """On NFS, a file is locked instead; every user who may write to the environment may open this file."""
+    """On NFS, fastinstall locks a file, not the directory; all who may write to the environment may open that file."""
     nfs.chmod(0o775)
     with lock_environment(nfs):
         file = next(nfs.iterdir())

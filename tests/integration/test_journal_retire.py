@@ -1,4 +1,4 @@
-"""Withdrawing the receipt: the environment no longer counts as set up, a rollback undoes that, kills do no harm."""
+"""Withdrawing a receipt: the environment no longer counts as set up, rollback restores the receipt, kills are safe."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ def scenery(tmp_path: Path) -> Iterator[Path]:
 
 
 def swapped(prefix: Path) -> JournalStore:
-    """Return an environment where another tool has replaced our stack with its own Pillow."""
+    """Return an environment where another tool has replaced our stack with another Pillow."""
     store = make_environment(prefix)
     set_up(store)
     files.discard(prefix / SITE / "PIL")

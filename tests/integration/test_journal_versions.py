@@ -34,7 +34,7 @@ def _change(file: Path, changes: dict[str, Any]) -> None:
 
 
 def _with_keys(store: JournalStore, identifier: str, changes: dict[str, Any]) -> None:
-    """Set these keys in every entry of the journal of a transaction."""
+    """Set these keys in every entry of a transaction's journal."""
     journal = store.directory(identifier) / JOURNAL
     lines = [json.dumps({**json.loads(line), **changes}) for line in journal.read_text().splitlines()]
     journal.write_text("".join(f"{line}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""recipes/memory.c in a separate program: the memory that glibc then keeps or returns, and cases without effect."""
+"""recipes/memory.c in a separate program: which memory glibc keeps or returns, and when the file has no effect."""
 
 import contextlib
 import os
@@ -153,7 +153,7 @@ def run(*argv: object, **variables: str) -> tuple[int, int, int]:
 
 
 def run_in_group(groups: str, file: str, limit: object, program: Path) -> int:
-    """Run with this text as /proc/self/cgroup, and a limit in a file of the group; return the second round's faults."""
+    """Run with `groups` as /proc/self/cgroup and `limit` in the group's `file`; return faults of the second round."""
     begin = begin_mounts()
     if not begin:
         pytest.skip("no mount can be made here: neither a superuser nor a user namespace")

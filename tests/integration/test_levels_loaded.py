@@ -1,4 +1,4 @@
-"""One PIL for several CPUs: fastinstall predicts from its files which core the loader takes on each CPU."""
+"""One PIL for several CPUs: from PIL's files, fastinstall predicts which core the loader takes on each CPU."""
 
 import dataclasses
 import os
@@ -175,7 +175,7 @@ def test_a_staged_core_with_a_copy_lacking_libraries_is_refused(own_tree: Tree) 
 
 @pytest.fixture
 def real(tmp_path: Path) -> tuple[Path, Tree]:
-    """Return an environment with stock Pillow whose core is split into a stub and two copies, and its tree."""
+    """Return an environment and its tree: stock Pillow with its core split into a stub and two copies."""
     python = make_environment(tmp_path / "env", Path(sys.executable))
     install_wheel(python, f"pillow=={PILLOW}")
     return tmp_path / "env", split_core(site_packages(python), f"pillow-{PILLOW}.dist-info")

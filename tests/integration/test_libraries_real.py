@@ -165,7 +165,7 @@ def test_bindings_are_those_of_the_real_loader(
 
 
 def _really_bound(stock: Venv, modules: tuple[Path, ...], directory: Path) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield how the real loader binds the codecs' entry points, as ((user, symbol), provider), both file paths."""
+    """Yield the real loader's bindings of codecs' entry points: ((using file, symbol), providing file), as paths."""
     report = directory / "bindings"
     variables = {**os.environ, "LD_BIND_NOW": "1", "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(report)}
     subprocess.run((stock.python, "-S", "-c", _OPEN, *modules), env=variables, check=True)

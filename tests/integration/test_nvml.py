@@ -1,6 +1,6 @@
-"""NVML: with the real nvidia-ml-py on a machine without a GPU, and with a fake one that answers or hangs.
+"""NVML: with the real nvidia-ml-py on a machine without a GPU, and with a fake module that answers or hangs.
 
-A fake `pynvml` module stands in for one with a GPU. It is found before the real module, and answers as the package's
+A fake `pynvml` module simulates a machine with a GPU. It is found before the real module, and answers as the package's
 documentation says, or never.
 """
 

@@ -84,7 +84,7 @@ def test_a_package_manager_may_finish(numbers: Path) -> None:
 
 
 def test_a_forked_copy_ends_its_own_commands(numbers: Path) -> None:
-    run(("/bin/true",))  # the forked process has inherited a watching shell, but that shell watches the parent
+    run(("/bin/true",))  # starts the shell that watches this process; the fork must start another shell
     copy = os.fork()
     if copy == 0:
         try:

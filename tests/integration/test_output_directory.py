@@ -1,4 +1,4 @@
-"""Writing into an output directory: before the renames nothing changes, and files of other programs stay."""
+"""Writing into an output directory: nothing changes before the final renames, and files of other programs stay."""
 
 import errno
 import os

@@ -46,7 +46,7 @@ class Pinned:
 
     Attributes:
         prefix: the environment's prefix.
-        variables: the shell's environment variables.
+        variables: environment variables of all commands.
         said: messages of its sessions, in order.
     """
 

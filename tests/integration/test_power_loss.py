@@ -236,7 +236,7 @@ def _compared(found: Looks, before: Looks, after: Looks) -> str:
 
 
 def _look(store: JournalStore, *, times: bool) -> Looks:
-    """Return states of live files, and names of our own; omit times of directories and links, which may be lost."""
+    """Return live files and our records; `times` adds times of regular files only, because others may get lost."""
     shown = live(store.prefix)
     whole = picture(store.prefix)
     looks = {path: _less(look, times=times) for path, look in whole.items() if path in shown or not store.root.exists()}

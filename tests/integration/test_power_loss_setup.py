@@ -73,12 +73,12 @@ def _recorded(scene: Scene, kept: Path) -> Recording:
 
 
 def _unseen(recording: Recording, prefix: Path) -> set[str]:
-    """Return paths that differ from the disk model; bytecode, which nothing has read since, is left out."""
+    """Return paths that differ from the disk model; omit bytecode, which other programs wrote unseen."""
     return {path for path in difference(recording, prefix) if "__pycache__" not in path}
 
 
 def _look(prefix: Path) -> dict[str, tuple[object, ...]]:
-    """Return contents and modes of all files; of our own, only the IDs of the transactions and of the receipt."""
+    """Return contents and modes of all files; of fastinstall's own, only the IDs of transactions and receipt."""
     shown = {path: look for path, look in picture(prefix, times=False).items() if not _is_ours(path)}
     store = JournalStore(prefix)
     receipt = store.read_receipt()

@@ -31,7 +31,7 @@ OURS = CondaPackage(name="pillow", version="12.1.1", build="simd_v3_py311_0")
 
 @pytest.fixture
 def stock(tmp_path: Path) -> str:
-    """Return the URL of a channel with a later Pillow and a package that requires one."""
+    """Return the URL of a channel with a later Pillow, and with a package that requires a later Pillow."""
     for version in ("12.1.1", "13.0.0"):
         CondaPackage(name="pillow", version=version, build="py311h123_0").write(tmp_path / "stock")
     CondaPackage(name="frame", version="1", build="0", depends=("pillow >=8",)).write(tmp_path / "stock")

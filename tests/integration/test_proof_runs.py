@@ -1,6 +1,6 @@
 """Proof cases that die, hang, fail or read memory that they do not own, each in a separate process.
 
-The PIL and its operations are small stand-ins: the real Pillow is not asked to crash.
+The PIL and its operations are small stand-ins, because the real Pillow does not crash on request.
 """
 
 import os

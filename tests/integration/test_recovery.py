@@ -1,4 +1,4 @@
-"""Leftovers of a dead run are reported by reading verbs, and completed by changing verbs."""
+"""After a run has died, commands that only read report it; commands that change the environment first recover."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -43,7 +43,7 @@ def built(sandbox: Sandbox) -> Sandbox:
 
 @pytest.mark.slow
 def test_a_full_cache_is_named_with_the_variable_that_moves_it(built: Sandbox) -> None:
-    """The wheel is built already, so the first write that finds no room is the unpacking for the comparison."""
+    """The wheel is built already, so the first step without enough space is unpacking the wheel for the comparison."""
     sandbox = built
 
     def scenario() -> None:

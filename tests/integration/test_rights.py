@@ -136,7 +136,7 @@ def test_a_default_access_list_is_passed_on(prefix: Path) -> None:
         pytest.skip(f"no access lists on this filesystem: {error}")
     os.chown(prefix / SITE, 0, TEAM)
     before = looks(prefix)
-    with umask(0o022):  # samples with the rights that the kernel gives
+    with umask(0o022):  # samples: the kernel gives new entries these rights
         (prefix / SITE / "made").mkdir()
         (prefix / SITE / "made/file").touch()
     made, file = _look(prefix / SITE / "made"), _look(prefix / SITE / "made/file")
@@ -223,7 +223,7 @@ def test_a_file_that_is_exchanged_keeps_its_rights(prefix: Path) -> None:
 
 
 def test_the_other_links_of_a_file_keep_their_rights(tmp_path: Path) -> None:
-    """Conda hard-links packages from its cache, whose files fastinstall may not change."""
+    """Conda hard-links files from its package cache; fastinstall may not change the cache's files."""
     with umask(0o077):
         (tmp_path / "stage").mkdir()
         (tmp_path / "cache").write_text("shared")

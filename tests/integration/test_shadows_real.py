@@ -1,6 +1,6 @@
-"""Another PIL found before site-packages: real interpreters of every version import the PIL that is predicted.
+"""Another PIL found before site-packages: real interpreters of every version import the predicted one.
 
-The interpreters are not in virtual environments, because those ignore the user site. Conda environments search it.
+The interpreters are not in virtual environments, which ignore the user site. Conda environments search the user site.
 """
 
 import os

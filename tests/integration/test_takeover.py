@@ -1,4 +1,4 @@
-"""Another program installs over our swap before the commit: its files stay, and the files from before are kept."""
+"""Another program installs over our swap before the commit: its files stay, and the files that we replaced are kept."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def reinstall(prefix: Path) -> None:
 
 
 def reinstall_what_was_there(prefix: Path) -> None:
-    """Reinstall the version that our swap replaced: its new metadata blocks the place of the old metadata."""
+    """Reinstall the version that our swap replaced, so that undo cannot move the old metadata back to its path."""
     uninstall(prefix)
     write_tree(prefix / SITE, {**THEIRS, "pillow-13.0.0.dist-info/RECORD": "the same version, by another"})
 
@@ -65,7 +65,7 @@ def install_beside(prefix: Path) -> None:
 
 
 def begin_to_uninstall(prefix: Path) -> None:
-    """Rename our files as a pip that was stopped halfway leaves them; no other files are installed yet."""
+    """Rename our files as pip does before it installs others and deletes ours, as if pip had been stopped then."""
     (prefix / SITE / "PIL").rename(prefix / SITE / "~IL")
     (prefix / OURS_METADATA).rename(prefix / SITE / "~illow-12.1.1+simd.v3.dist-info")
 

@@ -112,7 +112,7 @@ def no_compiler(sandbox: Sandbox) -> str:
 
 
 def _conda(sandbox: Sandbox, fill: Callable[[Path, Path], None]) -> str:
-    """Provide conda; `fill` makes the base's site-packages, its second argument, from the original, its first."""
+    """Provide conda; `fill(original, target)` creates the base's site-packages at `target`."""
     base = sandbox.root / "opt/conda"
     images = conda_made(_environment(sandbox, base / "envs/images"), USUAL)
     there = vendored_conda(sandbox.cache, base, sandbox.variables()).configured(_channel(sandbox.cache).as_uri())

@@ -32,10 +32,11 @@ class Outcome:
 
     Attributes:
         change: the guard's words for the change, with placeholders for versions; empty if the stack is kept.
-        tool: the tool that the guard names; empty if no record of it is left.
+        tool: the tool that the guard names; empty if no record of the tool is left.
         told: when the guard reports the change: at the "end" of the command, "during" it, or at the next "import".
         refused: whether the command fails.
-        required: whether an installed distribution requires the replacement; the repair is then to accept it.
+        required: whether an installed distribution requires the replacement; the repair then is to accept the
+            replacement.
     """
 
     change: str = ""
@@ -170,7 +171,7 @@ def _state(scene: Scene, column: Column, *more: object) -> str:
 
 
 def _follow(scene: Scene, command: str, expected: Outcome) -> None:
-    """Run the command in a terminal and answer yes; if it is refused, run the accepting command that it prints."""
+    """Run the repair command in a terminal and answer yes; if refused, run the `guard accept` that it prints."""
     code, text = _pasted(scene, command)
     if expected.required:
         assert code == 5, text

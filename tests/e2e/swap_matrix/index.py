@@ -21,7 +21,7 @@ class Pillows:
 
     Attributes:
         same: the version that the stack is built from.
-        newer: a later version: the wheel of `same`, with its version changed in metadata, package and core.
+        newer: a later version, made from the wheel of `same` by changing the number in metadata, package and core.
         wheels: contents of the wheels, by file name.
     """
 
@@ -91,7 +91,7 @@ def _requiring(newer: str) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def renumbered(wheel: bytes, version: str, other: str) -> bytes:
-    """Replace a Pillow wheel's version number by another of the same length; return the new wheel."""
+    """Replace a Pillow wheel's version number with another of the same length; return the new wheel."""
     assert len(version) == len(other), f"{other} does not fit where {version} stands in the core"
     with zipfile.ZipFile(BytesIO(wheel)) as archive:
         contents = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/RECORD")}

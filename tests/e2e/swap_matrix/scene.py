@@ -62,7 +62,7 @@ class Scene:
         published: the wheels of Pillow that the index offers.
         core: sha256 of the core that setup installed.
         settings: environment variables, in addition to those of the sandbox.
-        repaired: states of the stack whose printed repair has succeeded.
+        repaired: digests of replaced stacks for which the printed repair command has succeeded.
     """
 
     sandbox: Sandbox
@@ -188,7 +188,7 @@ def make_scene(
 
 
 def _offer_tools(directory: Path, tools: ProjectTools | None) -> None:
-    """Write programs that come after the environment's on PATH: poetry, pdm, and a `pip` of another environment."""
+    """Write programs that PATH has after the environment's: fastinstall, uv, another environment's pip, `tools`."""
     directory.mkdir()
     programs: dict[str, tuple[str | Path, ...]] = {
         "fastinstall": (sys.executable, *AS_INSTALLED, "-m", "fastinstall"),

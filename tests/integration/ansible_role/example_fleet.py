@@ -1,9 +1,9 @@
-"""A fleet of three healthy hosts, and of hosts with one problem each.
+"""A fleet: three healthy hosts, and hosts that have one problem each.
 
-These problems are simulated. The old CPU: GLIBC_TUNABLES hides CPU features from the real loader, and /proc/cpuinfo is
-replaced. The 32-bit host: setarch(8) makes the kernel report i686. The Arm host and the host with outdated facts: their
-facts files are edited. Full disks, a missing Python and a lock held by another process are real. Ansible logs in to
-web3 as an ordinary user and becomes root with sudo.
+Some problems are simulated. For the old CPU, GLIBC_TUNABLES hides CPU features from the real loader, and /proc/cpuinfo
+is replaced. For the 32-bit host, setarch(8) makes the kernel report i686. For the Arm host and the host with outdated
+facts, the facts files are edited. Full disks, a missing Python and a lock held by another process are real. Ansible
+logs in to web3 as an ordinary user and becomes root with sudo.
 """
 
 import fcntl
@@ -49,7 +49,7 @@ def machines(directory: Path) -> list[Machine]:
     """Return all machines, in the order of the inventory.
 
     Args:
-        directory: where files of the machines are written.
+        directory: the directory for the machines' files.
     """
     cpuinfo = directory / "cpuinfo"
     cpuinfo.write_text(_CPUINFO, encoding="utf-8")

@@ -23,7 +23,7 @@ class Fleet:
     """The controller's files.
 
     Attributes:
-        program: a copy of fastinstall from when the wheelhouse was built, independent of later edits.
+        program: a copy of fastinstall, made before the build, so that later edits of the checkout do not matter.
         facts: the directory with a facts file for each host.
         wheelhouse: the directory of the hosts' wheels.
         document: the JSON document that the build printed.

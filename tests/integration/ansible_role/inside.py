@@ -1,4 +1,4 @@
-"""Program that makes machines out of namespaces, as the first process of its own process namespace.
+"""Program that simulates machines with namespaces; it is PID 1 of a process namespace of its own.
 
 The module `machines` starts and ends it. When it ends, the machines' processes, mounts and in-memory disks vanish.
 
@@ -31,7 +31,7 @@ _SECONDS = 120.0
 
 def keep(specification: Path) -> None:
     """Start all machines, print this process's ID in the caller's namespace, and wait until killed."""
-    seen_outside = Path("/proc/self").readlink()  # /proc is not yet that of this process namespace
+    seen_outside = Path("/proc/self").readlink()  # /proc still shows the caller's process namespace
     machines = json.loads(specification.read_text(encoding="utf-8"))
     _call("mount", "--make-rprivate", "/")
     _call("mount", "-t", "proc", "proc", "/proc")
@@ -71,7 +71,7 @@ def be(machine: dict[str, Any]) -> None:
 
 
 def _make_environment(machine: dict[str, Any], prefix: Path) -> None:
-    """Make an empty virtual environment, on a disk of its own if the machine has one for it."""
+    """Make an empty virtual environment, on a separate disk if the machine has one for environments."""
     prefix.mkdir()
     if machine["environment_megabytes"] is not None:
         size = f"mode=755,size={machine['environment_megabytes']}m"
@@ -109,7 +109,7 @@ def _covered(machine: dict[str, Any], disk: Path) -> list[tuple[str | Path, str 
 
 
 def _remove_pythons(disk: Path) -> None:
-    """Remove every Python from PATH."""
+    """Delete every Python in /usr/bin and /usr/local/bin, for this machine only."""
     for directory in (Path("/usr/bin"), Path("/usr/local/bin")):
         _lay_over(directory, disk)
         for python in directory.glob("python*"):
@@ -176,7 +176,7 @@ def _login(machine: dict[str, Any]) -> str:
 
 
 def _reap_forever() -> None:
-    """Reap ended processes until killed, as a first process must."""
+    """Reap ended processes until killed, as PID 1 must."""
     while True:
         try:
             os.wait()

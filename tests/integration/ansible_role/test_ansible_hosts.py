@@ -56,7 +56,7 @@ def test_killed_tests_leave_no_machine_processes_behind(sandbox: Sandbox) -> Non
 
 
 def _processes_in(namespace: Path) -> list[str]:
-    """List the processes of a process namespace; its networks and mounts end with the last of them."""
+    """List the running processes of a process namespace. When the last one ends, mounts and networks vanish."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -69,5 +69,5 @@ def _processes_in(namespace: Path) -> list[str]:
 
 
 def _has_ended(process: Path) -> bool:
-    """Return True if a process is a zombie: the first process of a container may never reap it."""
+    """Return True if a process is a zombie: in a container, PID 1 may never reap it."""
     return (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z"

@@ -1,4 +1,4 @@
-"""The role on a fleet: wheels are built once and shipped; hosts with a problem are named, the others set up.
+"""The role on a fleet: wheels are built once and shipped; hosts with a problem are named, and the others are set up.
 
 All tests share one fleet: each play finds the hosts as the previous play left them.
 """
@@ -199,10 +199,10 @@ def test_a_changed_wheel_on_a_host_is_noticed_by_hash_and_resent(repeated: Playe
 
 
 def test_the_rollout_stops_when_more_hosts_fail_than_allowed(scene: Scene, repeated: object) -> None:
-    """The first of three hosts succeeds, the second fails for its old CPU, and so the third is never reached."""
+    """The first of three hosts succeeds, the second fails because of its old CPU, so the third is never reached."""
     del repeated
     hosts = {"fleet_hosts": "web1:old-cpu:web2", "fleet_serial": 1, "fleet_max_fail_percentage": 0}
-    seen = scene.fleet.facts.with_name("seen")  # created by the role
+    seen = scene.fleet.facts.with_name("seen")  # the role creates this directory
     built = {"fastinstall_facts": str(seen), "fastinstall_build_arguments": ["--offline"]}
     played = scene.controller.play("fastinstall.stack.site", **hosts, **built)
     assert played.exit_code != 0

@@ -25,7 +25,7 @@ int TIFFReadsJpeg(void) {
 
 
 def jpeg_of_ijg(scene: Scene) -> Variables:
-    """Replace libjpeg-turbo's library by IJG's with the same soname and interface, as conda's package `jpeg` did."""
+    """Replace libjpeg-turbo with IJG's libjpeg of the same soname and interface, as conda's package `jpeg` did."""
     asked = _asked_jpeg(scene)
     scene.environments.jpegs().put(_of_ijg(asked), _shared(scene, asked))
     return {}
@@ -39,7 +39,7 @@ def jpeg_truncated(scene: Scene) -> Variables:
 
 
 def jpeg_of_another_pillow(scene: Scene) -> Variables:
-    """Replace the bundled libjpeg-turbo by another Pillow's, under the same soname."""
+    """Replace the bundled libjpeg-turbo with that of another Pillow, under the same soname."""
     (other,) = scene.environments.other_version().glob("pillow.libs/libjpeg-*")
     place = scene.bundled("libjpeg")
     shutil.copy2(other, place)
@@ -79,7 +79,7 @@ def tiff_of_the_system(scene: Scene) -> Variables:
 
 
 def jpeg_of_mozilla(scene: Scene) -> Variables:
-    """Replace the libjpeg by Mozilla's, whose ABI is different too."""
+    """Replace the libjpeg with Mozilla's, which also has a different ABI."""
     scene.environments.jpegs().put("mozjpeg403", _shared(scene, "libjpeg.so.8"))
     return {}
 
@@ -105,19 +105,19 @@ def preloaded(scene: Scene) -> Variables:
 
 
 def second_jpeg_with_versions(scene: Scene) -> Variables:
-    """Make a library that the core needs load a second libjpeg, IJG's, whose symbol versions keep the two apart."""
+    """Load IJG's libjpeg as a second one, through a library that the core needs; symbol versions keep both apart."""
     _bring_second(scene, scene.environments.jpegs().ijg9)
     return {}
 
 
 def second_jpeg_without_versions(scene: Scene) -> Variables:
-    """Load a second libjpeg without symbol versions, so that its users are bound to the first libjpeg."""
+    """Load a second libjpeg without symbol versions, so that its callers are bound to the first libjpeg."""
     _bring_second(scene, scene.environments.jpegs().ijg9_unversioned)
     return {}
 
 
 def _bring_second(scene: Scene, jpeg: Path) -> None:
-    """Put a second libjpeg beside the core's libraries, and make the core need a library that loads it."""
+    """Put a second libjpeg beside the core's libraries, and make the core need a library that loads this libjpeg."""
     reader, source = _shared(scene, "libtiff.so.6"), scene.root / "reader.c"
     source.write_text(_READER)
     shutil.copy2(jpeg, reader.with_name(jpeg.name))
@@ -139,5 +139,5 @@ def _asked_jpeg(scene: Scene) -> str:
 
 
 def _of_ijg(asked: str) -> str:
-    """Return the IJG release whose interface a soname stands for."""
+    """Return the IJG release that has the interface of a soname."""
     return "6b" if ".so.62" in asked else "8d"

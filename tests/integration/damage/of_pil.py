@@ -69,13 +69,13 @@ def dangling(scene: Scene) -> Variables:
 
 
 def mixed_core(scene: Scene) -> Variables:
-    """Replace the core by another version's."""
+    """Replace the core with that of another Pillow version."""
     shutil.copy2(scene.environments.other_version() / "PIL" / scene.core.name, scene.core)
     return {}
 
 
 def mixed_module(scene: Scene) -> Variables:
-    """Replace the WebP module by another version's."""
+    """Replace the WebP module with that of another Pillow version."""
     name = f"PIL/_webp{SUFFIX}"
     shutil.copy2(scene.environments.other_version() / name, scene.site / name)
     return {}
@@ -139,7 +139,7 @@ def for_another_python(scene: Scene) -> Variables:
 
 
 def library_missing(scene: Scene) -> Variables:
-    """Delete a library that the wheel brought."""
+    """Delete a library that is bundled with the wheel."""
     scene.bundled("libtiff").unlink()
     return {}
 

@@ -1,4 +1,4 @@
-"""Every known damage is done for real, and doctor reports exactly the expected checks and statuses."""
+"""Every known kind of damage is really done, and doctor reports exactly the expected checks and statuses."""
 
 import shutil
 import tomllib

@@ -98,7 +98,7 @@ class KernelsBuild:
             return prove_matrix(ours, self.reference, Work(cases=cases), results, exact=True)
 
     def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
-        """Run the named cases, and return the sanitizers' reports on files that differ from the correct source."""
+        """Return the sanitizers' reports of the named cases; only files with changes are compiled with sanitizers."""
         sanitized = self.sanitized(name, source)
         with fixed_addresses():
             return faults(sanitized, (Work(cases=cases),), lambda: self.reference)
@@ -127,7 +127,7 @@ def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
 
 
 def start_script(stack: ProofStack, script: str, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    """Run one of `scripts/` with the PIL of a stack; `more` are environment variables."""
+    """Run a script of `scripts/` with the PIL of a stack; `more` are environment variables."""
     inherited = {name: value for name, value in os.environ.items() if name != THREADS}
     variables = {**inherited, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0", **more}
     argv: tuple[str | Path, ...] = (stack.python, _SCRIPTS / script, *arguments)

@@ -1,4 +1,4 @@
-"""Kernels in several threads, with images of their own and shared ones: races, and releases of the GIL.
+"""Kernels in several threads, on private and on shared images: races, and releases of the GIL.
 
 ThreadSanitizer detects the races. Operations also start threads of their own, and split even small pictures among them.
 Kernels that only clang compiles are left out, because the sanitizer is GCC's.

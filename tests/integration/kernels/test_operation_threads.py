@@ -1,4 +1,4 @@
-"""Threads within one operation: none unless requested, and the same pixels with them.
+"""Threads within one operation: they start only if requested, and do not change the pixels.
 
 The box blur, which only clang compiles, is not in this build. `make -C recipes/kernels check` tests it with threads.
 """

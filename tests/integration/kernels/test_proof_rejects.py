@@ -58,7 +58,7 @@ class Fault:
         file: the source file.
         pattern: the text to replace, a regular expression.
         replacement: its replacement.
-        begins: the cases that show the mistake, by the beginnings of their names.
+        begins: the beginnings of the names of the cases that show the mistake.
     """
 
     file: str
@@ -346,7 +346,7 @@ RETRY = {
 
 @pytest.fixture(scope="module")
 def official(build: KernelsBuild) -> list[str]:
-    """Return the output of the script with the official wheel."""
+    """Return the output of the script for vector widths, run with the official wheel."""
     return run_script(build.reference, WIDTHS)
 
 

@@ -1,4 +1,4 @@
-"""Projects of uv, poetry and pdm for tests of pins and locks; a local index offers a Pillow of one file."""
+"""Projects of uv, poetry and pdm for tests of pins and locks; a local index offers a Pillow that has one file."""
 
 import json
 import platform
@@ -173,7 +173,7 @@ class Galleries:
         installed = gallery.venv.uv("install", "--no-index", "--no-deps", str(gallery.wheel))
         assert installed.exit_code == 0, installed.text
         direct = gallery.venv.site_packages / f"pillow-{OURS}.dist-info" / "direct_url.json"
-        direct.unlink()  # fastinstall's setup does not leave this file
+        direct.unlink()  # uv writes this file, fastinstall's setup does not
         return gallery
 
     def _variables(self, directory: Path) -> dict[str, str]:

@@ -47,7 +47,7 @@ def test_hatch_keeps_the_stack_of_a_pinned_project_it_recreates(made: Galleries,
     state = gallery.state()
     assert state is not None
     assert (state.kind, state.file, state.problems) == ("hatch", gallery.manifest, ())
-    if installer == "uv":  # the existing environment has no pip
+    if installer == "uv":  # hatch cannot use pip yet: the existing environment has none
         _hatch(gallery, *SHOW)
         assert gallery.installed == f"# {OURS}\n"
     for words in (("env", "remove", "default"), SHOW):

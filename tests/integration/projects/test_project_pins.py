@@ -143,7 +143,7 @@ def test_a_pin_that_changes_another_distribution_is_refused(made: Galleries, man
     with pytest.raises(RefusedError) as refused:
         gallery.change()
 
-    assert refused.value.details == ("picky 2.0 -> 1.0, 2.0",)  # 1.0 on the platforms of our wheel
+    assert refused.value.details == ("picky 2.0 -> 1.0, 2.0",)  # the lock would have 1.0 for our wheel's platforms
     assert tree_hash(gallery.directory) == before
     assert not [*gallery.wheels.glob("*")], "what is not pinned is not kept"
 

@@ -1,4 +1,4 @@
-"""Helpers that decode a file at once or in pieces, and return the error and a digest of the pixels before it."""
+"""Helpers that decode a file at once or in pieces, and return the error and a digest of the pixels decoded so far."""
 
 import hashlib
 import io

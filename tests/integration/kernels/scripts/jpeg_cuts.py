@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def encode(mode: str, options: Mapping[str, object]) -> bytes:
-    """Return a JPEG file of coarse noise, which keeps it small."""
+    """Return a JPEG file of noise, coarse so that the file is small."""
     count, side, stream = len(mode), SIDE[mode], io.BytesIO()
     coarse = Image.frombytes(mode, (32, 32), hashlib.shake_128(mode.encode()).digest(32 * 32 * count))
     coarse.resize((side, side), Image.Resampling.BILINEAR).save(stream, "JPEG", **options)

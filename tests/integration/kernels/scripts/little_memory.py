@@ -43,7 +43,7 @@ MODES = {"alpha-composite": "RGBA", "premultiply": "RGBA"}
 
 
 def use_up_memory() -> list[bytearray]:
-    """Allocate all memory that malloc holds free, so that the address space must grow for each further block."""
+    """Allocate all free memory that malloc holds, so that each further block makes the address space grow."""
     taken = []
     for size in (1 << 22, 1 << 20, 1 << 18, 1 << 16, 1 << 14):
         while True:

@@ -65,7 +65,7 @@ def count(picture: Image.Image) -> dict[str, object]:
 
 
 def read_open_signals(task: int) -> set[int]:
-    """Return the usual signals that a thread does not block; empty if it has ended.
+    """Return the standard signals (1 to 31) that a thread does not block; empty if the thread has ended.
 
     For a thread that is about to end, the kernel shows empty masks: even SIGINT, which Python catches, is missing.
     """
@@ -106,7 +106,7 @@ def fork(picture: Image.Image) -> int:
 def forbid(picture: Image.Image) -> bool:
     """Return True if pixels are correct when no thread can be started."""
     expected = work(picture)
-    if os.geteuid() == 0:  # root is exempt from the limit
+    if os.geteuid() == 0:  # RLIMIT_NPROC does not limit root
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))

@@ -22,7 +22,7 @@ def main() -> None:
     pieces = list(pack(picture))
     assert b"".join(pieces) == content
     save(picture)  # the first call only imports the plugins
-    sys.setswitchinterval(1000)  # a thread then runs only if another one releases the GIL
+    sys.setswitchinterval(1000)  # another thread then runs only if this one releases the GIL
     released = runs_meanwhile(lambda: pack(picture))
     saved = runs_meanwhile(lambda: save(picture))
     small = picture.crop((0, 0, 100, 100))
@@ -51,7 +51,7 @@ def save(picture: Image.Image) -> None:
 
 
 def share(picture: Image.Image) -> str:
-    """Compress with an encoder that another thread calls meanwhile; return its answer, or "" if it came too late."""
+    """Compress while another thread calls the same encoder; return that call's answer, or "" if it came too late."""
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=75)
     settings = (75, False, 0, False, False, 0, (0, 0), -1, 0, 0, None, b"", b"", b"")

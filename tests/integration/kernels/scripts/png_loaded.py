@@ -47,7 +47,7 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 
 def every_cut() -> Iterator[tuple[str, bytes]]:
-    """Yield a file with rows shorter than a match and one with long rows, each cut at every one of its last bytes."""
+    """Yield two files (rows shorter than a match; long rows), each truncated at every one of its last bytes."""
     for width, height in ((3, 3000), (100, 40)):
         numbers = random.Random(width)  # noqa: S311 (no secret)
         rows = b"".join(

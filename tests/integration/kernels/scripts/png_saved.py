@@ -88,7 +88,7 @@ def in_pieces(picture: Image.Image, always: int = 0) -> bytes:
 
 
 def rows(packed: bytes) -> bytes:
-    """Return the decompressed rows, using the dictionary if the stream asks for one; empty if damaged."""
+    """Return the decompressed rows, using the dictionary if the stream asks for one; empty if the stream is damaged."""
     stream = zlib.decompressobj(zdict=b"rows")
     try:
         content = stream.decompress(packed)

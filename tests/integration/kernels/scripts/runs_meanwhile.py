@@ -23,7 +23,7 @@ def main() -> None:
         "multiply": lambda: ImageChops.multiply(picture, turned),
         "histogram": picture.histogram,
     }
-    sys.setswitchinterval(1000)  # a thread then runs only if another one releases the GIL
+    sys.setswitchinterval(1000)  # another thread then runs only if this one releases the GIL
     json.dump({name: runs_meanwhile(call) for name, call in operations.items()}, sys.stdout)
 
 

@@ -1,6 +1,6 @@
 """Script for one PIL: prints checksums of the results of kernels that exist for several vector widths.
 
-These are resizes, whose rows pass through strips and windows in many ways, filters, and division by alpha.
+These kernels are for resizes (many sizes and boxes are tried), for filters, and for multiplying and dividing by alpha.
 """
 
 import itertools
