@@ -12,7 +12,6 @@ from fastinstall.cli.questions import Asker, asker_for
 from fastinstall.core.errors import DeclinedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.request import PlanRisk
-from fastinstall.setup.decide.risks import make_consent_hint
 
 if TYPE_CHECKING:
     from fastinstall.setup.plan import Plan
@@ -79,7 +78,8 @@ def refuse_unaccepted(plan: "Plan", *, with_items: bool = True) -> None:
         RefusedError: a risk is not allowed; the message names each such risk.
     """
     if risks := _list_unaccepted_risks(plan):
-        from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # only for a refusal
+        from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # needed only for a refusal
+        from fastinstall.setup.decide.risks import make_consent_hint
 
         items: list[str] = []
         for plan_risk in risks if with_items else ():

@@ -16,7 +16,6 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import IsaScan
-from fastinstall.elf.imaging_core import describe_making
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Interpreter, Runtime
@@ -114,6 +113,8 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         scan = request.binaries is not Binaries.LINKED
         isa = observe_isa(stack, cache=session.directories.cache / SCANS, scan=scan)
     if request.binaries is Binaries.DESCRIBED and stack.core is not None:
+        from fastinstall.elf.imaging_core import describe_making
+
         stack = replace(stack, core=describe_making(stack.core))
     conda = None
     if environment.kind is EnvironmentKind.CONDA:

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core import files, sealed_trees, temporary_directories
-from fastinstall.core.archives import unpack_zip
 from fastinstall.core.codec import digest
 from fastinstall.core.concurrency import RunningProbe
 from fastinstall.core.errors import FailedError, RefusedError
@@ -132,6 +131,8 @@ def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
         wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
 
     def unpack(tree: Path) -> None:
+        from fastinstall.core.archives import unpack_zip  # needed only if the wheel was not unpacked before
+
         unpack_zip(run.index.fetch(wheel, run.cache, run.emit), tree)
 
     return sealed_trees.make_once(run.cache / "unpacked" / wheel.sha256, unpack, cache=run.cache)
