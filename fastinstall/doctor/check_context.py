@@ -20,7 +20,7 @@ class CheckContext:
         recipe: the receipt's recipe; without a receipt, the recipe that a setup would follow.
         today: today's date, for the age of data.
         tool_version: version of the running fastinstall.
-        hosts: machines besides this one for which the code is judged.
+        hosts: other machines for which the code is judged too.
     """
 
     facts: Facts
@@ -43,7 +43,7 @@ class CheckContext:
 
     @property
     def is_built_elsewhere(self) -> bool:
-        """Whether another tool installed a build with fastinstall's version label, which leaves no receipt."""
+        """Whether a build with fastinstall's version label was installed by another tool, without a receipt."""
         versions = [owner.distribution.version for owner in self.facts.stack.owners]
         return self.receipt is None and any(parse_labelled_levels(self.recipe, version) for version in versions)
 

@@ -1,4 +1,4 @@
-"""Find and name the owners of PIL's files, and answer further questions of several checks about a stack.
+"""Find and name the owners of PIL's files, and answer other questions about a stack that several checks ask.
 
 An owner is a distribution, a conda package, or a conda package with the metadata of a distribution. The other questions
 concern the core's copies for CPU levels, conda's records of files that matter to PIL, and the channel of our packages.
@@ -138,8 +138,8 @@ def relative_to_prefix(facts: Facts, path: PurePath) -> str:
 def list_linked_prefixes(path: PurePath, prefix: PurePath) -> Iterator[PurePath]:
     """Yield the parents of a path that may be the prefix under another name, because of a symbolic link.
 
-    These are the parents with the same last two names. For the prefix "/opt/conda/envs/fast", they end with
-    "envs/fast".
+    These are the parents whose last two names are those of the prefix. For the prefix "/opt/conda/envs/fast", they end
+    with "envs/fast".
     """
     end = prefix.parts[-_TAIL:]
     return (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
@@ -179,7 +179,7 @@ def find_conda_package(facts: Facts, dist: str) -> CondaPackage | None:
 
 def describe_conda_package(package: CondaPackage) -> str:
     """Return a package as text: "pillow 12.1.1 (py311h1234567_0 of conda-forge)"."""
-    from fastinstall.model.conda_packages import CHANNEL  # only in conda environments
+    from fastinstall.model.conda_packages import CHANNEL  # needed only in conda environments
 
     channel = "the channel inside this environment" if package.channel.endswith(CHANNEL) else package.channel
     return f"{package.name} {package.version} ({package.build}{f' of {channel}' if channel else ''})"
@@ -296,7 +296,7 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
         return name in claim.files and name not in (*claim.altered, *claim.missing)
     if core is None or not core.sha256 or owner is None or owner.recorded_core is None:
         return False
-    from fastinstall.observe.stack import decode_digest  # only where there are several owners
+    from fastinstall.observe.stack import decode_digest  # needed only if there are several owners
 
     return decode_digest(owner.recorded_core) == core.sha256
 
@@ -338,6 +338,6 @@ def is_registered(facts: Facts, receipt: Receipt) -> bool:
     """Return whether the environment's conda configuration names the setup's channel; True if the setup used none."""
     if receipt.conda is None or facts.conda is None:
         return True
-    from fastinstall.conda.reinstall import has_channel  # only in conda environments
+    from fastinstall.conda.reinstall import has_channel  # needed only in conda environments
 
     return has_channel(facts.conda, receipt.conda, facts.environment.prefix)

@@ -87,7 +87,7 @@ def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
     """
     wanted = frozenset(asked)
     if unknown := sorted(wanted - CHECKS.keys()):
-        from difflib import get_close_matches  # only where somebody mistyped
+        from difflib import get_close_matches  # needed only after a mistyped name
 
         close = get_close_matches(unknown[0], CHECKS, n=1)
         meant = f"did you mean `fastinstall doctor {close[0]}`? " if close else ""

@@ -49,8 +49,8 @@ def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
 def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Remedy:
     """Return the remedy that restores files of conda packages.
 
-    The remedy is `doctor --fix`. It is conda's own command if the environment is protected, or if the core on disk is
-    the one that the receipt records.
+    The remedy is conda's own command if the environment is protected, or if the core on disk is the one that the
+    receipt records. Otherwise, it is `doctor --fix`.
     """
     if is_changeable(context.facts) and not context.core_is_ours:
         return Remedy(text=text, command=word_command(context, "doctor --fix"))

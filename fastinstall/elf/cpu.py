@@ -156,11 +156,10 @@ def find_offered_level(cpu: Cpu) -> str | None:
 
 
 def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
-    """Return the features that the CPU lacks for the next higher level, if a CPU of its kind should have them.
+    """Return the features of the next higher level that a virtual machine or the kernel seems to hide; empty if none.
 
-    The CPU should have them if CPUs of its family are known to reach that level, or if it reports a feature that only
-    CPUs of that level have. Then a virtual machine or the kernel hides the missing features. Otherwise, the result is
-    empty.
+    A missing feature counts as hidden if CPUs of this family are known to reach that level, or if the CPU reports
+    another feature that only CPUs of that level have.
 
     Args:
         flags: the features that the CPU reports.

@@ -56,7 +56,7 @@ class CoreLevel:
         path: the copy's path, whether or not the file exists.
         sha256: the copy's hash, 64 hexadecimal digits; empty if the copy cannot be read.
         loaded: whether the loader would take this copy on this machine.
-        simd_symbols: the symbols of the recipe's `expect.symbols` that the copy defines.
+        simd_symbols: which of the symbols in the recipe's `expect.symbols` the copy defines.
         unoptimised_share: the share of functions that begin as at -O0; see `ImagingCore`.
         isa_note: the x86-64 level that the copy's ISA note requires; None without such a note.
         problem: why the copy is unusable (missing, damaged, another library); empty if it is usable.
@@ -104,7 +104,7 @@ class ImagingCore:
         readable: False if the file is missing, empty, truncated or not an ELF file for this machine.
         problem: why the file is not readable; empty if it is.
         version: the Pillow version compiled into the core; empty if none was recognised.
-        simd_symbols: the symbols of the recipe's `expect.symbols` that the core defines.
+        simd_symbols: which of the symbols in the recipe's `expect.symbols` the core defines.
         unoptimised_share: share of the core's functions that begin with the frame set-up of an -O0 build,
             0.0 to 1.0 (measured: 1.0 at -O0, at most 0.03 at -O3); None if unknown.
         isa_note: the x86-64 level that the core's ISA note requires ("x86-64-v3"); None without such a note.
@@ -196,7 +196,7 @@ class Binding:
 
     @property
     def is_crossed(self) -> bool:
-        """Whether the reference is bound to another library than the one that its file was linked with (`wanted`).
+        """Whether the reference is bound to a different library than the one its file was linked with (`wanted`).
 
         False if `wanted` is None.
         """
@@ -238,7 +238,7 @@ class Linkage:
         missing: libraries that were not found or were refused; modules that need one of these are not in `files`.
         bindings: the references to the entry points of codec libraries, with the files they are bound to.
         codecs: the libraries behind the codecs.
-        problem: why the process cannot be simulated (for example, the program is not an ELF file); empty if it was.
+        problem: why the process cannot be simulated (for example, the program is not an ELF file); empty if it can.
     """
 
     modules: tuple[PurePath, ...] = ()

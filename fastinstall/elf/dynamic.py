@@ -83,7 +83,7 @@ def read_dynamic(path: Path) -> DynamicFile:
 
 
 def _find_largest_page(image: ElfImage) -> int:
-    """Return the largest page size, in bytes, with which the file can be mapped; 0 for any page size.
+    """Return the largest page size, in bytes, with which the file can be mapped; 0 if every size works.
 
     The page size must divide the difference of address and offset of every segment.
     """
@@ -102,7 +102,10 @@ def _read_interpreter(image: ElfImage) -> str | None:
 
 
 def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
-    """Yield the kind and the content of each GNU note. Like the loader, stop in a segment at a malformed note."""
+    """Yield the kind and the content of each GNU note.
+
+    Like the loader, skip the rest of a segment after a malformed note.
+    """
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)

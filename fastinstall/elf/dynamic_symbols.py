@@ -19,7 +19,7 @@ _RELOCATION = struct.Struct("<QQq")
 def find_symbols(image: ElfImage, names: Iterable[str]) -> Iterator[tuple[str, int, tuple[int, ...]]]:
     """Yield the name, the index and the fields (see `SYMBOL`) of each dynamic symbol whose name is in `names`.
 
-    In a file without a hash table no symbol is found, by this function or by the loader.
+    In a file without a hash table, neither this function nor the loader finds any symbol.
 
     Raises:
         ElfError: the symbols or their hash table are malformed.
@@ -76,8 +76,8 @@ def count_symbols(image: ElfImage) -> int:
 def count_unhashed(image: ElfImage) -> int:
     """Return the number of symbols before the first hashed symbol; in a library, these symbols are undefined.
 
-    The header of DT_GNU_HASH gives this number. But if no symbol is hashed, binutils writes 1. So a number of at most 1
-    is not trusted: the relocations may refer to more symbols.
+    The header of DT_GNU_HASH gives this number. But if no symbol is hashed, binutils writes 1. So if
+    the number is 0 or 1, the symbols in the relocations count too.
     """
     if GNU_HASH not in image.tags:
         return count_symbols(image)

@@ -278,8 +278,8 @@ class Strings:
         """Return the string at an offset.
 
         Raises:
-            ElfError: the string begins or ends outside the table, or the strings read so far are together many times
-                as long as the table, because they overlap.
+            ElfError: the string begins or ends outside the table; or the strings read so far overlap so much that
+                together they are many times as long as the table.
         """
         end = self.content.find(b"\0", offset, offset + _LONGEST_STRING)
         if end < 0:
@@ -292,7 +292,7 @@ class Strings:
         return os.fsdecode(self.content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
-        """Map the offset of each string that equals one of `texts` to that text; the tail of a string counts too."""
+        """Map the offset of each string that equals one of `texts` to that text; a string's tail is a string too."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"

@@ -3,9 +3,9 @@
 `read_core` reads the data that doctor's checks judge. `describe_making` adds further traces of the build.
 
 A wheel may have several copies of the core, one per CPU level. Then the file `PIL/_imaging*.so` is a stub, which names
-the copies' common soname in DT_NEEDED. A loader since glibc 2.33 finds the copy for the CPU's level in a subdirectory
-of glibc-hwcaps. An older loader, or one that finds no such copy, takes the baseline copy beside glibc-hwcaps. This
-module simulates the loader, and describes the copy that the loader would take.
+the copies' common soname in DT_NEEDED. The loader of glibc 2.33 or later finds the copy for the CPU's level in a
+subdirectory of glibc-hwcaps. An older loader, or one that finds no such copy, takes the baseline copy beside
+glibc-hwcaps. This module simulates the loader, and describes the copy that the loader would take.
 """
 
 import io
@@ -258,7 +258,7 @@ def _read_package_note(image: ElfImage) -> dict[str, str]:
     from elftools.elf.elffile import ELFFile  # too slow an import for doctor, which seldom needs it
     from elftools.elf.notes import iter_notes  # too slow an import for doctor, which seldom needs it
 
-    content = io.BytesIO(image.read(0, image.size))  # a malformed file cannot make pyelftools read beyond this
+    content = io.BytesIO(image.read(0, image.size))  # a malformed file cannot make pyelftools read beyond these bytes
     try:
         elf = ELFFile(content)
         notes = chain.from_iterable(iter_notes(elf, part.offset, part.size) for part in image.of_kind(NOTE))

@@ -41,7 +41,7 @@ _IMMEDIATE = 0xFFFF << 5
 
 
 def read_returned_number(path: Path, name: str) -> int | None:
-    """Return the constant that a function returns; None if the function is missing, or does anything else.
+    """Return the constant that a function returns; None if the function is missing or does anything more.
 
     Raises:
         ElfError: the file cannot be read as an ELF file.
@@ -76,7 +76,7 @@ _DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_re
 
 @immutable
 class SearchedFile:
-    """A file in which libraries are searched for, with the content that is searched.
+    """A file to search for libraries, with the parts of its content that are searched.
 
     Attributes:
         path: the file's path on this machine.
@@ -168,7 +168,7 @@ _MARKED_MACHINES = frozenset({X86_64.machine})
 def find_jpeg(contents: SearchedFile) -> Identity | None:
     """Return the libjpeg that a file is or contains; None for other files, even if they use a libjpeg."""
     shared = JPEG_ENTRY in contents.offered
-    # Each libjpeg contains the IJG release that it is, or is compatible with, before a date: "6b  27-Mar-1998".
+    # Each libjpeg contains an IJG release, its own or the one it is compatible with, and a date: "6b  27-Mar-1998".
     dates = (date.start() for date in _RELEASE_DATE.finditer(contents.constants))
     before = (_RELEASE_BEFORE_DATE.search(contents.constants[max(0, start - 4) : start]) for start in dates)
     releases = {found[1].decode("ascii") for found in before if found}
@@ -295,7 +295,7 @@ def _read_tiff_version(contents: SearchedFile) -> str:
 
 
 def _read_openjpeg_version(contents: SearchedFile) -> str:
-    """Return the version of a shared OpenJPEG; empty for other files, in which the pattern may match any version."""
+    """Return the version of a shared OpenJPEG; empty for other files, where a match may be any library's."""
     return contents.text(_OPENJPEG_VERSION) if _OPENJPEG_ENTRY in contents.offered else ""
 
 

@@ -226,7 +226,7 @@ def compare_forest(
 ) -> list[tuple[Case, str]]:
     """Grow the forest of a seed, and return its cases, each with the differences between model and loader.
 
-    Half of the cases run on the first of the processors.
+    Half of the cases run on the first processor in `processors`.
     """
     chance = random.Random(seed)  # noqa: S311 (a seed gives the same forest in every run)
     forest = grow(base, parts, chance)
@@ -336,7 +336,7 @@ def simulated(case: Case) -> Outcome:
 def _complaint(missing: Sequence[MissingLibrary]) -> str:
     """Return the text that the loader's error message must contain; empty if no library is missing.
 
-    It is the version that is not found, the damaged file, or the name of the library.
+    The text is the missing symbol version, the path of the damaged file, or the name of the missing library.
     """
     if not missing:
         return ""

@@ -92,8 +92,8 @@ class Comparison:
     Attributes:
         modules: number of extension modules, each opened in a process of its own.
         refused: number of modules that both the loader and the model refused.
-        undefined: number that the loader refused for an undefined symbol, which the model does not check.
-        crashed: number that killed their process.
+        undefined: number of modules that the loader refused for an undefined symbol, which the model does not check.
+        crashed: number of modules that killed the process that opened them.
         differences: one sentence per difference.
     """
 

@@ -57,7 +57,7 @@ class Parts:
         libc: the C library and the start and end files that programs are linked with.
         architecture: the architecture of all parts.
         linker: the first words of the linker's command line.
-        root: a directory that the programs see as "/", for files that it contains; None: "/" itself.
+        root: a directory whose files the programs see below "/"; None if they see only the real "/".
     """
 
     directory: Path

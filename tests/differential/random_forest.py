@@ -41,7 +41,8 @@ class Forest:
         places: directories, by the names that search paths use.
         made: the libraries.
         hosts: the programs.
-        root: a directory that programs see as "/", sometimes with an ld.so.cache; None: "/" itself.
+        root: a directory whose files the programs see below "/", sometimes with an ld.so.cache; None if they see only
+            the real "/".
     """
 
     base: Path
@@ -73,7 +74,7 @@ def grow(base: Path, parts: Parts, chance: random.Random) -> Forest:
 
 
 def _make_root(forest: Forest, system: Path) -> Path:
-    """Create a root directory with links to that of the system, sometimes with an ld.so.cache written by `ldconfig`."""
+    """Create a root directory with links into `system`, sometimes with an ld.so.cache written by `ldconfig`."""
     root = forest.base / "root"
     (root / "etc").mkdir(parents=True)
     for name in ("lib", "usr"):
@@ -138,7 +139,8 @@ def _make_library(forest: Forest, path: Path, name: str) -> None:
     if name in VERSIONED and forest.happens(0.7):
         arguments += [f"--version-script={parts.version_script(_versions(forest))}"]
     elif name in VERSIONED:
-        # The loader aborts if a library should define versions but has no version table at all.
+        # Give the library a version table: the loader aborts if a file needs a version from a library that has no such
+        # table.
         arguments += [parts.directory / "versions.o", parts.libc[-1]]
     symbols = [symbol for symbol in SYMBOLS if forest.happens(0.3)]
     arguments += [parts.definition(symbol) for symbol in symbols]

@@ -53,7 +53,7 @@ def truth_of(path: Path, counts: Counter[str]) -> Truth | None:
         return None
     try:
         return read_truth(path)
-    except UnicodeDecodeError:  # separate debug information: its dynamic section has other bytes
+    except UnicodeDecodeError:  # in separate debug information, the dynamic section's bytes are other data
         assert path.suffix == ".debug", path
         counts["beyond pyelftools"] += 1
         return None

@@ -125,7 +125,7 @@ def test_what_a_dispatcher_chooses_is_contained(tmp_path: Path, dispatcher: str)
 
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_what_runs_unasked_beside_a_dispatcher_is_required(tmp_path: Path, dispatcher: str) -> None:
-    """An exported function was compiled for AVX2, as happens to whole files by mistake."""
+    """The file also exports a function that was compiled for AVX2 by mistake and that no dispatcher guards."""
     for found in scanned_with_and_without_symbols(tmp_path, DISPATCHERS[dispatcher] + MISTAKE):
         assert "avx2" in found.requires, found.evidence
         assert "avx512f" in found.contains

@@ -119,7 +119,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def levelled(stock: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the interpreter of a copy of the environment `stock`, in which the core is two copies behind a stub."""
+    """Return the interpreter of a copy of the environment `stock`, in which a stub and two copies replace the core."""
     made = make_environment(tmp_path_factory.mktemp("levelled") / "env", stock)
     shutil.copytree(site_packages(stock), site_packages(made), dirs_exist_ok=True)
     split_core(site_packages(made), f"pillow-{PILLOW}.dist-info")

@@ -1,4 +1,4 @@
-"""Names that documents, scripts and other programs use.
+"""Names that documents, scripts and other programs use stay the same.
 
 Renaming a function or moving code must not change them. A test that fails after a renaming shows what became visible
 outside: names of fields, tags (`values.tagged`), or classes in "$defs" of the schemas.
@@ -229,7 +229,7 @@ def _located() -> Iterator[Path]:
 
 
 def _names_in(file: Path) -> Iterator[str]:
-    """Yield the names of our modules that are imported by a string; of an f-string, only the constant beginning."""
+    """Yield the names of our modules that are imported by a string; for an f-string, only its constant beginning."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             parts = (str(each.value) for each in ast.walk(node.args[0]) if isinstance(each, ast.Constant))

@@ -12,7 +12,7 @@ def test_says(golden):
 
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the test file of a separate suite with one test."""
+    """Create a separate test suite with one test, and return the path of its file."""
     monkeypatch.setattr(golden, "TESTS", tmp_path)
     monkeypatch.setattr(golden, "DIRECTORY", tmp_path / "golden")
     module = tmp_path / "unit" / "plan" / "test_plan.py"

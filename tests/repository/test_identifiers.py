@@ -1,4 +1,4 @@
-"""Names in the package use none of the words listed here, for which the field has others; names of tests are short."""
+"""Names in the package avoid the words listed here, in favour of the field's own terms; names of tests are short."""
 
 import ast
 import re

@@ -30,7 +30,7 @@ SHELLS = ("sh", "bash", "dash", "zsh", "/bin/sh", "/bin/bash", "/usr/bin/env")
 DOOR = {
     "core/process.py": {"subprocess.Popen"},
     "core/orphans.py": {"os.posix_spawn"},  # a constant script, to end commands that outlive fastinstall
-    "observe/_operations.py": {"os.execv"},  # the same script again, by an isolated interpreter
+    "observe/_operations.py": {"os.execv"},  # `_operations.py` runs itself again, in an isolated interpreter
 }
 """Calls that start processes, by file; each takes a tuple of words."""
 CONSTANT = ("core/orphans.py",)

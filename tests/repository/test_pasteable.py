@@ -49,7 +49,7 @@ def _is_quoted(value: ast.expr, known: set[str]) -> bool:
 
 
 def _assigned(tree: ast.Module) -> set[str]:
-    """Return the names of variables with a quoted value."""
+    """Return the names of variables that hold a quoted value."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and "quote(" in ast.unparse(node.value):

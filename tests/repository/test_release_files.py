@@ -1,4 +1,4 @@
-"""Files that no program checks until a release or a bug report depends on them."""
+"""Check files that no other program checks before a release or a bug report depends on them."""
 
 import re
 from pathlib import Path

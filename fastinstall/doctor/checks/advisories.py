@@ -8,9 +8,9 @@
 - hint: the data on advisories is older than 90 days; a later fastinstall has later data.
 
 Pillow is judged by its version: a build with SIMD kernels has all fixes of that version. A defect of a fork's kernels
-counts only if the core has these kernels. The evidence includes a line of Python that shows the defect. The data is as
-old as its date says, and a version without a known advisory is not proved safe. Libraries are judged by their versions
-alone, and a distribution may have patched its own build.
+counts only if the core has these kernels. The evidence includes a line of Python that shows the defect. The data
+includes nothing later than its date, and a version without a known advisory is not proved safe. Libraries are judged by
+their versions alone, and a distribution may have patched its own build.
 
 If a pin keeps the stack at its version, later versions are installed only by hand. So every advisory that affects a
 pinned stack is an error, unless the risk was accepted at the setup.

@@ -49,7 +49,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """Report the core, or each copy of it, if it was built without optimisation or does not show how it was built.
 
-    The recorded compiler switches, which are known only for the loaded file, override the count of frames.
+    Recorded compiler switches, which are known only for the loaded file, override the count of functions that begin
+    with a frame set-up.
     """
     told = _describe_provenance(context, core)
     codes = [("the core", core.path, core.unoptimised_share, True)]

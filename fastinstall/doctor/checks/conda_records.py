@@ -102,7 +102,7 @@ def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 
 def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    from fastinstall.conda.reinstall import channel_of  # only in conda environments
+    from fastinstall.conda.reinstall import channel_of  # needed only in conda environments
 
     receipt, facts = context.receipt, context.facts
     if receipt is None or receipt.conda is None or is_registered(facts, receipt):
@@ -123,7 +123,7 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
 
 def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Report missing or altered files that only one package claims, except those of PIL and of the guard package."""
-    from fastinstall.conda.reinstall import name_of_dist, provides_pil  # only in conda environments
+    from fastinstall.conda.reinstall import name_of_dist, provides_pil  # needed only in conda environments
 
     contested, prefix = {clash.path for clash in conda.clashes}, context.facts.environment.prefix
     for claim in conda.claims:
@@ -142,7 +142,7 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 
 def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    """Report files that several packages claim, grouped by these packages and by the one whose content is on disk."""
+    """Report files that several packages claim, grouped by claimants and by the package whose content is on disk."""
     from fastinstall.conda.reinstall import find_rightful_owner, is_taken, name_of_dist  # only in conda environments
 
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}

@@ -155,7 +155,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
 
 
 def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Report copies that declare another level than their directory is for.
+    """Report copies that declare a different level from the one that their directory is for.
 
     The baseline has no such directory. It may declare at most the level that the receipt has for it. Without a receipt,
     it must declare a lower level than all other copies.

@@ -8,10 +8,10 @@
   the CPU on purpose: its version has a label such as "+cpu".
 
 The driver's version comes from NVML (nvidia-ml-py, the extra `cuda`), else from /proc/driver/nvidia. The CUDA version
-of a build comes from torch/version.py. The table of required drivers is dated. A minor version of CUDA 11 and later
-runs on every driver of its major version. A Tegra's driver is part of its system image and is not judged. If a build
-lacks code for this model of GPU, torch reports that on first use. The tables were checked against public documents. The
-code that reads the driver's state was tested with captured files.
+of a build comes from torch/version.py. Findings give the date of the table of required drivers. A minor version of CUDA
+11 and later runs on every driver of its major version. A Tegra's driver is part of its system image and is not judged.
+If a build lacks code for this model of GPU, torch reports that on first use. The tables were checked against public
+documents. The code that reads the driver's state was tested with captured files.
 
 Why it matters:
 A build that does not fit still runs, on the CPU. `torch.cuda.is_available()` is False, and training takes days instead
@@ -87,8 +87,9 @@ def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
     """Return whether the driver is new enough for a CUDA version, or None if that is unknown.
 
     The highest CUDA version that NVML reports is compared first, then the driver's version. Under WSL the driver is
-    that of Windows, so only its branch (the first number) is compared. A Tegra's driver versions are not comparable. If
-    a package for forward compatibility is installed and has a later version, that version counts as the driver's.
+    that of Windows, so only its branch (the first number) is compared. A Tegra's driver versions are not comparable, so
+    the result is None. If a package for forward compatibility is installed and has a later version, that version counts
+    as the driver's.
     """
     if gpu.tegra or not cuda:
         return None
@@ -106,7 +107,7 @@ def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
     named = ((_name_build(build), f" for {_name_kind(build)}" if build.known else "") for build in gpu.frameworks)
     builds = ", ".join(map("".join, named))
-    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # in a container, these may be the host's
+    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # a container may show the host's devices
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
         return Finding.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
@@ -170,7 +171,7 @@ def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
 
 def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Finding:
     least = find_required_driver(cuda)
-    least = least.partition(".")[0] if gpu.wsl else least  # only this part is the same on Windows and Linux
+    least = least.partition(".")[0] if gpu.wsl else least  # Windows and Linux share only the branch
     hosts = "the host's driver" if gpu.container else "the driver"
     where = "Windows's driver" if gpu.wsl else hosts
     needs = f"for CUDA {cuda}, which needs a driver >= {least}"

@@ -110,7 +110,7 @@ def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
-    """Report a conda environment whose `bin/python` belongs to another one, where its pip would install packages."""
+    """Report a conda environment whose `bin/python` belongs to another environment; pip installs packages there."""
     facts = context.facts
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:

@@ -117,8 +117,8 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
     """Return whether the environment's own configuration has a pin, in any form; always True in a pixi environment."""
-    from fastinstall.model.dependants import is_pinned  # only where a pin was asked for
-    from fastinstall.observe.installed_pins import is_of_pixi  # only where a pin was asked for
+    from fastinstall.model.dependants import is_pinned  # needed only if a pin was requested
+    from fastinstall.observe.installed_pins import is_of_pixi  # needed only if a pin was requested
 
     if any(pin.kind in (PinKind.PIP, PinKind.CONDA) for pin in facts.pins) or is_of_pixi(facts.environment.prefix):
         return True

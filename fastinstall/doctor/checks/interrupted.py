@@ -15,8 +15,8 @@ How to fix it:
 The next command of fastinstall that changes the environment first finishes or undoes its own interrupted transaction,
 and says so. `fastinstall rollback --interrupted` does only that; `fastinstall doctor --fix` also restores the stack.
 After an interruption of pip, install Pillow again, and remove the names that begin with `~` by hand. If conda was
-interrupted, finish its transaction with conda: `conda list --revisions` shows the last command. Run it again, and
-remove the leftovers. Until then, fastinstall refuses a setup.
+interrupted, finish its transaction with conda: `conda list --revisions` shows the last command. Run that command again,
+and remove the leftovers. Until then, fastinstall refuses a setup.
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _report_pip(context: CheckContext, packages: PurePath) -> Iterator[Finding]:
 def _report_conda(context: CheckContext) -> Iterator[Finding]:
     conda, prefix = context.facts.conda, context.facts.environment.prefix
     if conda is not None and conda.debris:
-        from fastinstall.model.conda_packages import conda_command  # only in conda environments
+        from fastinstall.model.conda_packages import conda_command  # needed only in conda environments
 
         halves = [claim.dist for claim in conda.claims if claim.missing]
         but = f" while {halves[0]} was incomplete" if halves else ""

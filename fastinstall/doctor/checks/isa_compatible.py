@@ -96,8 +96,8 @@ def judge(scan: IsaScan, cpu: Cpu) -> tuple[CpuOutcome, tuple[str, ...]]:
     """Return what happens if a CPU runs a file's code, and the required features that the CPU lacks.
 
     The loader of glibc 2.33 or later refuses a file that declares a level which the CPU lacks. Other code crashes at
-    the first instruction that the CPU lacks. But if the CPU runs all such instructions as other ones, the code computes
-    wrong results instead.
+    the first instruction that the CPU lacks. But if the CPU executes every such instruction as a different one, the
+    code computes wrong results instead.
     """
     if scan.problem or not architecture_of(cpu.architecture).supported or not (cpu.flags or rank(cpu.level)):
         return CpuOutcome.UNTOLD, ()
@@ -245,7 +245,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
         return
     for copy in list_whole_copies(core):
         level, scan = copy.level, scans.get(copy.path)
-        if copy == core.levels[0]:  # its directory has no level: use the declared one, or the receipt's
+        if copy == core.levels[0]:  # the baseline's directory names no level: take the declared or recorded one
             level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if scan is not None and excess:

@@ -90,7 +90,7 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
-    """Report one libjpeg or several separate ones; the evidence lists others that the real process has mapped."""
+    """Report one libjpeg, or several that do not conflict; the evidence lists others that the process has mapped."""
     core, mapped = context.facts.stack.core, libraries.list_mapped_files(context)
     others = (path for path in mapped if "libjpeg" in path.name and path not in codecs)
     unasked = "also mapped, and none of PIL's files asks for it"

@@ -139,7 +139,8 @@ def warn_about_shadows(facts: Facts) -> tuple[str, ...]:
     return tuple(
         f"{shadow.sentence}; {remedy.text}" + (f": {remedy.command}" if remedy.command else "")
         for shadow, remedy in remedies
-        if shadow.source is not ImportSource.WORKING_DIRECTORY  # only programs started there import it
+        # only programs that are started in the working directory import a PIL from it
+        if shadow.source is not ImportSource.WORKING_DIRECTORY
     )
 
 

@@ -77,7 +77,7 @@ def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
     """Yield why the replacement was installed, and which protections against it are missing."""
-    from fastinstall.doctor.intent import intent_of  # only where something was replaced
+    from fastinstall.doctor.intent import intent_of  # needed only if the stack was replaced
 
     intent = intent_of(facts, receipt)
     if intent is not None:
@@ -90,7 +90,7 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 
 def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tuple[str, str]]:
-    """Yield each difference from the setup, and the message for the case that no replacement is found.
+    """Yield each difference from the setup, and the message to show if no replacement is found.
 
     The message is empty for differences whose cause `_describe_cause` finds itself.
     """

@@ -86,16 +86,17 @@ _ENCODINGS = (
     ("asimdhp", 0x9FC0F400, 0x0F009000),
     ("asimdhp", 0xBFF8FC00, 0x0F00FC00),
     ("asimdhp", 0x9FF0E400, 0x0F10E400),
-    # half precision, for scalars in vector registers: the same groups
+    # half precision, for scalars in vector registers: three registers; two registers; pairwise; by an element; fixed
+    # point
     ("asimdhp", 0xDF60C400, 0x5E400400),
     ("asimdhp", 0xDF7E0C00, 0x5E780800),
     ("asimdhp", 0xFF7FCC00, 0x5E30C800),
     ("asimdhp", 0xFFC0B400, 0x5F001000),
     ("asimdhp", 0xDFC0F400, 0x5F009000),
     ("asimdhp", 0xDFF0E400, 0x5F10E400),
-    # half precision, for other scalars: fixed point; integers; one register (without FCVT between precisions, which
-    # every CPU has); comparisons; immediates; conditional comparison, two registers, conditional selection; three
-    # registers
+    # half precision, scalar floating-point instructions: fixed point; integers; one register (without FCVT between
+    # precisions, which every CPU has); comparisons; immediates; conditional comparison, two registers, conditional
+    # selection; three registers
     ("asimdhp", 0x7FE00000, 0x1EC00000),
     ("asimdhp", 0x7FE0FC00, 0x1EE00000),
     ("asimdhp", 0xFFFE7C00, 0x1EE04000),
@@ -131,7 +132,7 @@ _QUESTION = (0xFFFFF000, 0xD5380000)
 
 
 def count_features(code: bytes) -> Counter[str]:
-    """Count the instructions of each extension in machine code; count SVE only if code also matches `_SCALABLE`."""
+    """Count the instructions of each extension; SVE counts only beside an instruction that all SVE code needs."""
     found: Counter[str] = Counter()
     words = Counter(word for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))
     for word, times in words.items():

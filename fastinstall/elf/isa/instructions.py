@@ -58,14 +58,14 @@ def is_available() -> bool:
 
 def count_instructions(content: bytes, address: int) -> Counter[int]:
     """Count the instructions of each kind (iced's `Code`) in a stretch of code, decoded from its first byte."""
-    from iced_x86 import Decoder  # takes 11 ms
+    from iced_x86 import Decoder  # this import takes 11 ms
 
     return Counter(map(_CODE, Decoder(64, content, ip=address)))
 
 
 def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], References]:
-    """Return the counts of `count_instructions` and the addresses that the code refers to, in twice the time."""
-    from iced_x86 import Decoder  # takes 11 ms
+    """Return the counts of `count_instructions` and the addresses that the code refers to; takes twice as long."""
+    from iced_x86 import Decoder  # this import takes 11 ms
 
     instructions = list(Decoder(64, content, ip=address))
     codes = list(map(_CODE, instructions))
@@ -90,7 +90,7 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
     Features are named as in /proc/cpuinfo. A feature is left out if CPUs without it can run the instruction too, or if
     only operating systems and dispatchers use the instruction.
     """
-    from iced_x86 import Code, CpuidFeature, EncodingKind, Instruction, OpCodeInfo  # takes 11 ms
+    from iced_x86 import Code, CpuidFeature, EncodingKind, Instruction, OpCodeInfo  # this import takes 11 ms
 
     if code == Code.INVALID:
         return frozenset(), Style.NONE
@@ -113,7 +113,7 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
 
 def trampolines(content: bytes, address: int) -> dict[int, int]:
     """Map the address of each entry of a procedure linkage table to the address of the pointer that the entry uses."""
-    from iced_x86 import Code, Decoder  # takes 11 ms
+    from iced_x86 import Code, Decoder  # this import takes 11 ms
 
     found = {}
     for instruction in Decoder(64, content, ip=address):
@@ -131,7 +131,7 @@ def _list_names(enumeration: type) -> dict[int, str]:
 @cache
 def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
     """Return three sets of iced's `Code`: branches that may leave a function, branches through pointers, and stores."""
-    from iced_x86 import Code  # takes 11 ms
+    from iced_x86 import Code  # this import takes 11 ms
 
     names = _list_names(Code)
     near = {code for code, name in names.items() if name.endswith("REL32_64") and name[0] in "CJ"} | {Code.JMP_REL8_64}

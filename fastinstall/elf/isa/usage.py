@@ -36,7 +36,7 @@ from fastinstall.elf.symbols import Section, read_sections, read_static_table
 
 _EH_FRAME = 0x6474E550
 
-_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; relative pointer, plain count, table-relative entries
+_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # .eh_frame_hdr: version 1, relative pointer, plain count, table-relative entries
 
 _UNWIND_HEADER = 12
 
@@ -127,8 +127,8 @@ def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
 def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
     """Yield the address and the content of each region of code in a file without section headers.
 
-    An executable segment may also contain data. If `bounds` has functions in the segment, only the range from the
-    first to the last of these functions is yielded.
+    An executable segment may also contain data. If `bounds`, a map of the functions' start and end addresses, has
+    functions in the segment, only the range from the first to the last of them is yielded.
     """
     for segment in image.of_kind(LOAD):
         if segment.flags & EXECUTABLE:
@@ -253,7 +253,7 @@ def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
     """Yield the address and the value of each pointer that DT_RELR relocates.
 
     An even word in the table is the address of a pointer. An odd word is a bitmap: it marks pointers among the next 63
-    words after the last word that the table has described.
+    words after the last word that the table has described so far.
     """
     size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
     table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""

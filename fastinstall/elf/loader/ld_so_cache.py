@@ -1,7 +1,7 @@
 """Read the dynamic loader's cache, /etc/ld.so.cache; a damaged cache counts as empty.
 
-Besides glibc-hwcaps, the cache may have entries for the "older subdirectories" ("tls", "haswell") that loaders search
-before glibc 2.37. Sources: glibc's sysdeps/generic/dl-cache.h; for the older subdirectories, elf/dl-cache.c of 2.36.
+Besides glibc-hwcaps, the cache may have entries for the "older subdirectories" ("tls", "haswell") that loaders before
+glibc 2.37 search. Sources: glibc's sysdeps/generic/dl-cache.h; for the older subdirectories, elf/dl-cache.c of 2.36.
 """
 
 import os
@@ -71,7 +71,7 @@ def read_loader_cache(path: Path) -> LoaderCache:
     """Read the cache. Like the loader, treat a missing or damaged file as an empty cache."""
     try:
         content = foreign.read_bytes(path)
-        if content.startswith(_OLD_MAGIC):  # the old format (before glibc 2.2), then the current one
+        if content.startswith(_OLD_MAGIC):  # a part in the old format (before glibc 2.2) comes first
             (count,) = struct.unpack_from("<I", content, 12)
             content = content[(16 + 12 * int(count) + 7) & ~7 :]
         return LoaderCache(content=content, entries=_parse(content))

@@ -16,7 +16,7 @@ Identity = tuple[int, int]
 
 
 class UnloadableFileError(Exception):
-    """Raised if the loader would find a file that it cannot load, and end its search with an error."""
+    """Raised if the loader would find a file that it cannot load, and would therefore end its search with an error."""
 
 
 @immutable
@@ -116,7 +116,7 @@ class RootedFiles:
         self.machine = self.machine or file.machine
         if file.machine != self.machine:
             return None
-        if 0 < file.page_size < self._page_size:  # glibc's elf/dl-load.c, "not page-aligned"
+        if 0 < file.page_size < self._page_size:  # glibc's elf/dl-load.c then fails with "not page-aligned"
             raise ElfError(place, f"made for pages of {file.page_size} bytes, and those here have {self._page_size}")
         status = place.stat()
         return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))

@@ -202,7 +202,7 @@ class SimulatedProcess:
                 self.missing.append(self._describe_missing(requester, request))
         self.scope = self._list_scope(roots)
         for before, file in pairwise(self.scope):
-            if file.reason == INTERPRETER:  # list the loader after the same file as in the scope
+            if file.reason == INTERPRETER:  # put the loader after the file that it follows in the scope
                 self.files.remove(file)
                 self.files.insert(self.files.index(before) + 1, file)
 
@@ -264,8 +264,8 @@ class SimulatedProcess:
     def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
         """Return the mapped file that has this name; if there is none, search for the name and map the file found.
 
-        As in the loader, a file is not mapped again if a mapped file has the same inode. There are two exceptions, both
-        mapped by the kernel: the loader itself is mapped again, and the program is refused as a library.
+        As in the loader, a file is not mapped again if a mapped file has the same inode. There are two exceptions, for
+        files that the kernel has mapped: the loader itself is mapped again, and the program is refused as a library.
         """
         file = next((each for each in self.files if each.answers_to(name)), None)
         if file is None:
@@ -412,7 +412,7 @@ class SimulatedProcess:
     def _read_definitions(
         self, file: MappedFile, names: Iterable[str]
     ) -> Mapping[tuple[Identity, str], tuple[Definition, ...]]:
-        """Read a file's definitions of `names`; return them with all others read so far, by file identity and name."""
+        """Read a file's definitions of `names`; return all definitions read so far, by file identity and name."""
         unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
         found: dict[str, tuple[Definition, ...]] = dict.fromkeys(unknown, ())
         with suppress(OSError, ElfError):

@@ -1,4 +1,4 @@
-"""Figures on pages are those in the code; figures on several pages are in docs/figures.toml."""
+"""Figures on pages agree with the code; figures that appear on several pages are in docs/figures.toml."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""The page on files names every place in cache and state that the code writes to."""
+"""The page on files names the subdirectories and documents of the cache and state directories."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""No command to copy installs fastinstall by a name that anyone could register on the package index."""
+"""No command that readers may copy installs fastinstall by a name that anyone could register on the package index."""
 
 import re
 from pathlib import Path

@@ -41,8 +41,8 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
     code = _code()
     printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code))
     printed |= set(re.findall(r'\b(?:document\(|tell\(context, )"([\w-]+)"', code))
-    internal = {"interpreter", "provenance"}  # printed by the probe in the target; contained in a wheel
-    internal |= {  # written to the cache and into journals
+    internal = {"interpreter", "provenance"}  # the probe in the target prints the first; a wheel contains the second
+    internal |= {  # documents written to the cache and into journals
         "static",
         "requirements",
         "offered",
@@ -52,7 +52,7 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
         "tree",
     }
     internal |= {"journal"}  # the journal of a transaction
-    internal |= {"tool-needs"}  # no code prints it
+    internal |= {"tool-needs"}  # a document that no code prints
     assert set(DOCUMENTS) - {"error"} <= printed
     assert printed - internal <= set(DOCUMENTS)
 
