@@ -42,7 +42,7 @@ def _described(outcome: Outcome, column: Column) -> str:
     if not outcome.change:
         return "refused" if outcome.refused else "kept"
     change = outcome.change.removeprefix("was ").removeprefix("replaced with ")
-    told = f"{outcome.tool or 'told'}, {_TOLD[outcome.told]}" if column is not Column.UNGUARDED else "silent"
+    told = f"{outcome.tool or 'a warning'}, {_TOLD[outcome.told]}" if column is not Column.UNGUARDED else "silent"
     return f"{change}; {told}; {'accepted' if outcome.required else 'repaired'}"
 
 
@@ -56,21 +56,21 @@ FILES = ("tests/e2e/swap_matrix/test_swap_matrix.py", "tests/e2e/swap_matrix/tes
 _PAGE = """\
 # Which command replaces the fast build, who notices, and what repairs it
 
-Written on {date} by `PYTHONPATH=tests python -m e2e.swap_matrix.page docs/explanation/swap-matrix.md`. It plays
+Written on {date} by `PYTHONPATH=tests python -m e2e.swap_matrix.page docs/explanation/swap-matrix.md`. It runs
 {files}:
 real commands in a real environment with the fast build of Pillow {same}. Tried with CPython {python}, pip {pip}, uv
-{uv}, poetry {poetry} and pdm {pdm}. A local index has the official wheels of Pillow {older} and {same}, and one that
-calls itself {newer}. `frame`, `easel` and `demanding` are small packages that require pillow, the last one that newest.
-[Guards](guards.md) says how each is noticed, and [pins](../how-to/pin.md) how it is prevented.
+{uv}, poetry {poetry} and pdm {pdm}. A local index has the official wheels of Pillow {older} and {same}, and a copy that
+calls itself {newer}. `frame`, `easel` and `demanding` are small packages that require pillow; `demanding` requires that
+copy. [Guards](guards.md) says how a replacement is noticed, and [pins](../how-to/pin.md) how to prevent one.
 
-- **kept**: the command ends well, and the stack is what was set up. **refused**: the pin makes the command fail.
-- **silent**: nobody says anything. `fastinstall doctor` names it afterwards, with the tool where one left its name.
-- **pip, at its end**: the guard says it once, by that name, at that moment.
-- **repaired**: the printed command was pasted into a terminal as it stood, and its questions were answered with yes.
-  Afterwards the fast build was in place, and neither `doctor --quick` nor an import had a warning. Where several
-  rows of a column leave the same files, the first of them was repaired.
-- **accepted**: another package requires that Pillow. The repair refuses to break it, and prints the command that
-  accepts it, which was pasted too.
+- **kept**: the command succeeds, and the stack is still as it was set up. **refused**: the pin makes the command fail.
+- **silent**: no program warns. `fastinstall doctor` reports it afterwards, and names the tool if it left its name.
+- **pip, at its end**: the guard warns once, at the end of pip, and names pip. **a warning**: the guard names no tool.
+- **repaired**: the printed command was pasted into a terminal unchanged, and its questions were answered with yes.
+  Afterwards the fast build was in place, and neither `doctor --quick` nor an import had a warning. If several
+  rows of a column leave the same files, only the first of them was repaired.
+- **accepted**: another package requires that Pillow. The repair refuses to break this package, and prints a
+  command that accepts the installed Pillow. That command was pasted too.
 
 | command | {columns} |
 |---|{lines}
